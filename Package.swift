@@ -79,7 +79,7 @@ let package = Package(
 
         // Schemas: one source for SQL, wire and configuration; code embeds these files.
         .target(
-            name: "Schemas", path: "Schemas", exclude: ["wire/examples", "config", "recording"],
+            name: "Schemas", path: "Schemas", exclude: ["wire/examples", "config", "recording", "catalog"],
             resources: [
                 .embedInCode("local/m0001_local_cache.sql"), .embedInCode("local/m0002_recording.sql"),
                 .embedInCode("local/m0003_account.sql"), .embedInCode("local/m0004_forgotten.sql"),
@@ -89,7 +89,9 @@ let package = Package(
                 .embedInCode("local/m0008_held_back.sql"),
                 .embedInCode("local/m0009_restorable.sql"),
                 .embedInCode("local/m0010_confirmed.sql"),
-                .embedInCode("authority/m0001_authority.sql"),
+                .embedInCode("local/m0011_catalog.sql"),
+                .embedInCode("local/m0012_deleted.sql"),
+                .embedInCode("authority/m0001_authority.sql"), .embedInCode("authority/m0002_catalog.sql"),
                 .embedInCode("wire/openapi.json"),
             ]),
 
@@ -215,7 +217,7 @@ let package = Package(
         .target(
             name: "SyncProgram",
             dependencies: [
-                "SyncModel", "SyncCore", "SyncJSON", "SyncRuntimeLive",
+                "SyncModel", "SyncCore", "SyncJSON", "SyncWire", "SyncRuntimeLive",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
@@ -248,7 +250,7 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ]),
-        .executableTarget(name: "syncd", dependencies: ["TomboloServer", "TomboloCommunity"]),
+        .executableTarget(name: "syncd", dependencies: ["TomboloServer", "TomboloCommunity", "SyncModel"]),
         .executableTarget(
             name: "syncctl",
             dependencies: [
@@ -362,7 +364,8 @@ let package = Package(
             name: "TomboloServerTests",
             dependencies: [
                 "TomboloServer", "SyncProgram", "SyncAuthority", "SyncModel", "SyncCore", "SyncConcurrency",
-                "SyncSimulation", "SyncServerHTTP", "SyncTestKit", "SyncWire", "SyncRuntimeLive", "ConfigurationChecks",
+                "SyncSimulation", "SyncServerHTTP", "SyncTransportHTTP", "SyncTestKit", "SyncWire", "SyncRuntimeLive",
+                "ConfigurationChecks",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),

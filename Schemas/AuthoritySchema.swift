@@ -9,6 +9,7 @@ public enum AuthoritySchema {
     /// The migrations in the order of their application. Their count is the version of the schema.
     public static let migrations: [Migration] = [
         Migration(
-            name: "m0001_authority", sql: String(decoding: PackageResources.m0001_authority_sql, as: UTF8.self))
+            name: "m0001_authority", sql: String(decoding: PackageResources.m0001_authority_sql, as: UTF8.self)),
+        Migration(name: "m0002_catalog", sql: String(decoding: PackageResources.m0002_catalog_sql, as: UTF8.self)),
     ]
 }

@@ -18,6 +18,8 @@ public enum LocalSchema {
         Migration(name: "m0008_held_back", sql: text(PackageResources.m0008_held_back_sql)),
         Migration(name: "m0009_restorable", sql: text(PackageResources.m0009_restorable_sql)),
         Migration(name: "m0010_confirmed", sql: text(PackageResources.m0010_confirmed_sql)),
+        Migration(name: "m0011_catalog", sql: text(PackageResources.m0011_catalog_sql)),
+        Migration(name: "m0012_deleted", sql: text(PackageResources.m0012_deleted_sql)),
     ]
 
     private static func text(_ bytes: [UInt8]) -> String {

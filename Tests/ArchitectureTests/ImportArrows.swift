@@ -49,7 +49,8 @@ enum ImportArrows {
         "RecordImport": ["SyncModel", "SyncCore", "SyncJSON", "Crypto", "Foundation"],
         // Needed by every program.
         "SyncProgram": [
-            "SyncModel", "SyncCore", "SyncJSON", "SyncRuntimeLive", "ServiceLifecycle", "UnixSignals", "Logging",
+            "SyncModel", "SyncCore", "SyncJSON", "SyncWire", "SyncRuntimeLive", "ServiceLifecycle", "UnixSignals",
+            "Logging",
             "Foundation",
         ],
         // The composition roots, which alone see the adapters: the client's, without anything of the server, and the server's.
@@ -69,7 +70,7 @@ enum ImportArrows {
             "SyncModel", "SyncCore", "SyncConcurrency", "SyncJSON", "SyncProgram", "SyncBootstrap", "RecordImport",
             "SyncObjects", "TomboloCommunity", "SyncRecording", "ArgumentParser", "Crypto", "Logging", "Foundation",
         ],
-        "syncd": ["TomboloServer", "TomboloCommunity"],
+        "syncd": ["TomboloServer", "TomboloCommunity", "SyncModel"],
         "syncsim": [
             "SyncConcurrency", "SyncCore", "SyncSimulation", "SimulationRecipes", "SyncRuntimeLive", "ArgumentParser",
             "Dispatch", "Foundation",

@@ -6,11 +6,14 @@ import SyncModel
 import SyncProgram
 import SyncRecording
 import SyncServerHTTP
+import SyncWire
 import TomboloServer
 
 extension ForeignDecoder {
     /// Files that people write, copy, and send: configuration, tokens, and recordings.
-    static let files: [ForeignDecoder] = [configuration, clientToken, serverTokens, recording, recordingEntry, replay]
+    static let files: [ForeignDecoder] = [
+        configuration, catalog, clientToken, serverTokens, recording, recordingEntry, replay,
+    ]
 
     private static let configuration = ForeignDecoder(
         "configuration",
@@ -52,6 +55,11 @@ extension ForeignDecoder {
         guard let value else { throw BrokenPromise("a value that is not of its own type") }
         return value
     }
+
+    /// A catalog with rules that this program does not have, as a store remembers one.
+    private static let catalog = ForeignDecoder(
+        "catalog", seeds: { [try GoldenExamples.catalog()] }, decode: { try CatalogCodec.decodeStored($0) },
+        encode: { CatalogCodec.encode($0) })
 
     private static let clientToken = ForeignDecoder(
         "client-token", seeds: { ["0123456789abcdef\n", "token\r\nsecond line\n"].map { Array($0.utf8) } },

@@ -9,6 +9,10 @@ enum GoldenExamples {
         Array(try Data(contentsOf: schemas.appending(path: "recording/example.jsonl")))
     }
 
+    static func catalog() throws -> [UInt8] {
+        Array(try Data(contentsOf: schemas.appending(path: "catalog/example.json")))
+    }
+
     /// Returns the messages whose file names start with the prefix.
     static func wire(_ prefix: String) throws -> [[UInt8]] {
         let folder = schemas.appending(path: "wire/examples")

@@ -20,13 +20,8 @@ struct NaiveServer {
         var isDeleted = false
     }
 
-    struct Key: Hashable {
-        let collection: CollectionName
-        let id: RecordID
-    }
-
     let catalog: SchemaCatalog
-    var rows: [Key: Row] = [:]
+    var rows: [RecordAddress: Row] = [:]
     var nextUID: [CollectionName: Int64] = [:]
     var heads: [SpaceID: Version] = [:]
 
@@ -46,12 +41,12 @@ struct NaiveServer {
         guard !transaction.mutations.isEmpty else { return nil }
         let before = self
         let version = (heads[transaction.space] ?? .zero).next
-        var touched: [Key] = []
-        var told: [Key] = []
-        var deleted: [Key] = []
+        var touched: [RecordAddress] = []
+        var told: [RecordAddress] = []
+        var deleted: [RecordAddress] = []
         var conflicts = 0
         for mutation in transaction.mutations {
-            let key = Key(collection: mutation.collection, id: mutation.record)
+            let key = mutation.address
             guard let schema = catalog[mutation.collection] else { return nil }
             let limit = HybridTime(wall: latest, counter: .max)
             let time = mutation.time.wall > latest ? limit : mutation.time
@@ -165,7 +160,7 @@ struct NaiveServer {
     }
 
     private func referencesHold(
-        _ touched: [Key], _ deleted: [Key], before: NaiveServer, in space: SpaceID
+        _ touched: [RecordAddress], _ deleted: [RecordAddress], before: NaiveServer, in space: SpaceID
     ) -> Bool {
         for key in touched {
             guard let row = rows[key], !row.isDeleted else { continue }
@@ -173,7 +168,7 @@ struct NaiveServer {
                 guard before.rows[key]?.cells[name]?.value != cell.value, case .reference(let id) = cell.value,
                     let target = catalog[key.collection]?.field(named: name)?.target
                 else { continue }
-                guard let found = rows[Key(collection: target, id: id)], !found.isDeleted, found.space == space else {
+                guard let found = rows[RecordAddress(target, id)], !found.isDeleted, found.space == space else {
                     return false
                 }
             }

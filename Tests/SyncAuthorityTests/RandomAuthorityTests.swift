@@ -56,7 +56,7 @@ import Testing
             let wanted = naive.rows.filter { !$0.value.isDeleted && $0.value.space == space }
             #expect(found.count == wanted.count, "seed \(seed)")
             for (key, row) in wanted {
-                let address = RecordAddress(key.collection, key.id)
+                let address = key
                 let fields = AuthorityWorld.catalog[key.collection]?.fields ?? []
                 let record = found[address]
                 #expect(record?.uid == row.uid)

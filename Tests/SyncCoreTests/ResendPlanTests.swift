@@ -7,7 +7,8 @@ import Testing
     private static let catalog = SchemaCatalog([
         ModelSchema(collection: "users", fields: [.text("name"), .reference("avatar", to: "avatars")]),
         ModelSchema(collection: "avatars", fields: [.reference("author", to: "users", required: true)]),
-        ModelSchema(collection: "frames", fields: [.reference("around", to: "avatars", required: true)]),
+        ModelSchema(
+            collection: "frames", fields: [.reference("around", to: "avatars", required: true), .text("title")]),
     ])
 
     private static func id(_ number: UInt64) -> RecordID {
@@ -51,12 +52,13 @@ import Testing
 
     private static func plan(
         _ event: JournalEntry.Event, shown: Set<RecordID> = [], elsewhere: Set<RecordID> = [],
-        state: JournalEntry.State = .active, records: Transaction? = nil, replaced: [RecordID: RecordID] = [:]
+        state: JournalEntry.State = .active, records: Transaction? = nil, replaced: [RecordID: RecordID] = [:],
+        newID: () -> RecordID = { remade }
     ) throws(StoreFailure) -> ResendPlan {
         let entry = JournalEntry(
             number: 7, at: WallTime(milliseconds: 0), sequence: nil, event: event, state: state, records: records)
         return try ResendPlan(
-            of: entry, in: .default, catalog: catalog, newID: { remade },
+            of: entry, in: .default, catalog: catalog, newID: newID,
             replacement: { (_, id) throws(StoreFailure) in replaced[id] },
             home: { (_, id) throws(StoreFailure) in
                 shown.contains(id) ? .default : elsewhere.contains(id) ? "elsewhere" : nil
@@ -127,6 +129,60 @@ import Testing
                     .create("users", Self.remade, ["name": .text("\(Self.ada)")]),
                 ]
             ])
+    }
+
+    @Test func `a creation is resent together with the deleted records that it requires`() throws {
+        let gone = Rejection(code: .danglingReference, message: "gone", mutation: 0)
+        let frame = Self.transaction(Self.frame(Self.ink, around: Self.art))
+        let records = Self.transaction(Self.avatar(Self.art, of: Self.ada), Self.user(Self.ada, avatar: Self.art))
+        var ids = [Self.id(51), Self.id(50)]
+        let plan = try Self.plan(.rejected(frame, gone), records: records, newID: { ids.removeLast() })
+        #expect(
+            plan.transactions == [
+                [
+                    .create("frames", Self.ink, ["around": .reference(Self.id(50))]),
+                    .create("avatars", Self.id(50), ["author": .reference(Self.id(51))]),
+                    .create("users", Self.id(51), Self.name(Self.ada, avatar: Self.id(50))),
+                ]
+            ])
+        #expect(plan.replacements.map(\.deleted) == [Self.art, Self.ada])
+
+        // Records that are here, or that were created again, are not created.
+        let present = try Self.plan(.rejected(frame, gone), shown: [Self.art], records: records)
+        #expect(present.transactions == [[.create("frames", Self.ink, ["around": .reference(Self.art)])]])
+        let again = try Self.plan(
+            .rejected(frame, gone), shown: [Self.id(50)], records: records, replaced: [Self.art: Self.id(50)])
+        #expect(again.transactions == [[.create("frames", Self.ink, ["around": .reference(Self.id(50))])]])
+        // The record that replaced it was deleted, too.
+        let twice = try Self.plan(
+            .rejected(frame, gone), shown: [Self.ada], records: records, replaced: [Self.art: Self.id(50)])
+        #expect(
+            twice.transactions == [
+                [
+                    .create("frames", Self.ink, ["around": .reference(Self.remade)]),
+                    .create("avatars", Self.remade, ["author": .reference(Self.ada)]),
+                ]
+            ])
+    }
+
+    @Test func `a losing value of a deleted record is resent with the kept record, or names what is missing`() throws {
+        let stamp = Stamp(time: .zero, client: ClientID(bits: Identifier128(high: 1, low: 1)))
+        let lost = FieldConflict(
+            collection: "frames", record: Self.ink, field: "title", base: .null,
+            winner: Contender(value: .text("theirs"), stamp: stamp),
+            loser: Contender(value: .text("mine"), stamp: stamp), rule: .latestEdit)
+        let records = Self.transaction(Self.frame(Self.ink, around: Self.art))
+        let plan = try Self.plan(.merged([lost]), shown: [Self.art], records: records)
+        #expect(
+            plan.transactions == [
+                [.create("frames", Self.remade, ["around": .reference(Self.art), "title": .text("mine")])]
+            ])
+        do throws(StoreFailure) {
+            _ = try Self.plan(.merged([lost]))
+            Issue.record("there is a plan")
+        } catch {
+            #expect(error.code == .missingRecord && error.message.contains("entry 7 lacks its around"))
+        }
     }
 
     @Test func `an entry that has already been resent is refused`() {

@@ -43,7 +43,7 @@ import Testing
                 let turn = life.step()
                 var writer = JSONWriter()
                 writer.object {
-                    $0.event(Redaction.wordless.event(turn.event))
+                    $0.event(Redaction.messagesOnly.event(turn.event))
                     $0.machine(turn.before)
                 }
                 for word in writer.bytes.split(separator: UInt8(ascii: "\"")) where word.count < 24 {
@@ -112,7 +112,7 @@ import Testing
                 .start(
                     RecordedStart(
                         at: turn.at, wall: turn.wall, continues: false, policy: turn.policy,
-                        session: Redaction.wordless.session(turn.before))))
+                        session: Redaction.messagesOnly.session(turn.before))))
         ]
         for _ in 0..<8 {
             let turn = life.step()
@@ -120,7 +120,7 @@ import Testing
                 EntryCodec.line(
                     .turn(
                         RecordedTurn(
-                            at: turn.at, event: Redaction.wordless.event(turn.event), carried: 1, draws: turn.draws,
+                            at: turn.at, event: Redaction.messagesOnly.event(turn.event), carried: 1, draws: turn.draws,
                             actions: []))))
         }
         var replay = Replay()

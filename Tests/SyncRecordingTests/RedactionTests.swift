@@ -17,8 +17,8 @@ import Testing
                 redaction.event(turn.event), now: turn.at, policy: turn.policy, random: Given(turn.draws))
             // Messages that the session creates itself are left out of the comparison, as in a replay.
             #expect(
-                actions.map(Redaction.wordless.action) == turn.actions.map(redaction.action), "\(turn.event)")
-            guard Redaction.wordless.session(redacted) == redaction.session(life.session) else {
+                actions.map(Redaction.messagesOnly.action) == turn.actions.map(redaction.action), "\(turn.event)")
+            guard Redaction.messagesOnly.session(redacted) == redaction.session(life.session) else {
                 Issue.record("the states differ after \(turn.event)")
                 return
             }

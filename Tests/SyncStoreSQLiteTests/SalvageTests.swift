@@ -23,6 +23,11 @@ import Testing
         }
         _ = try store.record(results, of: try store.session().identity, now: Samples.now)
         _ = try store.takeBatch(BatchLimit(transactions: 8, bytes: .max), now: Samples.now)
+        // The row of a space with a cursor has almost the shape of an outbox entry.
+        let page = PullPage(
+            space: .default, epoch: epoch, serverTime: HybridTime(wall: Samples.now, counter: 0),
+            content: .commits([]), cursor: Cursor(rawValue: "c0"), version: .zero, head: Version(7), hasMore: false)
+        _ = try store.apply(page, after: nil, brake: nil, now: Samples.now)
     }
 
     private static let epoch = Epoch(rawValue: "first")

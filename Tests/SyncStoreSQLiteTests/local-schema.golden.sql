@@ -34,6 +34,11 @@ CREATE TABLE sync_base (
 
 CREATE INDEX sync_base_uid ON sync_base (uid) WHERE version = 0 AND uid >= 0;
 
+CREATE TABLE sync_catalog (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    models TEXT NOT NULL
+) STRICT;
+
 CREATE TABLE sync_confirmed (
     -- The sequence of the transaction, modulo the number of rows that are kept.
     slot INTEGER PRIMARY KEY,
@@ -76,6 +81,16 @@ CREATE TABLE sync_contact (
     -- Until when the server asked to be left alone.
     paused_until INTEGER
 ) STRICT;
+
+CREATE TABLE sync_deleted (
+    collection TEXT NOT NULL,
+    id BLOB NOT NULL,
+    -- The key of the space.
+    space INTEGER NOT NULL,
+    -- The fields that had a value, as JSON.
+    fields TEXT NOT NULL,
+    PRIMARY KEY (collection, id)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE sync_field (
     collection TEXT NOT NULL,

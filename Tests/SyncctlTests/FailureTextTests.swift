@@ -160,7 +160,7 @@ import Testing
             name: "an unknown record", arguments: ["user", "show", "Ned"], status: .failed,
             text: """
                 syncctl: there is no record of user whose username is 'Ned' on this device
-                  syncctl user list shows what is here
+                  syncctl record list user shows what is here
 
                 """),
         Failure(

@@ -4,14 +4,14 @@ import Testing
 
 @testable import syncctl
 
-/// Tests `syncctl record` and `syncctl replay`, with and without a real server.
+/// syncctl recording and syncctl replay, over a real server and none.
 @Suite(.ring(.test)) struct RecordingProgramTests {
     /// A secret in every place from which data could get into a recording.
     private static let canary = "canary7f3a"
 
     private func exported(_ programs: Programs, _ store: [String], name: String) throws -> [String] {
         let file = programs.folder + "/" + name
-        let answer = try programs.run("syncctl", ["record", "export", "--to", file] + store)
+        let answer = try programs.run("syncctl", ["recording", "export", "--to", file] + store)
         #expect(answer.status == 0, "\(answer.errors)")
         return try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n").map(String.init)
     }
@@ -55,7 +55,7 @@ import Testing
         #expect(lost.status == CommandStatus.notSynced.rawValue, "\(lost.errors)")
         #expect(lost.errors.contains(Self.canary), "\(lost.errors)")
 
-        let status = try programs.run("syncctl", ["record", "status", "--json"] + store + there)
+        let status = try programs.run("syncctl", ["recording", "status", "--json"] + store + there)
         #expect(status.output.hasPrefix(#"{"capacity":60,"events":"#), "\(status.output)")
         #expect(!status.output.contains(#""events":0"#))
         let lines = try exported(programs, store, name: "one")
@@ -90,20 +90,21 @@ import Testing
         #expect(different.output.contains("then hello #0\\u{1B}[31m; now hello #0"), "\(different.output)")
         #expect(!different.output.contains("\u{1B}"))
 
-        let again = try programs.run("syncctl", ["record", "export", "--to", programs.folder + "/one"] + store)
+        let again = try programs.run("syncctl", ["recording", "export", "--to", programs.folder + "/one"] + store)
         #expect(again.status == CommandStatus.machine.rawValue)
         #expect(again.errors.contains("a file that is not there"), "\(again.errors)")
-        let out = try programs.run("syncctl", ["record", "export"] + store)
+        let out = try programs.run("syncctl", ["recording", "export"] + store)
         #expect(try programs.syncctl("replay", "-", input: out.output).status == 0)
-        #expect(try programs.run("syncctl", ["record", "clear"] + store).output.hasSuffix("events forgotten\n"))
-        #expect(try programs.run("syncctl", ["record"] + store).output.contains("nothing is recorded"))
+        #expect(try programs.run("syncctl", ["recording", "clear"] + store).output.hasSuffix("events forgotten\n"))
+        #expect(try programs.run("syncctl", ["recording"] + store).output.contains("nothing is recorded"))
     }
 
     @Test func `without the setting nothing is recorded, and export reports how to enable it`() throws {
         let programs = try Programs()
         try programs.syncctl("init")
-        #expect(try programs.syncctl("record", "status").output.contains("the recorder is off (recorder.events is 0)"))
-        let answer = try programs.syncctl("record", "export")
+        #expect(
+            try programs.syncctl("recording", "status").output.contains("the recorder is off (recorder.events is 0)"))
+        let answer = try programs.syncctl("recording", "export")
         #expect(answer.status == CommandStatus.failed.rawValue)
         #expect(answer.errors.contains("nothing is recorded") && answer.errors.contains("recorder.events"))
     }

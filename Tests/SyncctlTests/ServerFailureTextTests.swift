@@ -60,7 +60,7 @@ import Testing
             preparation:
                 "sqlite3 authority.sqlite \"INSERT INTO sync_migration VALUES (2, 'm0002'); PRAGMA user_version = 2\"",
             text: """
-                syncd: authority.folder: $FOLDER/authority.sqlite has schema version 2, and this build knows versions up to 1: use a newer build
+                syncd: authority.folder: $FOLDER/authority.sqlite has schema 99, made by a newer build; this one knows up to 2
                   use the build of syncd that made it, or a newer one
 
                 """),

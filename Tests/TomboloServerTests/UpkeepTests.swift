@@ -89,7 +89,7 @@ import Testing
             let store = WatchedAuthorityStore(base: InMemoryAuthorityStore(epoch: Self.epoch)) { look.yield() }
             return OpenAuthority(Authority(store: store, catalog: SchemaCatalog([Self.schema]))) {}
         }
-        recipes.authenticator = { _, _ in NobodyIsKnown() }
+        recipes.authentication = { _, _, _, _ in .blocking(NobodyIsKnown()) }
         // The listener sends no requests, and serves until the store has been read.
         recipes.listener = { _ in
             ServerListener { _ in

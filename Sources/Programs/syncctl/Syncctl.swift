@@ -18,8 +18,9 @@ import SyncProgram
             """,
         version: ProgramVersion.text,
         subcommands: [
-            InitCommand.self, ConfigCommand.self, RecordCommand<UserKind>.self, RecordCommand<AvatarKind>.self,
-            RecordCommand<ProfileKind>.self, ImportCommand.self, SyncCommand.self, StatusCommand.self,
+            InitCommand.self, ConfigCommand.self, RecordCommand.self, KindCommand<UserKind>.self,
+            KindCommand<AvatarKind>.self,
+            KindCommand<ProfileKind>.self, ImportCommand.self, SyncCommand.self, StatusCommand.self,
             DoctorCommand.self, OutboxCommand.self, JournalCommand.self, DigestCommand.self, RecordingCommand.self,
             ReplayCommand.self,
             DemoCommand.self, SimulateCommand.self,

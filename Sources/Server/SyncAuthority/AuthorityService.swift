@@ -17,6 +17,14 @@ public protocol AuthorityService: Sendable {
         _ request: PushRequest, by principal: Principal, now: WallTime
     ) throws(AuthorityFailure) -> PushReply
 
+    /// Pushes, and rejects the transactions with these numbers.
+    ///
+    /// - Parameter rejections: the application's decisions. A transaction that was decided before keeps its outcome.
+    func push(
+        _ request: PushRequest, by principal: Principal, now: WallTime,
+        rejecting rejections: [TransactionNumber: Rejection]
+    ) throws(AuthorityFailure) -> PushReply
+
     /// Returns the next page of changes in a space.
     func pull(
         _ request: PullRequest, by principal: Principal, now: WallTime
@@ -35,6 +43,17 @@ public protocol AuthorityService: Sendable {
 }
 
 extension AuthorityService {
+    /// Throws `unavailable` if there is something to reject, which a service without this capability cannot do.
+    public func push(
+        _ request: PushRequest, by principal: Principal, now: WallTime,
+        rejecting rejections: [TransactionNumber: Rejection]
+    ) throws(AuthorityFailure) -> PushReply {
+        guard rejections.isEmpty else {
+            throw AuthorityFailure(.unavailable, "this server cannot reject for the application")
+        }
+        return try push(request, by: principal, now: now)
+    }
+
     /// Performs the call of a request.
     public func respond(
         to request: ServerRequest, by principal: Principal, now: WallTime

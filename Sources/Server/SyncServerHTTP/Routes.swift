@@ -17,7 +17,7 @@ struct Routes: HTTPResponder {
     typealias Context = RouteContext
 
     let endpoint: ServerEndpoint
-    let authenticator: any Authenticator
+    let authentication: Authentication
     let configuration: SyncServerConfiguration
     let connections: OpenConnections
     let health: StoreHealth
@@ -53,7 +53,7 @@ struct Routes: HTTPResponder {
 
     /// Returns the principal of a token; nil for an unknown token.
     func principal(bearing secret: String) async throws -> Principal? {
-        try await endpoint.principal(bearing: secret, by: authenticator)
+        try await endpoint.principal(bearing: secret, by: authentication)
     }
 
     /// Authenticates the request and finds its route, and only then reads the body.

@@ -10,20 +10,47 @@ struct ServerEndpoint: Sendable {
     let catalog: SchemaCatalog
     let threads: NIOThreadPool
     let now: @Sendable () -> WallTime
+    let review: (any TransactionReview)?
 
     /// Performs a call. Returns nil when the requested item does not exist, or the principal may not see it. The
     /// response does not distinguish the two.
     func respond(to call: ServerCall, _ body: [UInt8], by principal: Principal) async throws -> [UInt8]? {
-        try await threads.runIfActive {
+        if call == .push, let review { return try await reviewed(body, by: principal, review) }
+        return try await threads.runIfActive {
             let request = try ServerRequest.decode(body, of: call)
             return try authority.respond(to: request, by: principal, now: now())
                 .encode(to: request, catalog: catalog)
         }
     }
 
-    /// Returns the principal of a token. The authenticator may read a file.
-    func principal(bearing token: String, by authenticator: any Authenticator) async throws -> Principal? {
-        try await threads.runIfActive { authenticator.principal(bearing: token) }
+    /// Pushes after the application has reviewed each transaction.
+    private func reviewed(
+        _ body: [UInt8], by principal: Principal, _ review: any TransactionReview
+    ) async throws -> [UInt8]? {
+        let request = try await threads.runIfActive { try ServerRequest.decode(body, of: .push) }
+        guard case .push(let push) = request else { return nil }
+        let reader = RecordReader { space, collection, id in
+            let request = FetchRequest(space: space, collection: collection, key: .id(id))
+            return try await threads.runIfActive { try authority.fetch(request, by: principal, now: now()) }
+        }
+        var rejections: [TransactionNumber: Rejection] = [:]
+        for numbered in push.transactions {
+            rejections[numbered.number] = try await review.rejection(
+                of: numbered.transaction, by: principal, records: reader)
+        }
+        return try await threads.runIfActive { [rejections] in
+            let response = try authority.push(push, by: principal, now: now(), rejecting: rejections)
+            return try ServerResponse.push(response).encode(to: request, catalog: catalog)
+        }
+    }
+
+    /// Returns the principal of a token. A blocking authenticator may read a file.
+    func principal(bearing token: String, by authentication: Authentication) async throws -> Principal? {
+        switch authentication {
+        case .blocking(let authenticator):
+            try await threads.runIfActive { authenticator.principal(bearing: token) }
+        case .asynchronous(let authenticate): try await authenticate(token)
+        }
     }
 
     /// Reads from the store. The future fails when the read fails.

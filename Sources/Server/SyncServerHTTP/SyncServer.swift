@@ -19,7 +19,8 @@ public struct SyncServer: Service {
     private let configuration: SyncServerConfiguration
     private let authority: any AuthorityService
     private let catalog: SchemaCatalog
-    private let authenticator: any Authenticator
+    private let authentication: Authentication
+    private let review: (any TransactionReview)?
     private let now: @Sendable () -> WallTime
     private let logger: Logger
     private let onRunning: @Sendable (Int) async -> Void
@@ -27,21 +28,35 @@ public struct SyncServer: Service {
     /// Creates a server.
     ///
     /// - Parameters:
-    ///   - authenticator: maps bearer tokens to principals.
-    ///   - now: returns the time of the server's wall clock.
+    ///   - authentication: finds out who asks.
+    ///   - review: the application's own rules for what clients write.
+    ///   - now: the server's wall clock.
     ///   - onRunning: called once with the port on which the server listens.
     public init(
         configuration: SyncServerConfiguration, authority: any AuthorityService, catalog: SchemaCatalog,
-        authenticator: any Authenticator, now: @escaping @Sendable () -> WallTime, logger: Logger,
+        authentication: Authentication, review: (any TransactionReview)? = nil,
+        now: @escaping @Sendable () -> WallTime, logger: Logger,
         onRunning: @escaping @Sendable (Int) async -> Void = { _ in }
     ) {
         self.configuration = configuration
         self.authority = authority
         self.catalog = catalog
-        self.authenticator = authenticator
+        self.authentication = authentication
+        self.review = review
         self.now = now
         self.logger = logger
         self.onRunning = onRunning
+    }
+
+    /// A server whose authenticator may block, and whose application has no rules of its own.
+    public init(
+        configuration: SyncServerConfiguration, authority: any AuthorityService, catalog: SchemaCatalog,
+        authenticator: any Authenticator, now: @escaping @Sendable () -> WallTime, logger: Logger,
+        onRunning: @escaping @Sendable (Int) async -> Void = { _ in }
+    ) {
+        self.init(
+            configuration: configuration, authority: authority, catalog: catalog,
+            authentication: .blocking(authenticator), now: now, logger: logger, onRunning: onRunning)
     }
 
     /// Runs the server.
@@ -50,13 +65,14 @@ public struct SyncServer: Service {
     ///   listen.
     public func run() async throws {
         let threads = NIOThreadPool(numberOfThreads: configuration.threads)
-        let endpoint = ServerEndpoint(authority: authority, catalog: catalog, threads: threads, now: now)
+        let endpoint = ServerEndpoint(
+            authority: authority, catalog: catalog, threads: threads, now: now, review: review)
         let connections = OpenConnections(
             limits: .init(
                 total: configuration.maximumConnections, perAddress: configuration.maximumConnectionsPerAddress),
             logger: logger)
         let routes = Routes(
-            endpoint: endpoint, authenticator: authenticator, configuration: configuration, connections: connections,
+            endpoint: endpoint, authentication: authentication, configuration: configuration, connections: connections,
             health: StoreHealth { endpoint.lookAtStore() }, logger: logger)
         let application = Application(
             responder: routes, server: try server(connections),

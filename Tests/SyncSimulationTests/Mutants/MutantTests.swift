@@ -1,5 +1,6 @@
 import SimulationRecipes
 import SyncConcurrency
+import SyncModel
 import SyncSimulation
 import TestRings
 import Testing
@@ -95,7 +96,7 @@ struct MutantTests {
             let name = mutant.name.padding(to: 40)
             let effect = invariant == mutant.breaks[0] ? "" : "  (an effect of \(mutant.breaks[0]))"
             let seconds = virtual.components.seconds
-            let milliseconds = real.components.seconds * 1_000 + real.components.attoseconds / 1_000_000_000_000_000
+            let milliseconds = real.wholeMilliseconds
             return
                 "mutant  \(name) \(invariant.rawValue.padding(to: 4)) \(worlds) worlds  \(seconds) s virtual  \(milliseconds) ms\(effect)"
         }

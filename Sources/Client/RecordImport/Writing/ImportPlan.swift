@@ -46,22 +46,22 @@ struct ImportPlan {
         edits = []
         let refused = try RefusedRecords(in: store)
         var targets: [Target] = []
-        var places: [RecordPlace: Int] = [:]
+        var addresses: [RecordAddress: Int] = [:]
         for row in rows {
-            let place = RecordPlace(collection: row.collection, id: Self.id(of: row, identity))
-            if let earlier = places[place] {
+            let address = RecordAddress(row.collection, Self.id(of: row, identity))
+            if let earlier = addresses[address] {
                 problems.append(ImportProblem(line: row.line, "the same record as in line \(earlier)"))
                 continue
             }
-            places[place] = row.line
-            switch try Self.target(row, place, store, refused, rules) {
+            addresses[address] = row.line
+            switch try Self.target(row, address, store, refused, rules) {
             case .success(let target): targets.append(target)
             case .failure(let problem): problems.append(problem)
             }
         }
-        var known: [RecordPlace: Bool] = [:]
+        var known: [RecordAddress: Bool] = [:]
         for index in targets.indices {
-            try Self.link(&targets[index], among: places, store: store, identity: identity, known: &known, &problems)
+            try Self.link(&targets[index], among: addresses, store: store, identity: identity, known: &known, &problems)
         }
         rowCount = targets.count
         let broken = Set(problems.map(\.line))
@@ -79,7 +79,7 @@ struct ImportPlan {
 
     /// Looks up the record of a row.
     private static func target(
-        _ row: ImportRow, _ place: RecordPlace, _ store: any LocalStore, _ refused: RefusedRecords,
+        _ row: ImportRow, _ address: RecordAddress, _ store: any LocalStore, _ refused: RefusedRecords,
         _ rules: Importer.Rules
     ) throws(StoreFailure) -> Result<Target, ImportProblem> {
         let patch: Patch
@@ -88,19 +88,19 @@ struct ImportPlan {
         } catch {
             return .failure(ImportProblem(line: row.line, "\(error)"))
         }
-        let existing = try store.record(row.collection, .id(place.id))
-        if existing == nil, store.catalog[row.collection] != nil, try store.isPending(row.collection, place.id) {
+        let existing = try store.record(row.collection, .id(address.id))
+        if existing == nil, store.catalog[row.collection] != nil, try store.isPending(row.collection, address.id) {
             return .failure(
                 ImportProblem(
                     line: row.line, "its record was deleted on this device, and a deleted record stays deleted"))
         }
-        if existing == nil, refused.deleted.contains(place) {
+        if existing == nil, refused.deleted.contains(address) {
             return .failure(
                 ImportProblem(
                     line: row.line,
                     "its record was deleted, says the server (see the journal), and a deleted record stays deleted"))
         }
-        return .success(Target(row: row, id: place.id, existing: existing, patch: patch, forward: []))
+        return .success(Target(row: row, id: address.id, existing: existing, patch: patch, forward: []))
     }
 
     private static func id(of row: ImportRow, _ identity: RecordIdentity) -> RecordID {
@@ -112,8 +112,8 @@ struct ImportPlan {
 
     /// Looks up the references of a row. Each one leads to a record of the store or to a row of this input.
     private static func link(
-        _ target: inout Target, among places: [RecordPlace: Int], store: any LocalStore, identity: RecordIdentity,
-        known: inout [RecordPlace: Bool], _ problems: inout [ImportProblem]
+        _ target: inout Target, among addresses: [RecordAddress: Int], store: any LocalStore, identity: RecordIdentity,
+        known: inout [RecordAddress: Bool], _ problems: inout [ImportProblem]
     ) throws(StoreFailure) {
         guard let schema = store.catalog[target.row.collection] else {
             problems.append(ImportProblem(line: target.row.line, "there is no collection \(target.row.collection)"))
@@ -126,12 +126,16 @@ struct ImportPlan {
             guard case .reference(let id) = value, let field = schema.field(named: name), let to = field.target else {
                 continue
             }
-            let place = RecordPlace(collection: to, id: id)
+            let address = RecordAddress(to, id)
             let isStored: Bool
-            if let answer = known[place] { isStored = answer } else { isStored = try store.record(to, .id(id)) != nil }
-            known[place] = isStored
+            if let answer = known[address] {
+                isStored = answer
+            } else {
+                isStored = try store.record(to, .id(id)) != nil
+            }
+            known[address] = isStored
             if isStored { continue }
-            guard places[place] != nil else {
+            guard addresses[address] != nil else {
                 let key = target.row.links.first { $0.field == name }?.key
                 problems.append(
                     ImportProblem(
@@ -156,10 +160,10 @@ struct ImportPlan {
     private static func removeDependants(from targets: inout [Target]) -> [ImportProblem] {
         var problems: [ImportProblem] = []
         while true {
-            let coming = Set(targets.map { RecordPlace(collection: $0.row.collection, id: $0.id) })
+            let coming = Set(targets.map { RecordAddress($0.row.collection, $0.id) })
             let missing = { (target: Target) in
                 target.forward.first {
-                    !coming.contains(RecordPlace(collection: $0.field.target ?? target.row.collection, id: $0.id))
+                    !coming.contains(RecordAddress($0.field.target ?? target.row.collection, $0.id))
                 }
             }
             let broken = targets.compactMap { target in
@@ -177,7 +181,7 @@ struct ImportPlan {
 
     /// Returns the rows, each after the rows that it must refer to, and a problem for each row that cannot be ordered.
     private static func order(_ targets: [Target]) -> ([Target], [ImportProblem]) {
-        var placed: Set<RecordPlace> = []
+        var placed: Set<RecordAddress> = []
         var ordered: [Target] = []
         var waiting = targets
         while !waiting.isEmpty {
@@ -186,12 +190,12 @@ struct ImportPlan {
                 let needs = target.forward.contains {
                     $0.field.isRequired
                         && !placed.contains(
-                            RecordPlace(collection: $0.field.target ?? target.row.collection, id: $0.id))
+                            RecordAddress($0.field.target ?? target.row.collection, $0.id))
                 }
                 if needs {
                     left.append(target)
                 } else {
-                    placed.insert(RecordPlace(collection: target.row.collection, id: target.id))
+                    placed.insert(RecordAddress(target.row.collection, target.id))
                     ordered.append(target)
                 }
             }
@@ -208,18 +212,18 @@ struct ImportPlan {
         return (ordered, [])
     }
 
-    private mutating func plan(_ targets: [Target], _ catalog: SchemaCatalog, suspects: Set<RecordPlace>) {
-        var placed: Set<RecordPlace> = []
+    private mutating func plan(_ targets: [Target], _ catalog: SchemaCatalog, suspects: Set<RecordAddress>) {
+        var placed: Set<RecordAddress> = []
         var second: [Planned] = []
         let doubtful = Self.doubtful(targets, suspects)
         for target in targets {
-            let place = RecordPlace(collection: target.row.collection, id: target.id)
-            let isAlone = doubtful.contains(place)
+            let address = RecordAddress(target.row.collection, target.id)
+            let isAlone = doubtful.contains(address)
             var patch = target.patch
             var later = Patch()
             for (field, id) in target.forward {
-                let place = RecordPlace(collection: field.target ?? target.row.collection, id: id)
-                if placed.contains(place) { continue }
+                let address = RecordAddress(field.target ?? target.row.collection, id)
+                if placed.contains(address) { continue }
                 patch.remove(field.name)
                 later.set(field.name, to: .reference(id))
             }
@@ -227,7 +231,7 @@ struct ImportPlan {
                 second.append(
                     Planned(edit: .update(target.row.collection, target.id, later), rows: 0, isAlone: isAlone))
             }
-            placed.insert(place)
+            placed.insert(address)
             edits.append(Planned(edit: edit(target, patch), rows: 1, isAlone: isAlone))
             count(target, catalog)
         }
@@ -237,22 +241,22 @@ struct ImportPlan {
 
     /// Returns the records that the server may reject: suspects that this import creates, and records that refer to
     /// them.
-    private static func doubtful(_ targets: [Target], _ suspects: Set<RecordPlace>) -> Set<RecordPlace> {
+    private static func doubtful(_ targets: [Target], _ suspects: Set<RecordAddress>) -> Set<RecordAddress> {
         guard !suspects.isEmpty else { return [] }
-        var doubtful: Set<RecordPlace> = []
+        var doubtful: Set<RecordAddress> = []
         for target in targets where target.existing == nil {
-            let place = RecordPlace(collection: target.row.collection, id: target.id)
-            if suspects.contains(place) { doubtful.insert(place) }
+            let address = RecordAddress(target.row.collection, target.id)
+            if suspects.contains(address) { doubtful.insert(address) }
         }
         var count = -1
         while count < doubtful.count {
             count = doubtful.count
             for target in targets {
                 let refersToDoubt = target.forward.contains {
-                    doubtful.contains(RecordPlace(collection: $0.field.target ?? target.row.collection, id: $0.id))
+                    doubtful.contains(RecordAddress($0.field.target ?? target.row.collection, $0.id))
                 }
                 if refersToDoubt {
-                    doubtful.insert(RecordPlace(collection: target.row.collection, id: target.id))
+                    doubtful.insert(RecordAddress(target.row.collection, target.id))
                 }
             }
         }

@@ -7,9 +7,9 @@ import SyncModel
 /// Only active entries count: a person who dismisses one wants to try again.
 struct RefusedRecords {
     /// Records that the server has named as deleted.
-    private(set) var deleted: Set<RecordPlace> = []
+    private(set) var deleted: Set<RecordAddress> = []
     /// Records whose transaction was rejected because of a deleted record. Any of them may be deleted too.
-    private(set) var suspects: Set<RecordPlace> = []
+    private(set) var suspects: Set<RecordAddress> = []
 
     init(in store: any LocalStore) throws(StoreFailure) {
         guard try store.outboxSummary().journal > 0 else { return }
@@ -26,15 +26,9 @@ struct RefusedRecords {
             return
         }
         for (index, mutation) in transaction.mutations.enumerated() {
-            let place = RecordPlace(collection: mutation.collection, id: mutation.record)
-            suspects.insert(place)
-            if index == rejection.mutation { deleted.insert(place) }
+            let address = mutation.address
+            suspects.insert(address)
+            if index == rejection.mutation { deleted.insert(address) }
         }
     }
-}
-
-/// The address of a record, whether or not the record exists.
-struct RecordPlace: Hashable {
-    let collection: CollectionName
-    let id: RecordID
 }

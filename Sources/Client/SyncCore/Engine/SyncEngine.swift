@@ -152,7 +152,7 @@ public actor SyncEngine {
             return session.handle(event, now: now, policy: policy, random: runtime.generator)
         }
         let before = session
-        let random = NotingRandom(runtime.generator)
+        let random = RecordingRandom(runtime.generator)
         let actions = session.handle(event, now: now, policy: policy, random: random)
         recorder?.record(
             RecorderTurn(

@@ -8,7 +8,7 @@ package struct ResendPlan: Hashable, Sendable {
     /// Mutations that require a record that is not here, or whose id is used in another space. They stay in the
     /// journal, in a new entry.
     package private(set) var left: [Mutation] = []
-    /// The new records that replace deleted ones.
+    /// The new records that replace deleted ones: those that the entry changes, and those that its changes refer to.
     package private(set) var replacements: [Replacement] = []
 
     /// A deleted record that is created again under a new id.
@@ -42,10 +42,11 @@ package struct ResendPlan: Hashable, Sendable {
         switch entry.event {
         case .merged(let conflicts), .overwritten(let conflicts, _):
             self.space = space
-            var remade: Transaction?
-            if case .overwritten(_, let deleted) = entry.event { remade = deleted }
+            var records = entry.records?.mutations ?? []
+            if case .overwritten(_, let deleted?) = entry.event { records += deleted.mutations }
             try restore(
-                conflicts, deleted: remade, catalog: catalog, newID: newID, replacement: replacement, home: home)
+                conflicts, of: entry.number, records: records, catalog: catalog, newID: newID,
+                replacement: replacement, home: home)
         case .rejected(let kept, let rejection):
             self.space = kept.space
             try `repeat`(
@@ -103,7 +104,54 @@ package struct ResendPlan: Hashable, Sendable {
             case .delete: if isHere { edits.append(.delete(collection, id)) }
             }
         }
-        transactions = [edits]
+        transactions = [
+            try remakingTargets(
+                of: edits, from: records?.mutations ?? [], catalog: catalog, newID: newID, replacement: replacement,
+                home: home)
+        ]
+    }
+
+    // MARK: References
+
+    /// Returns the edits with creates of the deleted records that they refer to, under new ids.
+    ///
+    /// - Parameter records: creates of deleted records. References to any other record stay as they are.
+    private mutating func remakingTargets(
+        of edits: [RecordEdit], from records: [Mutation], catalog: SchemaCatalog, newID: () -> RecordID,
+        replacement: (CollectionName, RecordID) throws(StoreFailure) -> RecordID?,
+        home: (CollectionName, RecordID) throws(StoreFailure) -> SpaceID?
+    ) throws(StoreFailure) -> [RecordEdit] {
+        let written = Set(edits.map(\.record))
+        var successors: [RecordID: RecordID] = [:]
+        var all = edits
+        var position = 0
+        while position < all.count {
+            let edit = all[position]
+            position += 1
+            for (name, value) in edit.patch {
+                guard case .reference(let id) = value, successors[id] == nil, !written.contains(id),
+                    let target = catalog[edit.collection]?.field(named: name)?.target, try home(target, id) == nil,
+                    let create = records.first(where: { $0.record == id && $0.collection == target })
+                else { continue }
+                let new = replace(id, in: target, newID)
+                successors[id] = new
+                let patch = try following(
+                    successors, create.patch, of: target, droppingLost: true, catalog: catalog,
+                    replacement: replacement, home: home)
+                all.append(.create(target, new, patch))
+            }
+        }
+        guard !successors.isEmpty else { return edits }
+        return try all.map { (edit) throws(StoreFailure) in
+            let patch = try following(
+                successors, edit.patch, of: edit.collection, droppingLost: false, catalog: catalog,
+                replacement: replacement, home: home)
+            return switch edit {
+            case .create(let collection, let id, _): .create(collection, id, patch)
+            case .update(let collection, let id, _): .update(collection, id, patch)
+            case .delete: edit
+            }
+        }
     }
 
     /// Returns the patch with its references redirected to the records that replaced deleted ones.
@@ -121,7 +169,7 @@ package struct ResendPlan: Hashable, Sendable {
             else { continue }
             if let successor = successors[id] {
                 result.set(name, to: .reference(successor))
-            } else if let known = try replacement(target, id) {
+            } else if let known = try replacement(target, id), try home(target, known) != nil {
                 result.set(name, to: .reference(known))
             } else if droppingLost, !field.isRequired {
                 result.remove(name)
@@ -141,9 +189,13 @@ package struct ResendPlan: Hashable, Sendable {
     // MARK: Losing values
 
     /// Writes the losing values over the current records, and creates deleted records again under new ids.
+    ///
+    /// - Parameters:
+    ///   - number: The number of the entry.
+    ///   - records: Creates of deleted records.
     private mutating func restore(
-        _ conflicts: [FieldConflict], deleted: Transaction?, catalog: SchemaCatalog, newID: () -> RecordID,
-        replacement: (CollectionName, RecordID) throws(StoreFailure) -> RecordID?,
+        _ conflicts: [FieldConflict], of number: Int64, records: [Mutation], catalog: SchemaCatalog,
+        newID: () -> RecordID, replacement: (CollectionName, RecordID) throws(StoreFailure) -> RecordID?,
         home: (CollectionName, RecordID) throws(StoreFailure) -> SpaceID?
     ) throws(StoreFailure) {
         var edits: [RecordEdit] = []
@@ -167,13 +219,23 @@ package struct ResendPlan: Hashable, Sendable {
                 edits.append(.update(collection, known, lost))
                 continue
             }
-            let whole = deleted?.mutations.first { $0.record == id && $0.collection == collection }?.patch ?? Patch()
+            let whole = records.first { $0.record == id && $0.collection == collection }?.patch ?? Patch()
             var patch = try following(
                 [:], whole, of: collection, droppingLost: true, catalog: catalog, replacement: replacement, home: home)
             for (field, value) in lost { patch.set(field, to: value) }
+            let missing = catalog[collection]?.fields.filter { $0.isRequired && patch[$0.name] == nil } ?? []
+            guard missing.isEmpty else {
+                throw StoreFailure(
+                    .missingRecord,
+                    "\(collection) \(id) is not here, and entry \(number) lacks its \(missing.map(\.name.rawValue).joined(separator: ", ")): create a new record with the values of the entry"
+                )
+            }
             edits.append(.create(collection, replace(id, in: collection, newID), patch))
         }
-        transactions = [edits]
+        transactions = [
+            try remakingTargets(
+                of: edits, from: records, catalog: catalog, newID: newID, replacement: replacement, home: home)
+        ]
     }
 
     // MARK: Forgotten changes
@@ -222,6 +284,15 @@ package struct ResendPlan: Hashable, Sendable {
                 .danglingReference,
                 "what was forgotten refers to records that are not here, which are to be brought back first, or its ids are in use in another space"
             )
+        }
+    }
+}
+
+extension RecordEdit {
+    fileprivate var patch: Patch {
+        switch self {
+        case .create(_, _, let patch), .update(_, _, let patch): patch
+        case .delete: Patch()
         }
     }
 }

@@ -43,7 +43,7 @@ package struct LinkMachine: Hashable, Sendable {
     mutating func started(_ link: LinkState, pause: Duration?, _ turn: inout Turn) -> [SyncAction] {
         guard case .up = link, let pause else { return linkChanged(link, &turn) }
         let failure = TransportFailure(
-            .throttled, "the server asked to be left alone, for another \(max(pause.components.seconds, 1)) s",
+            .throttled, "the server asked for a pause; \(max(pause.components.seconds, 1)) s of it are left",
             retryAfter: pause)
         var actions: [SyncAction] = []
         state = .waiting(turn.arm(after: pause, &actions), failure)
@@ -105,11 +105,12 @@ package struct LinkMachine: Hashable, Sendable {
         guard case .online = state else { return [] }
         doubts += 1
         if doubts <= turn.policy.freeResets { return sendHello(&turn) }
-        return wait(after: TransportFailure(.notUnderstood, "the server names another history each time"), &turn)
+        return wait(
+            after: TransportFailure(.notUnderstood, "the server reports a different history in each hello"), &turn)
     }
 
     /// Sends another hello, because the contents of the last one may be out of date.
-    mutating func helloWanted(_ turn: inout Turn) -> [SyncAction] {
+    mutating func helloRequested(_ turn: inout Turn) -> [SyncAction] {
         guard case .online = state else { return [] }
         return sendHello(&turn)
     }
@@ -119,7 +120,7 @@ package struct LinkMachine: Hashable, Sendable {
         switch state {
         case .waiting(_, let failure) where failure.asksForPause, .refused(_, let failure) where failure.asksForPause:
             []
-        case .waiting, .refused: leave() + sendHello(&turn)
+        case .waiting, .refused: sendHello(&turn)
         case .down, .awaitingHello, .online: []
         }
     }

@@ -37,77 +37,6 @@ package struct OutboxMachine: Hashable, Sendable {
         case renewing
     }
 
-    /// The part of a push that is needed to handle its response.
-    package struct Load: Hashable, Sendable {
-        package let identity: ClientIdentity
-        package let count: Int
-        package let first: TransactionNumber?
-        /// The spaces of its transactions, sorted by name.
-        package let spaces: [SpaceID]
-        /// Whether the push is an empty transaction in place of a withdrawn one.
-        package let isWithdrawal: Bool
-
-        package init(
-            identity: ClientIdentity, count: Int, first: TransactionNumber?, spaces: [SpaceID],
-            isWithdrawal: Bool = false
-        ) {
-            self.isWithdrawal = isWithdrawal
-            self.identity = identity
-            self.count = count
-            self.first = first
-            self.spaces = spaces
-        }
-
-        init(of batch: PushBatch) {
-            self.init(
-                identity: batch.identity, count: batch.transactions.count, first: batch.transactions.first?.number,
-                spaces: Set(batch.transactions.map(\.transaction.space)).sorted(), isWithdrawal: batch.isWithdrawal)
-        }
-
-        /// Returns the reason why a receipt does not match its transaction, or nil when it does.
-        private static func fault(of result: TransactionResult) -> TransportFailure? {
-            guard let receipt = result.receipt else { return nil }
-            guard case .applied(let version, _, _) = result.outcome else {
-                return TransportFailure(
-                    .notUnderstood, "the server rejects transaction \(result.number), and sends a receipt for it")
-            }
-            guard receipt.version != version else { return nil }
-            return TransportFailure(
-                .notUnderstood,
-                "the server's receipt for transaction \(result.number) is of version \(receipt.version), its outcome of \(version)"
-            )
-        }
-
-        /// Returns the reason why the results do not answer this push, or nil when they do.
-        ///
-        /// The results must be those of the first transactions, in order, and each receipt must be for the commit that
-        /// its outcome names.
-        func fault(of results: [TransactionResult]) -> TransportFailure? {
-            guard !results.isEmpty else {
-                return TransportFailure(.notUnderstood, "the server answered none of \(count) transactions")
-            }
-            var expected = first
-            for (index, result) in results.enumerated() {
-                guard index < count, result.number == expected else {
-                    return TransportFailure(
-                        .notUnderstood,
-                        "the server answered transaction \(result.number), and not \(expected.map(\.description) ?? "none") of \(count)"
-                    )
-                }
-                if let failure = Self.fault(of: result) { return failure }
-                expected = result.number.next
-            }
-            return nil
-        }
-    }
-
-    /// The reason why the outbox waits.
-    package enum Obstacle: Hashable, Sendable {
-        case transport(TransportFailure)
-        case store(StoreFailure)
-        case identity(String)
-    }
-
     /// Events that the session passes on, in addition to the actions.
     enum News: Hashable, Sendable {
         /// The server has returned outcomes of transactions in these spaces, which can now be pulled.
@@ -251,7 +180,7 @@ package struct OutboxMachine: Hashable, Sendable {
                 [disarm]
                     + renew(
                         because:
-                            "the server misses earlier transactions of this device, and expects number \(expected): each new identity was refused as well",
+                            "the server is missing earlier transactions of this device (it expects number \(expected)) and refused each new identity",
                         &turn), nil
             )
         case .success(.refused(.identityConflict(let number))):
@@ -259,7 +188,7 @@ package struct OutboxMachine: Hashable, Sendable {
                 [disarm]
                     + renew(
                         because:
-                            "the server has seen transaction \(number) of this device with other contents, under each new identity as well: another copy of this database may be syncing",
+                            "the server has seen transaction \(number) of this device with other contents and refused each new identity: another copy of this database may be syncing",
                         &turn), nil
             )
         case .failure(let failure):
@@ -393,38 +322,9 @@ package struct OutboxMachine: Hashable, Sendable {
 
     private mutating func wait(for obstacle: Obstacle, _ turn: inout Turn) -> [SyncAction] {
         var actions: [SyncAction] = []
-        let retryAfter: Duration? = if case .transport(let failure) = obstacle { failure.retryAfter } else { nil }
-        let delay = backoff.nextDelay(retryAfter: retryAfter, policy: turn.policy.backoff, random: &turn.random)
+        let delay = backoff.nextDelay(
+            retryAfter: obstacle.retryAfter, policy: turn.policy.backoff, random: &turn.random)
         state = .waiting(turn.arm(after: delay, &actions), obstacle)
         return actions
     }
-}
-
-extension TransportFailure {
-    /// The rejection that the journal shows for a transaction that the server refuses to take.
-    fileprivate var rejection: Rejection {
-        let reason: RejectionCode =
-            switch code {
-            case .tooLarge: .tooLarge
-            case .forbidden: .forbidden
-            case .unreachable, .timedOut, .unauthorized, .otherAccount, .throttled, .serverFailed, .incompatible,
-                .refused, .notUnderstood, .cancelled:
-                .malformed
-            }
-        return Rejection(code: reason, message: message, mutation: nil)
-    }
-}
-
-extension BatchLimit {
-    /// Returns the limit grown by a quarter, or nil once it reaches `wanted`. Restoring the full limit at once would
-    /// make the next batch as slow as before.
-    fileprivate func grown(within wanted: BatchLimit) -> BatchLimit? {
-        let next = transactions.grown
-        return next < wanted.transactions ? BatchLimit(transactions: next, bytes: bytes) : nil
-    }
-}
-
-extension Int {
-    /// The number increased by a quarter.
-    var grown: Int { self + Swift.max(1, self / 4) }
 }

@@ -21,16 +21,10 @@ package struct PullMachine: Hashable, Sendable {
     package private(set) var resets = 0
     /// Number of pages that contradicted themselves or the stored data since a pull last caught up.
     package private(set) var contradictions = 0
-    /// Remembers a cursor of the current run of pages. If that cursor comes back, the server is leading in a circle.
+    /// Remembers a cursor of the current run of pages. If the server returns to it, its pages form a cycle.
     package private(set) var trail: CursorTrail?
-    /// Page size after a page came too late. It grows again with each page that arrives; nil means the policy's size.
-    package private(set) var shrunkPage: Int?
-    /// Number of times that the deadline is doubled. Pages that are already small get more time instead.
-    package private(set) var stretch = 0
-    /// Number of deletions that a person was last asked about; nil when there is no open question.
-    package private(set) var asked: Int?
-    /// Number of deletions that a person has agreed to while the server was being asked again.
-    package private(set) var consent: Int?
+    package private(set) var pace = PullPace()
+    package private(set) var consent = DeleteConsent()
 
     init(stored: StoredSpace) {
         space = stored.space
@@ -41,11 +35,9 @@ package struct PullMachine: Hashable, Sendable {
     /// Creates a machine in a recorded state.
     package init(
         state: State, stored: StoredSpace, head: Version, hasCaughtUp: Bool, backoff: Backoff, resets: Int,
-        contradictions: Int, trail: CursorTrail?, shrunkPage: Int?,
-        stretch: Int, asked: Int?, consent: Int?
+        contradictions: Int, trail: CursorTrail?, pace: PullPace, consent: DeleteConsent
     ) {
-        self.stretch = stretch
-        self.asked = asked
+        self.pace = pace
         self.consent = consent
         self.contradictions = contradictions
         self.trail = trail
@@ -56,38 +48,17 @@ package struct PullMachine: Hashable, Sendable {
         self.hasCaughtUp = hasCaughtUp
         self.backoff = backoff
         self.resets = resets
-        self.shrunkPage = shrunkPage
     }
 
     package enum State: Hashable, Sendable {
         case resting(poll: ArmedTimer?)
-        case pulling(request: Serial, deadline: ArmedTimer, cursor: Cursor?, then: Then)
-        case applying(PullPage, then: Then)
-        case resetting(then: Then)
-        case vacating(then: Then)
+        case pulling(request: Serial, deadline: ArmedTimer, cursor: Cursor?, then: FollowUp)
+        case applying(PullPage, then: FollowUp)
+        case resetting(then: FollowUp)
+        case vacating(then: FollowUp)
         case waiting(ArmedTimer, Obstacle)
         /// A nil page means that the space would be vacated.
         case braked(PullPage?, deletes: Int, of: Int, poll: ArmedTimer?)
-    }
-
-    /// The step that follows the current pull.
-    package enum Then: Hashable, Sendable {
-        case rest
-        /// Pull again, because this version was reported meanwhile, unless the current page covers it.
-        case until(Version)
-        /// Pull again in any case: the current response may predate the request that came meanwhile.
-        case again
-    }
-
-    package enum Obstacle: Hashable, Sendable {
-        case transport(TransportFailure)
-        case store(StoreFailure)
-        case reset(ResetReason)
-        /// The server shows less than it has confirmed, and does not say that it was restored.
-        case historyInDoubt(confirmed: Version, head: Version)
-        /// The server's response contradicts itself or the store. A fresh snapshot beside the outbox follows, except
-        /// after the first contradiction.
-        case contradiction(String)
     }
 
     enum News: Hashable, Sendable {
@@ -111,7 +82,7 @@ package struct PullMachine: Hashable, Sendable {
     // MARK: Events, in life-cycle order
 
     /// Pulls now, or as soon as the current operation has ended.
-    mutating func wanted(by reason: Reason, hello: ServerHello?, _ turn: inout Turn) -> [SyncAction] {
+    mutating func requested(by reason: Reason, hello: ServerHello?, _ turn: inout Turn) -> [SyncAction] {
         if case .news(let version) = reason, version <= head { return [] }
         switch state {
         // A push to a space without access was probably rejected, so there is nothing to pull right away.
@@ -138,15 +109,6 @@ package struct PullMachine: Hashable, Sendable {
         }
     }
 
-    enum Reason: Hashable, Sendable {
-        /// This version exists.
-        case news(Version)
-        /// The server has answered a push, so its effect can be pulled.
-        case answer
-        /// The application or the user wants a pull without waiting out a failure.
-        case request
-    }
-
     mutating func pullEnded(
         _ request: Serial, _ result: Result<PullReply, TransportFailure>, epoch: Epoch?, _ turn: inout Turn
     ) -> (actions: [SyncAction], news: News?) {
@@ -165,8 +127,8 @@ package struct PullMachine: Hashable, Sendable {
                     [disarm] + wait(for: .historyInDoubt(confirmed: receipt.version, head: page.head), &turn), nil
                 )
             }
-            if let fault = fault(of: page, after: cursor) {
-                return ([disarm] + contradicted(fault, &turn), nil)
+            if let message = page.contradiction(to: stored, after: cursor, trail: trail) {
+                return ([disarm] + contradicted(message, &turn), nil)
             }
             state = .applying(page, then: then)
             return ([disarm, .store(.apply(page, after: stored.cursor, brake: turn.policy.deleteBrake))], nil)
@@ -227,12 +189,12 @@ package struct PullMachine: Hashable, Sendable {
             head = stored.version
             backoff.reset()
             resets = 0
-            if isNews, then.asksAgain(at: head) { return (pull(hello, &turn), .progressed(vacated.outbox)) }
+            if isNews, then.requestsPull(at: head) { return (pull(hello, &turn), .progressed(vacated.outbox)) }
             hasCaughtUp = true
-            (asked, consent) = (nil, nil)
+            consent = DeleteConsent()
             return (rest(hintsAreOpen: then == .rest, &turn), .progressed(vacated.outbox))
         case .braked(let deletes, let total):
-            if let epoch = hello?.epoch, hasConsent(to: deletes) {
+            if let epoch = hello?.epoch, consent.covers(deletes) {
                 state = .vacating(then: then)
                 return ([.store(.vacate(space, of: epoch, brake: nil))], nil)
             }
@@ -254,11 +216,10 @@ package struct PullMachine: Hashable, Sendable {
             trail.follow(stored.cursor)
             // A snapshot that starts over again and again is no progress.
             if resets == 0, contradictions == 0 { backoff.reset() }
-            stretch = max(0, stretch - 1)
-            shrunkPage = shrunkPage.flatMap { $0.grown < turn.policy.pageRows ? $0.grown : nil }
-            // A server that promises more than it shows must not cause a loop. Without progress, wait for the next
+            pace.pageArrived(turn.policy)
+            // A server that announces more than it shows must not cause a loop. Without progress, wait for the next
             // poll.
-            if then.asksAgain(at: head) || hasMoreNotices || (isProgress && (page.hasMore || !isCaughtUp)) {
+            if then.requestsPull(at: head) || hasMoreNotices || (isProgress && (page.hasMore || !isCaughtUp)) {
                 return (pull(hello, &turn), .progressed(outbox))
             }
             resets = 0
@@ -266,10 +227,10 @@ package struct PullMachine: Hashable, Sendable {
             trail = nil
             backoff.reset()
             hasCaughtUp = true
-            (asked, consent) = (nil, nil)
+            consent = DeleteConsent()
             return (rest(hintsAreOpen: hintsAreOpen, &turn), .progressed(outbox))
         case .braked(let deletes, let total):
-            if hasConsent(to: deletes) {
+            if consent.covers(deletes) {
                 state = .applying(page, then: then)
                 return ([.store(.apply(page, after: self.stored.cursor, brake: nil))], nil)
             }
@@ -281,7 +242,7 @@ package struct PullMachine: Hashable, Sendable {
     mutating func deletesAllowed(epoch: Epoch?) -> [SyncAction] {
         guard case .braked(let page, _, _, let poll) = state else {
             // The server is being asked again. Its new response may need the same consent.
-            if let asked { consent = asked }
+            consent.grant()
             return []
         }
         if let page {
@@ -291,13 +252,6 @@ package struct PullMachine: Hashable, Sendable {
         guard let epoch else { return [] }
         state = .vacating(then: .rest)
         return disarm(poll) + [.store(.vacate(space, of: epoch, brake: nil))]
-    }
-
-    /// Returns whether a person has agreed to this many deletions, and if so uses up the consent.
-    private mutating func hasConsent(to deletes: Int) -> Bool {
-        guard let agreed = consent, deletes <= agreed else { return false }
-        consent = nil
-        return true
     }
 
     mutating func storeFailed(
@@ -331,7 +285,7 @@ package struct PullMachine: Hashable, Sendable {
             return (pull(hello, &turn), nil)
         case .pulling(let request, let deadline, _, _) where deadline.serial == timer:
             let failure = TransportFailure(
-                .timedOut, "the server did not answer a pull in \(self.deadline(turn.policy))")
+                .timedOut, "the server did not answer a pull in \(pace.deadline(turn.policy))")
             let (actions, news) = failed(failure, &turn)
             return ([.server(.abandon(request))] + actions, news)
         case .waiting(let armed, let obstacle) where armed.serial == timer:
@@ -408,7 +362,7 @@ package struct PullMachine: Hashable, Sendable {
             return []
         }
         let request = turn.makeSerial()
-        let limit = max(1, min(shrunkPage ?? turn.policy.pageRows, hello.limits.pageRows))
+        let limit = max(1, min(pace.rows(turn.policy), hello.limits.pageRows))
         var actions: [SyncAction] = [
             .server(
                 .send(
@@ -419,13 +373,9 @@ package struct PullMachine: Hashable, Sendable {
                             account: hello.account, notices: stored.notices))))
         ]
         state = .pulling(
-            request: request, deadline: turn.arm(after: deadline(turn.policy), &actions), cursor: stored.cursor,
+            request: request, deadline: turn.arm(after: pace.deadline(turn.policy), &actions), cursor: stored.cursor,
             then: .rest)
         return actions
-    }
-
-    private func deadline(_ policy: SyncPolicy) -> Duration {
-        min(policy.requestDeadline * (1 << stretch), max(policy.requestDeadline, policy.longestDeadline))
     }
 
     private mutating func rest(hintsAreOpen: Bool, _ turn: inout Turn) -> [SyncAction] {
@@ -441,33 +391,9 @@ package struct PullMachine: Hashable, Sendable {
     ) -> [SyncAction] {
         var actions: [SyncAction] = []
         let poll = turn.arm(after: turn.policy.pollIntervalWithHints, &actions)
-        (asked, consent) = (deletes, nil)
+        consent.ask(about: deletes)
         state = .braked(page, deletes: deletes, of: total, poll: poll)
         return actions
-    }
-
-    /// Returns the first claim of the page that cannot be true, or nil. Accepting one could cause a loop or a step
-    /// backward.
-    private func fault(of page: PullPage, after cursor: Cursor?) -> String? {
-        if page.hasMore, let trail, trail.mark == page.cursor {
-            return "the server leads in a circle: its pages of space \(space) come back to an earlier cursor"
-        }
-        if page.space != space {
-            return "a page of space \(page.space) in answer to a pull of \(space)"
-        }
-        if page.hasMore, page.cursor == cursor {
-            return "the server promises more of space \(space), but its cursor stands still"
-        }
-        if case .commits = page.content, page.hasMore, page.version <= stored.version {
-            return "the server promises more of space \(space), and stays at version \(page.version)"
-        }
-        if case .snapshot(_, isFirst: true, _) = page.content, cursor != nil {
-            return "space \(space) begins again with a snapshot, although it was asked to go on"
-        }
-        if case .commits = page.content, page.version < stored.version {
-            return "space \(space) went back from version \(stored.version) to \(page.version)"
-        }
-        return nil
     }
 
     private mutating func failed(
@@ -478,15 +404,7 @@ package struct PullMachine: Hashable, Sendable {
             state = .resting(poll: nil)
             return ([], .contactLost(failure))
         case .timedOut:
-            let rows = shrunkPage ?? turn.policy.pageRows
-            if rows > turn.policy.smallestPage {
-                shrunkPage = max(turn.policy.smallestPage, rows / 2)
-            } else {
-                // The problem is not the number of rows but their size or the link. Request even fewer rows and allow
-                // more time.
-                shrunkPage = max(1, rows / 4)
-                stretch = min(stretch + 1, Self.mostStretch)
-            }
+            pace.pageWasLate(turn.policy)
             state = .resting(poll: nil)
             return ([], .contactLost(failure))
         case .forbidden, .tooLarge, .throttled, .serverFailed, .refused, .notUnderstood, .cancelled:
@@ -498,17 +416,14 @@ package struct PullMachine: Hashable, Sendable {
     ///
     /// The first one may be a stale response, so the page is requested again. From the second on, a fresh snapshot is
     /// taken; after `contradictionsBeforeRest` of them, only rarely.
-    private mutating func contradicted(_ words: String, _ turn: inout Turn) -> [SyncAction] {
+    private mutating func contradicted(_ message: String, _ turn: inout Turn) -> [SyncAction] {
         contradictions += 1
         trail = nil
-        guard contradictions > Self.contradictionsBeforeRest else { return wait(for: .contradiction(words), &turn) }
+        guard contradictions > Self.contradictionsBeforeRest else { return wait(for: .contradiction(message), &turn) }
         var actions: [SyncAction] = []
-        state = .waiting(turn.arm(after: Self.restAfterContradictions, &actions), .contradiction(words))
+        state = .waiting(turn.arm(after: Self.restAfterContradictions, &actions), .contradiction(message))
         return actions
     }
-
-    /// Ten doublings of thirty seconds exceed any deadline.
-    private static let mostStretch = 10
 
     /// Number of contradictions after which the server is asked only rarely: four snapshots have not helped.
     static let contradictionsBeforeRest = 5
@@ -517,88 +432,13 @@ package struct PullMachine: Hashable, Sendable {
 
     private mutating func wait(for obstacle: Obstacle, _ turn: inout Turn) -> [SyncAction] {
         var actions: [SyncAction] = []
-        let retryAfter: Duration? = if case .transport(let failure) = obstacle { failure.retryAfter } else { nil }
-        let delay = backoff.nextDelay(retryAfter: retryAfter, policy: turn.policy.backoff, random: &turn.random)
+        let delay = backoff.nextDelay(
+            retryAfter: obstacle.retryAfter, policy: turn.policy.backoff, random: &turn.random)
         state = .waiting(turn.arm(after: delay, &actions), obstacle)
         return actions
     }
 
     private func disarm(_ timer: ArmedTimer?) -> [SyncAction] {
         timer.map { [.timer(.disarm($0.serial))] } ?? []
-    }
-}
-
-/// Detects a cycle in a sequence of cursors while storing only one of them (Brent 1980).
-///
-/// The stored mark moves to the current cursor after one step, then two, then four, and so on. It therefore ends up
-/// inside any cycle, and the cycle is detected when the mark comes back.
-package struct CursorTrail: Hashable, Sendable {
-    package private(set) var mark: Cursor
-    package private(set) var steps: Int
-    package private(set) var reach: Int
-
-    package init(mark: Cursor, steps: Int = 0, reach: Int = 1) {
-        self.mark = mark
-        self.steps = steps
-        self.reach = reach
-    }
-}
-
-extension CursorTrail? {
-    mutating func follow(_ cursor: Cursor?) {
-        guard let cursor else { return self = nil }
-        guard let trail = self else { return self = CursorTrail(mark: cursor) }
-        self =
-            trail.steps + 1 == trail.reach
-            ? CursorTrail(mark: cursor, steps: 0, reach: trail.reach.multipliedReportingOverflow(by: 2).partialValue)
-            : CursorTrail(mark: trail.mark, steps: trail.steps + 1, reach: trail.reach)
-    }
-}
-
-extension PullPage {
-    /// Returns whether the device now knows more of the space. The store ensures that the rows of a snapshot increase.
-    fileprivate func isProgress(from before: StoredSpace, to after: StoredSpace) -> Bool {
-        guard before.cursor != after.cursor else { return false }
-        return switch content {
-        case .snapshot: true
-        case .commits: after.version > before.version || after.isComplete != before.isComplete
-        }
-    }
-}
-
-extension PullMachine.Then {
-    func joined(with reason: PullMachine.Reason) -> PullMachine.Then {
-        switch (self, reason) {
-        case (.again, _), (_, .answer), (_, .request): .again
-        case (.until(let earlier), .news(let version)): .until(max(earlier, version))
-        case (.rest, .news(let version)): .until(version)
-        }
-    }
-
-    func asksAgain(at head: Version) -> Bool {
-        switch self {
-        case .rest: false
-        case .until(let version): head < version
-        case .again: true
-        }
-    }
-}
-
-extension PullMachine.Obstacle {
-    /// Whether a request must not end the wait for this obstacle early.
-    var isBinding: Bool {
-        switch self {
-        case .transport(let failure): failure.asksForPause
-        case .store, .historyInDoubt, .contradiction: false
-        case .reset: true
-        }
-    }
-
-    func needsSnapshot(after contradictions: Int) -> Bool {
-        switch self {
-        case .transport, .store, .historyInDoubt: false
-        case .reset: true
-        case .contradiction: contradictions > 1
-        }
     }
 }

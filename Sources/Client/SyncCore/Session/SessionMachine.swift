@@ -60,7 +60,7 @@ package struct SessionMachine: Hashable, Sendable {
             adopt(session)
             return link.started(linkState, pause: session.pause, &turn)
         case .running:
-            return run(event, &turn) + proceed(&turn) + notes(after: event, &turn)
+            return run(event, &turn) + proceed(&turn) + notes(after: event, turn.policy)
         case .stopping(let deadline):
             if case .device(.timerFired(deadline.serial)) = event { return finish() }
             let actions = run(event, &turn)
@@ -156,7 +156,7 @@ package struct SessionMachine: Hashable, Sendable {
     private mutating func contactMade(_ turn: inout Turn) -> [SyncAction] {
         outbox.contactMade()
         var actions = hints.contactMade(spaces: pulls.map(\.space), &turn)
-        for index in pulls.indices { actions += pulls[index].wanted(by: .request, hello: contact, &turn) }
+        for index in pulls.indices { actions += pulls[index].requested(by: .request, hello: contact, &turn) }
         return actions
     }
 
@@ -223,7 +223,7 @@ package struct SessionMachine: Hashable, Sendable {
     private mutating func hinted(_ stream: Serial, _ hint: Hint, _ turn: inout Turn) -> [SyncAction] {
         guard hints.heard(stream) else { return [] }
         let hello = contact
-        return atPull(of: hint.space) { $0.wanted(by: .news(hint.head), hello: hello, &turn) } ?? []
+        return atPull(of: hint.space) { $0.requested(by: .news(hint.head), hello: hello, &turn) } ?? []
     }
 
     private mutating func hintsEnded(
@@ -244,7 +244,7 @@ package struct SessionMachine: Hashable, Sendable {
     private mutating func progressRequested(_ turn: inout Turn) -> [SyncAction] {
         var actions = link.contactRequested(&turn) + outbox.progressRequested() + lookForUpgrade(&turn)
         guard contact != nil else { return actions }
-        for index in pulls.indices { actions += pulls[index].wanted(by: .request, hello: contact, &turn) }
+        for index in pulls.indices { actions += pulls[index].requested(by: .request, hello: contact, &turn) }
         return actions
     }
 
@@ -264,7 +264,7 @@ package struct SessionMachine: Hashable, Sendable {
     /// Sends a hello with each poll while transactions are held back, to learn whether the server has been upgraded.
     /// Otherwise a server that restarts between two requests would go unnoticed.
     private mutating func lookForUpgrade(_ turn: inout Turn) -> [SyncAction] {
-        outbox.summary.held > 0 ? link.helloWanted(&turn) : []
+        outbox.summary.held > 0 ? link.helloRequested(&turn) : []
     }
 
     private mutating func sessionChanged(_ session: StoredSession, _ turn: inout Turn) -> [SyncAction] {
@@ -318,7 +318,7 @@ package struct SessionMachine: Hashable, Sendable {
     // MARK: Transitions
 
     /// The server's hello, if there is contact and the store has recorded its history and account.
-    private var contact: ServerHello? {
+    var contact: ServerHello? {
         guard case .running = phase, let hello = link.hello, hello.epoch == epoch, hello.account == account
         else { return nil }
         return hello
@@ -333,55 +333,6 @@ package struct SessionMachine: Hashable, Sendable {
         outbox.advance(to: contact, &turn)
     }
 
-    /// Returns what to record about this event for later runs and other programs.
-    private func notes(after event: SyncEvent, _ turn: inout Turn) -> [SyncAction] {
-        switch event {
-        case .server(let event): notes(after: event, turn.policy)
-        case .store(let event): notes(after: event)
-        case .host, .device: []
-        }
-    }
-
-    private func notes(after event: ServerEvent, _ policy: SyncPolicy) -> [SyncAction] {
-        switch event {
-        case .helloEnded(_, .failure(let failure)), .pushEnded(_, .failure(let failure)),
-            .pullEnded(_, _, .failure(let failure)):
-            guard failure.code != .cancelled else { return [] }
-            var actions = [SyncAction.note(.failed(code: failure.code.rawValue, message: failure.message))]
-            if failure.asksForPause, let pause = failure.retryAfter {
-                actions.append(.note(.paused(min(pause, policy.backoff.longestRetryAfter))))
-            }
-            return actions
-        case .helloEnded(_, .success):
-            guard case .refused(_, let failure) = link.state else { return [] }
-            return [.note(.failed(code: failure.code.rawValue, message: failure.message))]
-        case .pullEnded(_, let space, .success):
-            guard let pull = pulls.first(where: { $0.space == space }), case .waiting(_, let obstacle) = pull.state
-            else { return [] }
-            return [.note(.failed(code: obstacle.code, message: obstacle.words))]
-        case .pushEnded(_, .success), .hint, .hintsEnded:
-            return []
-        }
-    }
-
-    private func notes(after event: StoreEvent) -> [SyncAction] {
-        switch event {
-        case .failed(_, let failure):
-            return [.note(.failed(code: failure.code.rawValue, message: failure.message))]
-        case .pageApplied(let space, .braked(let deletes, let total)),
-            .spaceVacated(let space, .braked(let deletes, let total)):
-            let message =
-                "the server's data of \(space) would delete \(deletes) of the \(total) records here, and nothing proves that it is right: a person has to agree"
-            return [.note(.failed(code: "braked", message: message))]
-        case .pageApplied(_, .applied), .spaceVacated(_, .vacated), .resultsRecorded, .transactionWithdrawn:
-            // Results may be recorded after the page that shows them. No later page would then report that everything
-            // is in sync.
-            return contact != nil && outbox.summary.count == 0 && pulls.allSatisfy(\.isInSync) ? [.note(.inSync)] : []
-        case .outboxCounted, .batchTaken, .nothingToPush, .cursorReset, .sessionChanged:
-            return []
-        }
-    }
-
     private mutating func respond(_ news: OutboxMachine.News?, _ turn: inout Turn) -> [SyncAction] {
         switch news {
         case nil: return []
@@ -389,7 +340,7 @@ package struct SessionMachine: Hashable, Sendable {
             link.exchangeSucceeded()
             var actions: [SyncAction] = []
             for index in pulls.indices where spaces.contains(pulls[index].space) {
-                actions += pulls[index].wanted(by: .answer, hello: contact, &turn)
+                actions += pulls[index].requested(by: .answer, hello: contact, &turn)
             }
             return actions
         case .contactLost(let failure): return link.contactLost(failure, &turn) + hints.contactLost()

@@ -85,9 +85,9 @@ package enum StoreTask: Hashable, Sendable {
 extension StoreTask: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .session(let task): task.words
-        case .outbox(let task): task.words
-        case .space(let space, let task): "\(task.words) in \(space)"
+        case .session(let task): task.plainText
+        case .outbox(let task): task.plainText
+        case .space(let space, let task): "\(task.plainText) in \(space)"
         }
     }
 }

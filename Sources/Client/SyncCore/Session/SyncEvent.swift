@@ -31,12 +31,12 @@ package struct EventLabel<Name: RawRepresentable<String>>: CustomStringConvertib
         self.facts = facts
     }
 
-    package var description: String { name.words + facts }
+    package var description: String { name.plainText + facts }
 }
 
 extension RawRepresentable<String> {
     /// The raw value with spaces instead of underscores.
-    var words: String {
+    var plainText: String {
         String(rawValue.map { $0 == "_" ? " " : $0 })
     }
 }

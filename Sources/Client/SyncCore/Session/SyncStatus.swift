@@ -117,7 +117,7 @@ extension SessionMachine {
     private func push(now: Duration) -> SyncStatus.Activity {
         switch outbox.state {
         case .taking, .inFlight, .recording, .withdrawing, .renewing: .working
-        case .waiting(let timer, let obstacle): .waiting(obstacle.words, retryIn: max(.zero, timer.due - now))
+        case .waiting(let timer, let obstacle): .waiting(obstacle.message, retryIn: max(.zero, timer.due - now))
         case .resting: outbox.summary.hasUnanswered ? .held : .idle
         }
     }
@@ -126,45 +126,8 @@ extension SessionMachine {
         switch pull.state {
         case .resting: link.hello == nil ? .held : .idle
         case .pulling, .applying, .resetting, .vacating: .working
-        case .waiting(let timer, let obstacle): .waiting(obstacle.words, retryIn: max(.zero, timer.due - now))
+        case .waiting(let timer, let obstacle): .waiting(obstacle.message, retryIn: max(.zero, timer.due - now))
         case .braked(_, let deletes, let total, _): .braked(deletes: deletes, of: total)
-        }
-    }
-}
-
-extension OutboxMachine.Obstacle {
-    var words: String {
-        switch self {
-        case .transport(let failure): failure.message
-        case .store(let failure): failure.message
-        case .identity(let reason): reason
-        }
-    }
-}
-
-extension PullMachine.Obstacle {
-    /// The code under which the obstacle is recorded, for programs that read the database's memory of its server.
-    var code: String {
-        switch self {
-        case .transport(let failure): failure.code.rawValue
-        case .store(let failure): failure.code.rawValue
-        case .contradiction: StoreFailure.Code.contradiction.rawValue
-        case .reset: "reset"
-        case .historyInDoubt: "history_in_doubt"
-        }
-    }
-
-    var words: String {
-        switch self {
-        case .transport(let failure): failure.message
-        case .store(let failure): failure.message
-        case .contradiction(let words): words
-        case .reset(.horizon): "the server no longer knows what was deleted since the last contact"
-        case .reset(.epoch): "the server has another history"
-        case .historyInDoubt(let confirmed, let head):
-            "the server has confirmed version \(confirmed) to this device, and now shows \(head): it was probably restored from an older copy; ask its operator to run syncd epoch renew"
-        case .reset(.cursor):
-            "the server cannot read the cursor that this device holds, and it has given this device one before"
         }
     }
 }

@@ -21,7 +21,7 @@ extension LocalStore {
             try Task.checkCancellation()
             // No more changes will come. Reading the store again throws its reason.
             if isLast, case .pending = try self.fate(of: sequence) {
-                throw StoreFailure(.inputOutput, "the store tells no more news, and transaction \(sequence) is pending")
+                throw StoreFailure(.inputOutput, "the store was closed while transaction \(sequence) was pending")
             }
         }
     }

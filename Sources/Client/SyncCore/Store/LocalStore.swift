@@ -66,12 +66,13 @@ public protocol LocalStore: Sendable {
     /// journal, in a new entry.
     ///
     /// For a merged or overwritten entry, the losing values are written over the current ones. A deleted record is
-    /// created again under a new id, because ids are never reused.
+    /// created again under a new id, because ids are never reused. So are the deleted records that it requires.
     ///
     /// - Parameter newID: Makes the id of a record.
     /// - Returns: The places of the new transactions in the outbox; empty when nothing would change.
     /// - Throws: `StoreFailure` with the code `missingEntry`; `entryIsFrozen` when the entry was sent again already;
-    ///   `danglingReference` when all of it requires records that are not here; or a code that `commit` throws.
+    ///   `missingRecord` or `danglingReference` when it requires a record that is not here, and the message names the
+    ///   entry that creates the record, if there is one; or a code that `commit` throws.
     func resend(
         journal number: Int64, now: WallTime, newID: @Sendable () -> RecordID
     ) throws(StoreFailure) -> [OutboxSequence]

@@ -90,8 +90,11 @@ public struct JournalEntry: Hashable, Sendable {
     public let sequence: OutboxSequence?
     public let event: Event
     public let state: State
-    /// Creates of the records that a rejected or cancelled transaction changes, with the values shown at the time. They
-    /// restore a record that is deleted later. Nil when the transaction changes no record that a server has shown.
+    /// Creates of the records that restoring the entry may have to create again.
+    ///
+    /// For a rejected or cancelled transaction: the records that it changes or refers to, with the values shown when the
+    /// entry was made. For a merged or overwritten one: its deleted records, with the values shown before the deletion.
+    /// The records that these require are included. Nil when there are none, or none that a server has shown.
     public let records: Transaction?
 
     public enum Event: Hashable, Sendable {

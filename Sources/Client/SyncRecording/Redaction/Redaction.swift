@@ -23,7 +23,7 @@ package struct Redaction: Sendable {
     }
 
     /// A redaction for states that came out of a replay: it keeps names and removes messages.
-    package static let wordless = Redaction()
+    package static let messagesOnly = Redaction()
 
     // MARK: Names
 

@@ -46,7 +46,7 @@ package struct Replay {
             session = start.session
             policy = start.policy
         }
-        guard start.continues, let session, Redaction.wordless.session(session) != start.session else { return nil }
+        guard start.continues, let session, Redaction.messagesOnly.session(session) != start.session else { return nil }
         return Difference(turn: turns + 1, what: .state)
     }
 
@@ -55,7 +55,7 @@ package struct Replay {
         var session = session ?? SessionMachine()
         let random = RecordedRandom(turn.draws)
         let actions = session.handle(turn.event, now: turn.at, policy: policy, random: random)
-            .map { Redaction.wordless.action($0).recordedText }
+            .map { Redaction.messagesOnly.action($0).recordedText }
         self.session = session
         let step = Step.turn(number: turns, turn, actions: actions, status: session.status(now: turn.at))
         if let what = Self.difference(then: turn.actions, now: actions) {

@@ -6,9 +6,11 @@ struct FilePage {
     struct Shape {
         /// The minimum number of columns. A migration may have added more.
         let columns: Int
-        /// The indices of the columns that always hold text, and of those that always hold an integer.
+        /// The indices of the columns that always hold text, of those that always hold an integer, and of those that
+        /// never hold text or bytes.
         let texts: [Int]
         let integers: [Int]
+        let optionalIntegers: [Int]
     }
 
     /// A child page, and the largest key in it.
@@ -78,6 +80,7 @@ struct FilePage {
         return types.count >= shape.columns && types.first == 0
             && shape.texts.allSatisfy { types[$0] >= 13 && types[$0] % 2 == 1 }
             && shape.integers.allSatisfy { (1...9).contains(types[$0]) && types[$0] != 7 }
+            && shape.optionalIntegers.allSatisfy { (0...9).contains(types[$0]) && types[$0] != 7 }
     }
 
     // MARK: Numbers

@@ -106,9 +106,10 @@ struct Salvage {
     private static let trees = [
         Tree(
             table: "sync_outbox", key: "sequence",
-            shape: FilePage.Shape(columns: 11, texts: [1, 2], integers: [3])),
+            shape: FilePage.Shape(columns: 11, texts: [1, 2], integers: [3, 6, 8], optionalIntegers: [4, 7])),
         Tree(
-            table: "sync_journal", key: "number", shape: FilePage.Shape(columns: 12, texts: [3, 4], integers: [1])),
+            table: "sync_journal", key: "number",
+            shape: FilePage.Shape(columns: 12, texts: [3, 4], integers: [1], optionalIntegers: [2, 8])),
     ]
 
     /// Rebuilds the upper pages of a table that cannot be read to its end.

@@ -14,7 +14,8 @@ struct CatalogMigration {
     func isDone() throws -> Bool {
         let wanted = tables.map { ($0.name, $0.model.fields.map(Column.init)) }
         guard try storedFields() == Dictionary(uniqueKeysWithValues: wanted) else { return false }
-        return try storedIndexes() == wantedIndexes
+        guard try storedIndexes() == wantedIndexes else { return false }
+        return try StoredCatalog.text(in: connection) == StoredCatalog.text(of: tables)
     }
 
     /// Creates and extends the tables. Must run inside a transaction.
@@ -35,6 +36,7 @@ struct CatalogMigration {
             }
         }
         try updateIndexes()
+        try StoredCatalog.store(StoredCatalog.text(of: tables), in: connection)
     }
 
     // MARK: Names

@@ -33,6 +33,9 @@ public struct StoreLimits: Hashable, Sendable {
     /// Number of own commits whose versions are kept, to recognize this device's values after the server was restored
     /// from a backup: months of one person's edits in a few hundred kilobytes.
     static let confirmedVersions: Int64 = 10_000
+    /// Maximum number of missing records for which the journal is searched when an entry cannot be restored. Each search
+    /// reads the whole journal, and one found record is enough for the message.
+    static let searchesForCreates = 16
     /// Maximum number of decoded transactions cached while a page is applied. A page touches few transactions, each
     /// many times.
     static let decodedTransactions = 64

@@ -17,6 +17,8 @@ extension WriteTransaction {
         let transaction = Transaction(space: space, mutations: drafts.map { $0.mutation(at: time, tables) })
         if let rejection = catalog.rejection(of: transaction) { throw StoreFailure(rejection) }
 
+        let deleted = drafts.filter { $0.current == nil && $0.original != nil }
+        if !deleted.isEmpty { try keepInJournal(deleted.map(\.place), of: space) }
         var mayJoin = true
         for draft in drafts {
             let wasPending = try hasPending(draft.place)

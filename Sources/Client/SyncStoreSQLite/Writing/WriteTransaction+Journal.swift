@@ -53,7 +53,8 @@ extension WriteTransaction {
         }
         let bytes = values.reduce(0) { $0 + $1.reduce(0) { $0 + $1.count } }
         let journal = try insert(
-            event: event, in: space, sequence: sequence, payload: payload, otherBytes: bytes, rejection: nil, now: now)
+            event: event, in: space, sequence: sequence, payload: payload,
+            records: try recordsNeeded(by: conflicts).stored(in: space), otherBytes: bytes, rejection: nil, now: now)
         let statement = try connection.statement(
             """
             INSERT INTO sync_conflict (journal, position, collection, id, field, rule, base,
@@ -94,27 +95,8 @@ extension WriteTransaction {
     ) throws -> Int64 {
         try insert(
             event: event, in: entry.space, sequence: entry.sequence,
-            payload: try StoredForm.bytes(of: entry.transaction), records: try records(changedBy: entry.transaction),
-            rejection: rejection, now: now)
-    }
-
-    /// Returns creates of the records that a transaction updates, with their current values, or with those from before
-    /// a server deleted them; nil when no server has shown any.
-    private func records(changedBy transaction: Transaction) throws -> [UInt8]? {
-        var mutations: [Mutation] = []
-        for mutation in transaction.mutations {
-            guard case .update = mutation.intent,
-                let table = tables.first(where: { $0.model.collection == mutation.collection }),
-                var whole = try lastShown(RecordPlace(table: table.position, id: mutation.record))
-            else { continue }
-            for (field, value) in mutation.patch { whole.set(field, to: value) }
-            mutations.append(
-                Mutation(
-                    collection: mutation.collection, record: mutation.record, time: .zero,
-                    intent: .create(whole.storable(keepingNulls: false))))
-        }
-        guard !mutations.isEmpty else { return nil }
-        return try StoredForm.bytes(of: Transaction(space: transaction.space, mutations: mutations))
+            payload: try StoredForm.bytes(of: entry.transaction),
+            records: try recordsNeeded(by: entry.transaction).stored(in: entry.space), rejection: rejection, now: now)
     }
 
     /// Inserts an entry, and deletes handled entries that no longer fit.
@@ -156,7 +138,7 @@ extension WriteTransaction {
     }
 
     /// Deletes the oldest handled entries while the journal exceeds its limits.
-    private func deleteHandledEntries() throws {
+    func deleteHandledEntries() throws {
         while meta.journal.entries > limits.journalEntries || meta.journal.bytes > limits.journalBytes {
             guard meta.journal.entries > meta.outbox.journal else { return }
             let entry = try connection.statement(
@@ -262,8 +244,23 @@ extension WriteTransaction {
         journal number: Int64, now: WallTime, newID: @Sendable () -> RecordID
     ) throws -> [OutboxSequence] {
         let entry = try journalEntry(number)
+        do {
+            return try resend(entry, now: now, newID: newID)
+        } catch let error as StoreFailure {
+            guard error.code == .missingRecord || error.code == .danglingReference,
+                let (record, first) = try recordAndEntryToRestore(before: entry)
+            else { throw error }
+            throw StoreFailure(
+                error.code,
+                "entry \(number) needs \(record), which entry \(first) creates: restore entry \(first) first")
+        }
+    }
+
+    private func resend(
+        _ entry: JournalEntry, now: WallTime, newID: @Sendable () -> RecordID
+    ) throws -> [OutboxSequence] {
         let plan = try ResendPlan(
-            of: entry, in: try JournalReading.space(of: number, connection), catalog: catalog, newID: newID,
+            of: entry, in: try JournalReading.space(of: entry.number, connection), catalog: catalog, newID: newID,
             replacement: { (collection, id) throws(StoreFailure) in
                 try StoreFailure.converting { try replacement(of: collection, id) }
             },
@@ -282,6 +279,71 @@ extension WriteTransaction {
         for made in plan.replacements { try keep(made) }
         try setState(.resent, of: entry)
         return sequences
+    }
+
+    /// Returns a record that an entry needs and that is not here, with the entry that creates it; nil when no other
+    /// entry creates one.
+    private func recordAndEntryToRestore(
+        before entry: JournalEntry
+    ) throws -> (record: String, entry: Int64)? {
+        var needed: [(collection: CollectionName, id: RecordID)] = []
+        func needTargets(of values: Patch, in collection: CollectionName) {
+            for (name, value) in values {
+                guard case .reference(let id) = value, let target = catalog[collection]?.field(named: name)?.target
+                else { continue }
+                needed.append((target, id))
+            }
+        }
+        switch entry.event {
+        case .rejected(let transaction, _), .cancelled(let transaction), .forgotten(let transaction):
+            for mutation in transaction.mutations {
+                needed.append((mutation.collection, mutation.record))
+                needTargets(of: mutation.patch, in: mutation.collection)
+            }
+            let created = Set(transaction.createdRecords)
+            needed.removeAll { created.contains($0.id) }
+        case .merged(let conflicts), .overwritten(let conflicts, _):
+            for conflict in conflicts {
+                needed.append((conflict.collection, conflict.record))
+                needTargets(of: [conflict.field: conflict.loser.value], in: conflict.collection)
+            }
+        }
+        var searches = 0
+        for (collection, id) in needed where searches < StoreLimits.searchesForCreates {
+            guard let table = tables.first(where: { $0.model.collection == collection }),
+                try table.space(of: id, on: connection) == nil
+            else { continue }
+            searches += 1
+            if let first = try openEntry(creating: id, in: collection, besides: entry.number) {
+                return ("\(collection) \(id)", first)
+            }
+        }
+        return nil
+    }
+
+    /// Returns the oldest entry that creates a record and has not been restored; nil when there is none.
+    private func openEntry(
+        creating id: RecordID, in collection: CollectionName, besides number: Int64
+    ) throws -> Int64? {
+        let statement = try connection.statement(
+            """
+            SELECT number, payload FROM sync_journal
+            WHERE number <> ?1 AND state <> 'resent' AND event IN ('rejected', 'cancelled', 'forgotten')
+                AND instr(payload, ?2) > 0 ORDER BY number
+            """)
+        statement.bind(1, number)
+        statement.bind(2, id.description)
+        defer { statement.reset() }
+        while try statement.step() {
+            let found = statement.integer(0)
+            let transaction = try StoredForm.transaction(from: statement.bytes(1), of: "journal entry \(found)")
+            let isCreated = transaction.mutations.contains {
+                guard case .create = $0.intent else { return false }
+                return $0.record == id && $0.collection == collection
+            }
+            if isCreated { return found }
+        }
+        return nil
     }
 
     /// Returns the record that was created in place of a deleted one; nil when there is none.

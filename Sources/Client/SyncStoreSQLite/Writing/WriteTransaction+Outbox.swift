@@ -166,6 +166,7 @@ extension WriteTransaction {
         case .answered: meta.outbox.answered -= 1
         }
         meta.outbox.bytes -= entry.bytes
+        if !(try anyPending()) { try connection.statement("DELETE FROM sync_deleted").run() }
         decoded[entry.sequence] = nil
         change.touchesOutbox = true
     }

@@ -239,6 +239,7 @@ extension WriteTransaction {
         var lost: Set<RecordPlace> = []
         for place in places where try isUnheardOf(place) { lost.insert(place) }
         try offer(lost: lost.sorted(), in: space.space, now: now)
+        try keepValues(ofDeleted: places, in: space)
         for place in places {
             if try hasPending(place) {
                 if lost.contains(place) { try dropBase(place) } else { try setBase(place, .deleted, in: space.key) }
@@ -297,6 +298,7 @@ extension WriteTransaction {
                     .contradiction,
                     "the page of \(space.space) has a gap: version \(commit.version) after \(space.version)")
             }
+            try keepValues(ofDeleted: try placesDeleted(by: commit), in: space)
             for change in commit.changes {
                 guard knows(change.collection) else {
                     try applyForeign(change, at: commit.version, in: space)
@@ -317,6 +319,15 @@ extension WriteTransaction {
         }
         try offer(lost: lost, in: space.space, now: now)
         return count
+    }
+
+    private func placesDeleted(by commit: Commit) throws -> [RecordPlace] {
+        var places: [RecordPlace] = []
+        for change in commit.changes where change.effect == .deleted && knows(change.collection) {
+            places.append(
+                RecordPlace(table: try table(change.collection, orElse: .contradiction).position, id: change.id))
+        }
+        return places
     }
 
     /// Returns a lost history's edits of a record that the current history creates again; nil when there are none.

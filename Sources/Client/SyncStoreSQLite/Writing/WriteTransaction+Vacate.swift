@@ -108,6 +108,10 @@ extension WriteTransaction {
         deleted.bind(1, space.key)
         deleted.bind(2, table.name)
         try deleted.run()
+        let kept = try connection.statement("DELETE FROM sync_deleted WHERE space = ?1 AND collection = ?2")
+        kept.bind(1, space.key)
+        kept.bind(2, table.name)
+        try kept.run()
 
         let settled = try connection.statement(
             composed:

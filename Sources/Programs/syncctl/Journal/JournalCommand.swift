@@ -89,8 +89,8 @@ struct RestoreJournal: AsyncParsableCommand {
         abstract: "Write the changes of an entry again, over the current records.",
         discussion: """
             A rejected, cancelled, or lost transaction is written again as it was. For a merged or overwritten one, the \
-            values that lost are written again. A deleted record is created again under a new id, and entries that refer \
-            to the deleted record are changed to the new id.
+            values that lost are written again. A deleted record is created again under a new id, together with the \
+            deleted records that it requires, and entries that refer to the deleted record are changed to the new id.
             """,
         aliases: ["resend"])
 

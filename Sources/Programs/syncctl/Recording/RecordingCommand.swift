@@ -7,7 +7,7 @@ import SyncRecording
 /// Shows, exports, and clears the recording of the flight recorder.
 struct RecordingCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "record",
+        commandName: "recording",
         abstract: "Export or clear the last events of the engine, as recorder.events keeps them.",
         subcommands: [RecordingStatus.self, ExportRecording.self, ClearRecording.self],
         defaultSubcommand: RecordingStatus.self)

@@ -10,7 +10,7 @@ struct ReplayCommand: AsyncParsableCommand {
             Needs no database and no server. Times are seconds on the device's clock since the first event of each start.
             """)
 
-    @Argument(help: "File written by syncctl record export. - reads standard input.", completion: .file())
+    @Argument(help: "File written by syncctl recording export. - reads standard input.", completion: .file())
     var file: String
     @Flag(help: "Print JSON, one object per line.") var json = false
     @Flag(help: "Print the result only.") var quiet = false
@@ -25,7 +25,7 @@ struct ReplayCommand: AsyncParsableCommand {
             throw CommandFailure(
                 .noInput, "\(input.name): \(error)",
                 advice: error.code == .newer
-                    ? "use a newer build of syncctl" : "syncctl record export writes recordings")
+                    ? "use a newer build of syncctl" : "syncctl recording export writes recordings")
         }
         let timeline = ReplayTimeline(terminal: terminal)
         var replay = Replay()

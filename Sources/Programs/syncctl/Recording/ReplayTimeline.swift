@@ -1,4 +1,5 @@
 import SyncCore
+import SyncModel
 import SyncProgram
 import SyncRecording
 
@@ -64,7 +65,7 @@ struct ReplayTimeline {
 
     /// Returns the duration in seconds, to the millisecond.
     private static func seconds(_ duration: Duration) -> String {
-        let milliseconds = duration.components.seconds * 1_000 + duration.components.attoseconds / 1_000_000_000_000_000
+        let milliseconds = duration.wholeMilliseconds
         let fraction = String(milliseconds.magnitude % 1_000)
         return (milliseconds < 0 ? "-" : "") + "\(milliseconds.magnitude / 1_000)."
             + String(repeating: "0", count: 3 - fraction.count) + fraction

@@ -8,7 +8,7 @@ import TomboloCommunity
 enum FieldArguments {
     /// Returns values to write, which must also satisfy the rules of the model.
     static func edit(_ arguments: [String], _ schema: ModelSchema, in store: any LocalStore) throws -> Patch {
-        try CommunityRules.prepared(try patch(arguments, schema, in: store), for: schema.collection)
+        try patch(arguments, schema, in: store)
     }
 
     static func patch(_ arguments: [String], _ schema: ModelSchema, in store: any LocalStore) throws -> Patch {
@@ -52,9 +52,10 @@ enum FieldArguments {
 
     static func field(_ name: String, _ schema: ModelSchema) throws -> FieldSchema {
         guard let fieldName = FieldName(rawValue: name), let field = schema.field(named: fieldName) else {
+            let nearest = NearestName.suggestion(for: name, among: schema.fields.map(\.name.rawValue))
             throw CommandFailure(
                 .usage, "\(schema.collection) has no field '\(name)'",
-                advice: "the fields are " + names(schema))
+                advice: nearest.map { "did you mean \($0)?" } ?? "the fields are " + names(schema))
         }
         return field
     }

@@ -2,131 +2,120 @@ import ArgumentParser
 import SyncBootstrap
 import SyncCore
 import SyncModel
-import SyncProgram
 
-/// The commands `syncctl user`, `avatar`, and `profile`, which have the same subcommands for each collection's schema.
-struct RecordCommand<Kind: RecordKind>: AsyncParsableCommand {
-    /// The help text about naming a record by its name field.
-    private static var names: String {
-        guard let field = RecordNames.nameField(of: Kind.schema.collection) else { return "" }
-        return " or its \(field), written \(field)=7 where it looks like a uid or an id"
+/// `syncctl record`: the records of any application's database.
+struct RecordCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "record", abstract: "Create, list, show, change, and delete records of any collection.",
+        discussion: """
+            The database knows its own collections and fields: syncctl record collections lists them. --store FOLDER names \
+            the database of another application.
+
+            Name a record by its uid or its id. Values are text, whole numbers, decimal numbers, true or false, JSON, or, for \
+            a reference, the name of a record. Changes take effect on this device at once; syncctl sync sends them to the \
+            server.
+            """,
+        subcommands: [
+            ListCollections.self, CreateRecord.self, ListRecords.self, ShowRecord.self, SetRecord.self,
+            DeleteRecords.self,
+        ])
+}
+
+extension GlobalOptions {
+    /// Runs a command over the records of a collection.
+    func withRecords(of collection: String, _ body: (RecordAction) throws -> Void) async throws {
+        try await withClient { client in try body(RecordAction(collection, client, terminal)) }
     }
+}
 
-    static var configuration: CommandConfiguration {
-        CommandConfiguration(
-            commandName: Kind.word, abstract: "Create, list, show, change and delete \(Kind.word)s.",
-            discussion: """
-                Fields: \(Kind.schema.fields.map(describe).joined(separator: ", ")).
+struct ListCollections: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "collections", abstract: "List the collections and fields of the database.")
 
-                Name a record by its uid, its id\(names). Changes take effect on this device at once; syncctl sync sends them to the server.
-                """,
-            subcommands: [
-                CreateRecord<Kind>.self, ListRecords<Kind>.self, ShowRecord<Kind>.self, SetRecord<Kind>.self,
-                DeleteRecords<Kind>.self,
+    @OptionGroup var options: GlobalOptions
+
+    func run() async throws {
+        try await options.withClient { client in
+            let terminal = options.terminal
+            var table = Table([
+                .init(title: "COLLECTION"), .init(title: "FIELD"), .init(title: "TYPE"), .init(title: "REQUIRED"),
             ])
-    }
-
-    private static func describe(_ field: FieldSchema) -> String {
-        let what = field.target.map { $0.rawValue.withArticle } ?? field.type.rawValue
-        return "\(field.name) (\(what)\(field.isRequired ? ", required" : ""))"
-    }
-}
-
-struct CreateRecord<Kind: RecordKind>: AsyncParsableCommand {
-    static var configuration: CommandConfiguration {
-        CommandConfiguration(
-            commandName: "create", abstract: "Create \(Kind.aWord).",
-            usage: "syncctl \(Kind.word) create \(Kind.example)")
-    }
-
-    @OptionGroup var options: GlobalOptions
-    @Argument(help: ArgumentHelp("A field and its value.", valueName: "field=value")) var fields: [String]
-
-    func run() async throws {
-        try await options.withClient { client in
-            let store = try client.store
-            let patch = try FieldArguments.edit(fields, Kind.schema, in: store)
-            var random = client.runtime.generator
-            let id = RecordID.make(at: client.runtime.now(), random: &random)
-            _ = try store.commit([.create(Kind.schema.collection, id, patch)], in: .default, now: client.runtime.now())
-            try RecordAnswer.print([id], Kind.schema, "created", store, options.terminal)
-        }
-    }
-}
-
-struct SetRecord<Kind: RecordKind>: AsyncParsableCommand {
-    static var configuration: CommandConfiguration {
-        CommandConfiguration(
-            commandName: "set", abstract: "Change fields of \(Kind.aWord).",
-            discussion: "FIELD= without a value clears the field.")
-    }
-
-    @OptionGroup var options: GlobalOptions
-    @Argument(help: "Uid, id, or name of the record.") var record: String
-    @Argument(help: ArgumentHelp("A field and its value.", valueName: "field=value")) var fields: [String]
-
-    func run() async throws {
-        try await options.withClient { client in
-            let store = try client.store
-            let id = try RecordReference(text: record).resolve(Kind.schema.collection, in: store).id
-            let patch = try FieldArguments.edit(fields, Kind.schema, in: store)
-            let sequence = try store.commit(
-                [.update(Kind.schema.collection, id, patch)], in: .default, now: client.runtime.now())
-            try RecordAnswer.print(
-                [id], Kind.schema, sequence == nil ? "unchanged" : "changed", store, options.terminal)
-        }
-    }
-}
-
-struct DeleteRecords<Kind: RecordKind>: AsyncParsableCommand {
-    static var configuration: CommandConfiguration {
-        CommandConfiguration(
-            commandName: "delete", abstract: "Delete \(Kind.word)s.",
-            discussion:
-                "Several are deleted together or not at all. Until it is sent, syncctl outbox cancel takes it back.")
-    }
-
-    @OptionGroup var options: GlobalOptions
-    @Argument(help: "Uids, ids, or names of the records.") var records: [String]
-
-    func run() async throws {
-        try await options.withClient { client in
-            let store = try client.store
-            var ids: [RecordID] = []
-            for record in records {
-                let id = try RecordReference(text: record).resolve(Kind.schema.collection, in: store).id
-                if !ids.contains(id) { ids.append(id) }
-            }
-            let edits = ids.map { RecordEdit.delete(Kind.schema.collection, $0) }
-            _ = try store.commit(edits, in: .default, now: client.runtime.now())
-            try RecordAnswer.print(ids, Kind.schema, "deleted", store, options.terminal)
-        }
-    }
-}
-
-/// Prints the result of a command that writes records.
-enum RecordAnswer {
-    static func print(
-        _ ids: [RecordID], _ schema: ModelSchema, _ verb: String, _ store: any LocalStore, _ terminal: Terminal
-    ) throws {
-        for id in ids {
-            let record = try store.record(schema.collection, .id(id))
-            if terminal.isJSON {
-                var line: JSONLine
-                if let record {
-                    line = try RecordShape(schema: schema, store: store).line(record)
-                } else {
-                    line = JSONLine()
-                    line.set("type", schema.collection.rawValue)
-                    line.set("id", id.description)
+            for model in try client.store.catalog.models {
+                for field in model.fields {
+                    let type = field.target.map { "reference to \($0)" } ?? field.type.rawValue
+                    if terminal.isJSON {
+                        var line = JSONLine()
+                        line.set("collection", model.collection.rawValue)
+                        line.set("field", field.name.rawValue)
+                        line.set("type", field.type.rawValue)
+                        line.set("target", field.target?.rawValue)
+                        line.set("required", field.isRequired)
+                        terminal.say(line)
+                    } else {
+                        let required = field.isRequired ? "yes" : "no"
+                        table.add([model.collection.rawValue, field.name.rawValue, type, required])
+                    }
                 }
-                line.set("result", verb)
-                terminal.say(line)
-            } else {
-                let name = record.map { RecordShape.name(of: $0, schema.collection, store.catalog) } ?? id.description
-                let suffix: TerminalText = name == id.description ? "" : "  \(terminal.dim("\(id)"))"
-                terminal.say("\(verb) \(schema.collection.rawValue) \(name)\(suffix)")
             }
+            if !terminal.isJSON { table.print(to: terminal) }
         }
     }
+}
+
+struct CreateRecord: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "create", abstract: "Create a record.")
+
+    @OptionGroup var options: GlobalOptions
+    @Argument(help: "Name of the collection.") var collection: String
+    @Argument(help: ArgumentHelp("A field and its value.", valueName: "field=value")) var fields: [String] = []
+
+    func run() async throws { try await options.withRecords(of: collection) { try $0.create(fields) } }
+}
+
+struct ListRecords: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "List the records of a collection.",
+        discussion: "With --json each record is one line.")
+
+    @OptionGroup var options: GlobalOptions
+    @OptionGroup var listing: Listing
+    @Argument(help: "Name of the collection.") var collection: String
+
+    func run() async throws { try await options.withRecords(of: collection) { try $0.list(listing) } }
+}
+
+struct ShowRecord: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "show", abstract: "Show one record.")
+
+    @OptionGroup var options: GlobalOptions
+    @Argument(help: "Name of the collection.") var collection: String
+    @Argument(help: "Uid or id of the record.") var record: String
+
+    func run() async throws { try await options.withRecords(of: collection) { try $0.show(record) } }
+}
+
+struct SetRecord: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "set", abstract: "Change fields of a record.",
+        discussion: "FIELD= without a value clears the field.")
+
+    @OptionGroup var options: GlobalOptions
+    @Argument(help: "Name of the collection.") var collection: String
+    @Argument(help: "Uid or id of the record.") var record: String
+    @Argument(help: ArgumentHelp("A field and its value.", valueName: "field=value")) var fields: [String]
+
+    func run() async throws { try await options.withRecords(of: collection) { try $0.set(record, fields) } }
+}
+
+struct DeleteRecords: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "delete", abstract: "Delete records of a collection.",
+        discussion: "Several are deleted together or not at all. Until it is sent, syncctl outbox cancel takes it back."
+    )
+
+    @OptionGroup var options: GlobalOptions
+    @Argument(help: "Name of the collection.") var collection: String
+    @Argument(help: "Uids or ids of the records.") var records: [String]
+
+    func run() async throws { try await options.withRecords(of: collection) { try $0.delete(records) } }
 }

@@ -39,7 +39,7 @@ struct RecordReference {
         guard found.count == 1 else {
             throw CommandFailure(
                 .failed, "there is more than one record of \(collection) whose \(name) is '\(shown)'",
-                advice: "name it by uid or id, as syncctl \(collection.rawValue) list shows them")
+                advice: "name it by uid or id, as syncctl record list \(collection) shows them")
         }
         return record
     }
@@ -47,6 +47,6 @@ struct RecordReference {
     private func missing(_ collection: CollectionName, _ description: String) -> CommandFailure {
         CommandFailure(
             .failed, "there is no record of \(collection) \(description) on this device",
-            advice: "syncctl \(collection.rawValue) list shows what is here")
+            advice: "syncctl record list \(collection) shows what is here")
     }
 }

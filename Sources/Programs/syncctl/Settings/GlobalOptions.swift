@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Logging
 import SyncBootstrap
+import SyncModel
 import SyncProgram
 import TomboloCommunity
 
@@ -57,15 +58,24 @@ struct GlobalOptions: ParsableArguments {
             ConfigurationSources(Syncctl.program, flags: flags(), variables: variables, fileNamed: config))
     }
 
-    private func client(creating: Bool, requestTimeout: Duration?) throws -> ClientComposition {
+    /// The models that the database remembers, else those of the community. What is wrong with the database is for its opening to say.
+    private func models(of settings: ClientSettings) -> SchemaCatalog {
+        (try? ClientRecipes.storedCatalog(of: settings, rule: FieldRule.named)) ?? CommunityCatalog.catalog
+    }
+
+    private func client(
+        creating: Bool, catalog: SchemaCatalog?, requestTimeout: Duration?
+    ) throws -> ClientComposition {
         let configuration = try configuration()
+        // Says so when the environment has no adapters here, before anything is missed in the settings.
         let recipes = try ClientRecipes.picked(by: configuration.values.environment)
         var settings = try ClientSettings(configuration)
         if let requestTimeout, let server = settings.server {
             settings.server?.requestTimeout = min(server.requestTimeout, requestTimeout)
         }
         return ClientComposition(
-            settings: settings, models: CommunityCatalog.registered, recipes: recipes,
+            settings: settings, models: CommunityCatalog.registered, catalog: catalog ?? models(of: settings),
+            recipes: recipes,
             logger: ProgramLog.logger(label: "syncctl", level: settings.logLevel), creatingStore: creating)
     }
 
@@ -79,10 +89,12 @@ struct GlobalOptions: ParsableArguments {
     /// - Parameters:
     ///   - creating: whether to create the database if it is missing.
     ///   - requestTimeout: an upper bound for the request timeout; nil keeps the configured one.
+    ///   - catalog: the models of a new database; nil takes those that the database remembers.
     func withClient<Result>(
-        creating: Bool = false, requestTimeout: Duration? = nil, _ body: (ClientComposition) async throws -> Result
+        creating: Bool = false, catalog: SchemaCatalog? = nil, requestTimeout: Duration? = nil,
+        _ body: (ClientComposition) async throws -> Result
     ) async throws -> Result {
-        let client = try client(creating: creating, requestTimeout: requestTimeout)
+        let client = try client(creating: creating, catalog: catalog, requestTimeout: requestTimeout)
         do {
             let result = try await body(client)
             await client.close()

@@ -3,6 +3,7 @@ import SyncBootstrap
 import SyncCore
 import SyncModel
 import SyncProgram
+import TomboloCommunity
 
 struct InitCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -10,9 +11,15 @@ struct InitCommand: AsyncParsableCommand {
         discussion: "Running it again changes nothing.")
 
     @OptionGroup var options: GlobalOptions
+    @Option(
+        help: ArgumentHelp(
+            "Take the models from this file, as syncd catalog show prints it. Default: users, avatars, and profiles.",
+            valueName: "file"), completion: .file())
+    var catalog: String?
 
     func run() async throws {
-        try await options.withClient(creating: true) { client in
+        let models = try catalog.map { try CatalogFile.read($0, rule: FieldRule.named) }
+        try await options.withClient(creating: true, catalog: models) { client in
             let session = try client.store.session()
             let terminal = options.terminal
             if terminal.isJSON {

@@ -1,5 +1,6 @@
 import SyncConcurrency
 import SyncCore
+import SyncModel
 import SyncProgram
 
 /// Shows the progress of a command that takes longer than a second, on a terminal only.
@@ -62,7 +63,7 @@ final class Progress: Sendable {
 extension Duration {
     /// The duration for people, such as `400 ms` or `2 min 10 s`.
     var shortText: String {
-        let milliseconds = components.seconds * 1_000 + components.attoseconds / 1_000_000_000_000_000
+        let milliseconds = wholeMilliseconds
         if milliseconds < 1_000 { return "\(milliseconds) ms" }
         if milliseconds < 60_000 { return "\(milliseconds / 1_000).\(milliseconds % 1_000 / 100) s" }
         let minutes = milliseconds / 60_000

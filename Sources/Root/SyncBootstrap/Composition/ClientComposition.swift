@@ -1,6 +1,6 @@
 public import Logging
 public import SyncCore
-import SyncModel
+public import SyncModel
 public import SyncObjects
 import SyncProgram
 import SyncRecording
@@ -21,17 +21,20 @@ public final class ClientComposition {
     private var openStore: OpenStore?
     private var openTransport: OpenTransport?
     private var madeEngine: SyncEngine?
-    /// The models of the application.
+    /// The models of the application, for its live objects.
     public let models: ModelCatalog
+    /// The schemas of the database: those of the models, unless a program serves the database of any application.
+    public let catalog: SchemaCatalog
     private var madeObjects: LiveObjects?
 
     /// Creates a composition without opening anything.
     ///
     /// - Parameter creatingStore: whether to create the database if it is missing.
     public init(
-        settings: ClientSettings, models: ModelCatalog, recipes: ClientRecipes,
+        settings: ClientSettings, models: ModelCatalog, catalog: SchemaCatalog? = nil, recipes: ClientRecipes,
         logger: Logger, creatingStore: Bool, transport: (any RemoteTransport)? = nil
     ) {
+        self.catalog = catalog ?? models.schemas
         self.settings = settings
         self.models = models
         self.recipes = recipes
@@ -75,7 +78,7 @@ public final class ClientComposition {
     private var opened: OpenStore {
         get throws(StoreFailure) {
             if let openStore { return openStore }
-            let made = try recipes.store.open(settings, models.schemas, runtime, createsStore)
+            let made = try recipes.store.open(settings, catalog, runtime, createsStore)
             openStore = made
             // A new device knows no space. Resetting the cursor adds the space that it follows.
             if try !made.store.session().spaces.contains(where: { $0.space == .default }) {
@@ -142,7 +145,7 @@ public final class ClientComposition {
         madeObjects = nil
         openStore?.close()
         openStore = nil
-        return try recipes.store.salvage(settings, models.schemas, runtime)
+        return try recipes.store.salvage(settings, catalog, runtime)
     }
 
     /// Tries to become the only process that syncs this database.
@@ -160,7 +163,7 @@ public final class ClientComposition {
                     "no server is configured: server.url is not set",
                     advice: "set \(settings.program.variable("server.url")), or server.url in the configuration file")
             }
-            let made = try recipes.remote.connect(server, models.schemas, runtime)
+            let made = try recipes.remote.connect(server, catalog, runtime)
             openTransport = made
             return made.transport
         }

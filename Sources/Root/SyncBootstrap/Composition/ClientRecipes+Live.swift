@@ -1,4 +1,5 @@
-import SyncCore
+public import SyncCore
+public import SyncModel
 public import SyncProgram
 import SyncReachabilityLinux
 import SyncRuntimeLive
@@ -18,7 +19,7 @@ extension ClientRecipes {
         return live
     }
 
-    /// The recipes for a real clock, disk, and network.
+    /// A real clock, a real disk, a real network.
     public static let live = ClientRecipes(machine: .live, store: .sqlite, remote: .http)
 }
 
@@ -56,6 +57,19 @@ extension ClientRecipes.Store {
                 StoreConfiguration(settings.store), catalog: catalog, now: runtime.now(),
                 random: &random)
         })
+}
+
+extension ClientRecipes {
+    /// Returns the models of the application that opened a device's database last, or nil when there is none that remembers
+    /// any.
+    ///
+    /// - Parameter rule: returns the field rule of a name.
+    /// - Throws: when there is a database, and it cannot be read.
+    public static func storedCatalog(
+        of settings: ClientSettings, rule: (_ name: String) -> FieldRule?
+    ) throws(StoreFailure) -> SchemaCatalog? {
+        try SQLiteStore.storedCatalog(of: StoreConfiguration(settings.store), rule: rule)
+    }
 }
 
 extension StoreConfiguration {

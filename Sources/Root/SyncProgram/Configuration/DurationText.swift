@@ -1,3 +1,5 @@
+import SyncModel
+
 /// A duration in text form: a whole number and a unit, such as `500ms`, `30s`, `5m`, `2h`, or `1d`.
 package struct DurationText: Hashable, Sendable, CustomStringConvertible {
     package let duration: Duration
@@ -20,8 +22,7 @@ package struct DurationText: Hashable, Sendable, CustomStringConvertible {
 
     /// The duration in the largest unit that represents it exactly.
     package var description: String {
-        let (seconds, attoseconds) = duration.components
-        let milliseconds = seconds * 1_000 + attoseconds / 1_000_000_000_000_000
+        let milliseconds = duration.wholeMilliseconds
         guard milliseconds != 0 else { return "0s" }
         for unit in Self.unitsBySize where milliseconds % unit.milliseconds == 0 {
             return "\(milliseconds / unit.milliseconds)\(unit.suffix)"

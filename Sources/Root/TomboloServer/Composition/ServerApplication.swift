@@ -1,10 +1,129 @@
+public import SyncAuthority
 public import SyncModel
 
-/// The part of a server that its application brings: its models.
+/// The part of a server that its application brings: its models, and its own rules.
+///
+///     await SyncServerProgram.main(models: catalog) { server in
+///         server.authenticate { request in try await accounts.principal(bearing: request.bearerToken) }
+///         server.authorize("todo") { write in write.record?["owner"] == .reference(write.principal.record) }
+///         server.validate { transaction, principal in try await check(transaction) }
+///     }
+///
+/// Without rules of its own, a server takes the tokens of its token file, and everyone who has one reads and writes in the space
+/// `default`.
 public struct ServerApplication: Sendable {
+    /// The models to serve.
     public var catalog: SchemaCatalog
+    /// Returns the field rule of a name, for models that are read from a file; nil for a name that it does not know.
+    public var rule: @Sendable (_ name: String) -> FieldRule?
+    /// Longest time that one call of `authenticate`, or all rules for one transaction, may take. After it, the client is told to try
+    /// again later.
+    public var timeout = Duration.seconds(5)
 
-    public init(catalog: SchemaCatalog) {
+    /// Finds out who holds a token; nil leaves that to the token file.
+    var authentication: (@Sendable (AuthenticationRequest) async throws -> Principal?)?
+    var access: AccessRules = .everyoneInDefaultSpace
+    var writeRules: [CollectionName: [@Sendable (ProposedWrite) async throws -> Bool]] = [:]
+    var validations: [@Sendable (Transaction, Principal) async throws -> Void] = []
+
+    /// - Parameter rule: defaults to the rules of the models themselves.
+    public init(catalog: SchemaCatalog, rule: (@Sendable (_ name: String) -> FieldRule?)? = nil) {
         self.catalog = catalog
+        let own = catalog.models.flatMap(\.fields).compactMap(\.rule)
+        self.rule = rule ?? { name in own.first { $0.name == name } }
+    }
+
+    /// Finds out who holds a bearer token, in place of the token file.
+    ///
+    /// Called for each request, and again and again while an event stream is open: cache what takes long.
+    ///
+    /// - Parameter body: returns nil for a token that is unknown or no longer good. When it throws or takes too long, the request is
+    ///   answered with 503, and the client tries again later.
+    public mutating func authenticate(
+        _ body: @escaping @Sendable (AuthenticationRequest) async throws -> Principal?
+    ) {
+        authentication = body
+    }
+
+    /// Decides who may read and write in which space, in place of the rule that everyone may in the space `default`.
+    ///
+    /// A space is the unit of reading: a device holds all records of a space, or none. What the body refuses to write is rejected as
+    /// `forbidden`.
+    ///
+    /// - Parameter body: asked often, also while the database is locked: answer at once, from memory. Whoever may write must be
+    ///   allowed to read.
+    public mutating func authorizeSpaces(
+        _ body: @escaping @Sendable (Principal, SpaceID, AccessRules.Access) -> Bool
+    ) {
+        access = AccessRules(
+            [.init(principals: .everyone, spaces: .all, access: .readAndWrite)],
+            check: AccessCheck(name: "application", allows: body))
+    }
+
+    /// Decides who may create, change, or delete which records of a collection. All bodies of a collection must agree.
+    ///
+    /// - Parameter body: returns false to reject the transaction as `forbidden`. When it throws or takes too long, nothing of the push
+    ///   is carried out, and the client tries again later.
+    public mutating func authorize(
+        _ collection: CollectionName, write body: @escaping @Sendable (ProposedWrite) async throws -> Bool
+    ) {
+        writeRules[collection, default: []].append(body)
+    }
+
+    /// Checks whole transactions, before they are carried out.
+    ///
+    /// - Parameter body: throws a `ServerRejection` to reject the transaction. Any other error, or too long a time, rejects nothing: the
+    ///   client tries again later.
+    public mutating func validate(_ body: @escaping @Sendable (Transaction, Principal) async throws -> Void) {
+        validations.append(body)
+    }
+}
+
+/// A request whose sender is not known yet.
+public struct AuthenticationRequest: Sendable {
+    public let bearerToken: String
+}
+
+/// A mutation that somebody wants to make.
+public struct ProposedWrite: Sendable {
+    public let principal: Principal
+    public let space: SpaceID
+    public let mutation: Mutation
+    /// The record as it is now; nil when there is none yet, or none that the principal may see.
+    public let record: ServerRecord?
+}
+
+/// A record with its values by name.
+public struct ServerRecord: Sendable {
+    public let id: RecordID
+    public let version: Version
+    private let values: Patch
+
+    init(_ record: Record, _ schema: ModelSchema) {
+        id = record.id
+        version = record.version
+        values = record.patch(schema: schema)
+    }
+
+    /// The value of a field; null when it has none or there is no such field.
+    public subscript(field: FieldName) -> FieldValue { values[field] ?? .null }
+}
+
+/// The reason of an application to reject a transaction.
+public struct ServerRejection: Error, Hashable, Sendable {
+    /// A word for programs, such as `not_your_turn`.
+    public let code: String
+    /// A sentence for people: what was wrong, and what was expected.
+    public let message: String
+    /// The position of the mutation at fault, when there is one.
+    public let mutation: Int?
+    /// The fields at fault.
+    public let fields: [FieldName]
+
+    public init(code: String, message: String, mutation: Int? = nil, fields: [FieldName] = []) {
+        self.code = code
+        self.message = message
+        self.mutation = mutation
+        self.fields = fields
     }
 }

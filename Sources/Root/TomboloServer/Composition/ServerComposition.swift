@@ -2,7 +2,7 @@ public import Logging
 import ServiceLifecycle
 public import SyncAuthority
 public import SyncCore
-import SyncModel
+public import SyncModel
 public import SyncProgram
 import UnixSignals
 
@@ -42,6 +42,16 @@ public final class ServerComposition {
         return opened.authority
     }
 
+    /// The models with which the records were written; nil when none are remembered.
+    ///
+    /// - Throws: as `epoch`.
+    public var storedCatalog: SchemaCatalog? {
+        get throws {
+            _ = try authority(.existing)
+            return openAuthority?.catalog
+        }
+    }
+
     /// The name of the server's history.
     ///
     /// - Throws: `ConfigurationProblem`, even if only the database does not exist yet; or `AuthorityFailure`.
@@ -74,7 +84,7 @@ public final class ServerComposition {
     /// - Parameter listening: called with the port once the server accepts requests.
     public func serve(listening: @escaping @Sendable (_ port: Int) async -> Void) async throws {
         // The cheap check comes first: without tokens, no request could be authorized.
-        let authenticator = try recipes.authenticator(settings, logger)
+        let authentication = try recipes.authentication(settings, application, runtime, logger)
         let authority = try authority
         let mark = MarkService(
             authority: authority, file: MarkFile(path: settings.markFile), runtime: runtime, logger: logger)
@@ -82,7 +92,7 @@ public final class ServerComposition {
         try mark.compare()
         let listener = try recipes.listener(
             ServerRecipes.Service(
-                settings: settings, application: application, authority: authority, authenticator: authenticator,
+                settings: settings, application: application, authority: authority, authentication: authentication,
                 runtime: runtime, logger: logger))
         var configuration = ServiceGroupConfiguration(
             services: [

@@ -10,6 +10,7 @@ package struct ServerKeys: SettingValues {
     var durability = Durability.full
     var keptCommits = AuthorityLimits.keptCommits
     var tokenFile: String?
+    var catalogFile: String?
     var host = "127.0.0.1"
     var port = 8_080
     var portFile: String?
@@ -56,6 +57,9 @@ package struct ServerKeys: SettingValues {
             Setting(
                 "authority.token-file", \.tokenFile, .path,
                 defaultInWords: "the file tokens in the folder of the database", "File of the accepted tokens."),
+            Setting(
+                "authority.catalog", \.catalogFile, .path, defaultInWords: "the models of the program",
+                "File of the models to serve, as JSON."),
             Setting(
                 "shutdown.deadline", \.shutdownDeadline, .duration(.milliseconds(100) ... .seconds(300)),
                 "Longest time for a graceful stop."),

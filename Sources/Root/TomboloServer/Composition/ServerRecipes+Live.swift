@@ -1,4 +1,5 @@
 import AuthorityStoreSQLite
+import Logging
 import SyncAuthority
 import SyncCore
 import SyncModel
@@ -26,19 +27,38 @@ extension ServerRecipes {
             let configuration = SQLiteAuthorityConfiguration(durability: settings.durability)
             let histories = LiveHistories(runtime: runtime, logger: logger)
             if opening == .makingIfMissing { try PrivateFolder.make(settings.folder) }
+            let store: SQLiteAuthorityStore
             do throws(AuthorityStoreFailure) {
-                let store = try SQLiteAuthorityStore(
+                store = try SQLiteAuthorityStore(
                     at: settings.file, newHistory: histories.nextHistory(), creating: opening == .makingIfMissing,
                     configuration: configuration)
-                let authority = Authority(store: store, catalog: application.catalog, histories: histories)
-                return OpenAuthority(authority) { try? store.close() }
             } catch {
-                throw ConfigurationProblem("authority.folder: \(error)", advice: error.advice)
+                throw ConfigurationProblem(error)
+            }
+            do throws(ConfigurationProblem) {
+                // A command that only looks serves nothing, and leaves the stored models alone.
+                let stored = try storedCatalog(
+                    of: store, adopting: opening == .makingIfMissing ? application.catalog : nil, logger)
+                let authority = Authority(
+                    store: store, catalog: application.catalog, policy: AuthorityPolicy(access: application.access),
+                    histories: histories)
+                return OpenAuthority(authority, catalog: stored) { try? store.close() }
+            } catch {
+                try? store.close()
+                throw error
             }
         },
-        authenticator: { (settings, logger) throws(ConfigurationProblem) in
+        authentication: { (settings, application, runtime, logger) throws(ConfigurationProblem) in
+            if let authenticate = application.authentication {
+                let timeout = application.timeout
+                return .asynchronous { token in
+                    try await RuleCall.run("who holds a token", timeout, runtime, logger) {
+                        try await authenticate(AuthenticationRequest(bearerToken: token))
+                    }
+                }
+            }
             do throws(TokenFileError) {
-                return try TokenFile(path: settings.tokenFile, logger: logger)
+                return .blocking(try TokenFile(path: settings.tokenFile, logger: logger))
             } catch {
                 throw ConfigurationProblem(
                     "authority.token-file: \(error)",
@@ -61,7 +81,9 @@ extension ServerRecipes {
                     try await SyncServer(
                         configuration: configuration, authority: service.authority,
                         catalog: service.application.catalog,
-                        authenticator: service.authenticator, now: service.runtime.now, logger: service.logger,
+                        authentication: service.authentication,
+                        review: ApplicationReview(service.application, service.runtime, service.logger),
+                        now: service.runtime.now, logger: service.logger,
                         onRunning: listening
                     ).run()
                 } catch let error as SyncServerConfigurationError {
@@ -70,6 +92,36 @@ extension ServerRecipes {
                 }
             }
         })
+}
+
+extension ServerRecipes {
+    /// Returns the models that a store remembers, after it remembers those that are served from now on.
+    ///
+    /// - Throws: when the new models do not fit the stored ones.
+    private static func storedCatalog(
+        of store: SQLiteAuthorityStore, adopting catalog: SchemaCatalog?, _ logger: Logger
+    ) throws(ConfigurationProblem) -> SchemaCatalog? {
+        let stored: SchemaCatalog?
+        do throws(AuthorityStoreFailure) { stored = try store.storedCatalog() } catch {
+            throw ConfigurationProblem(error)
+        }
+        guard let catalog, catalog != stored else { return stored }
+        if let stored {
+            let change = CatalogChange(from: stored, to: catalog)
+            try change.demandCompatible()
+            logger.notice(
+                "The models have changed.",
+                metadata: ["added": "\(change.additions)", "changed": "\(change.adjustments)"])
+        }
+        do throws(AuthorityStoreFailure) { try store.remember(catalog) } catch { throw ConfigurationProblem(error) }
+        return catalog
+    }
+}
+
+extension ConfigurationProblem {
+    fileprivate init(_ failure: AuthorityStoreFailure) {
+        self.init("authority.folder: \(failure)", advice: failure.advice)
+    }
 }
 
 extension AuthorityStoreFailure {

@@ -1,6 +1,7 @@
 public import Logging
 public import SyncAuthority
 public import SyncCore
+public import SyncModel
 public import SyncProgram
 public import SyncServerHTTP
 
@@ -13,7 +14,9 @@ public struct ServerRecipes: Sendable {
             ->
             OpenAuthority
     /// Returns the authenticator of requests.
-    public var authenticator: @Sendable (ServerSettings, Logger) throws(ConfigurationProblem) -> any Authenticator
+    public var authentication:
+        @Sendable (ServerSettings, ServerApplication, EngineRuntime, Logger) throws(ConfigurationProblem) ->
+            Authentication
     /// Creates the listener, which does not listen until it runs.
     public var listener: @Sendable (Service) throws -> ServerListener
 
@@ -22,12 +25,14 @@ public struct ServerRecipes: Sendable {
         authority:
             @escaping @Sendable (ServerSettings, ServerApplication, EngineRuntime, Logger, StoreOpening)
             throws(ConfigurationProblem) -> OpenAuthority,
-        authenticator: @escaping @Sendable (ServerSettings, Logger) throws(ConfigurationProblem) -> any Authenticator,
+        authentication:
+            @escaping @Sendable (ServerSettings, ServerApplication, EngineRuntime, Logger) throws(ConfigurationProblem)
+            -> Authentication,
         listener: @escaping @Sendable (Service) throws -> ServerListener
     ) {
         self.machine = machine
         self.authority = authority
-        self.authenticator = authenticator
+        self.authentication = authentication
         self.listener = listener
     }
 
@@ -43,7 +48,7 @@ public struct ServerRecipes: Sendable {
         public let settings: ServerSettings
         public let application: ServerApplication
         public let authority: any AuthorityService
-        public let authenticator: any Authenticator
+        public let authentication: Authentication
         public let runtime: EngineRuntime
         public let logger: Logger
     }
@@ -52,10 +57,13 @@ public struct ServerRecipes: Sendable {
 /// An authority with an open store.
 public struct OpenAuthority: Sendable {
     public let authority: Authority
+    /// The models with which its records were written; nil when it remembers none.
+    public let catalog: SchemaCatalog?
     public let close: @Sendable () -> Void
 
-    public init(_ authority: Authority, close: @escaping @Sendable () -> Void) {
+    public init(_ authority: Authority, catalog: SchemaCatalog? = nil, close: @escaping @Sendable () -> Void) {
         self.authority = authority
+        self.catalog = catalog
         self.close = close
     }
 }

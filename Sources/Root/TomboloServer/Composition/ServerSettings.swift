@@ -19,6 +19,8 @@ public struct ServerSettings: Sendable {
     /// Number of commits kept per space: a device that has been offline longer downloads a full snapshot.
     public let keptCommits: Int
     public let tokenFile: String
+    /// The file of the models to serve; nil for those of the program.
+    public let catalogFile: String?
     public let shutdownDeadline: Duration
 
     public struct TLS: Hashable, Sendable {
@@ -51,6 +53,7 @@ public struct ServerSettings: Sendable {
         durability = keys.durability
         keptCommits = keys.keptCommits
         tokenFile = keys.tokenFile ?? folder + "/tokens"
+        catalogFile = keys.catalogFile
         shutdownDeadline = keys.shutdownDeadline
     }
 }

@@ -19,6 +19,10 @@ struct ServerOptions: ParsableArguments {
     var folder: String?
     @Option(help: ArgumentHelp("The file of the accepted tokens.", valueName: "file"), completion: .file())
     var tokenFile: String?
+    @Option(
+        help: ArgumentHelp("Serve the models of this file, instead of those of the program.", valueName: "file"),
+        completion: .file())
+    var catalog: String?
     @Option(help: ArgumentHelp("Show log messages from this level on.", valueName: "level"))
     var logLevel: String?
     @Option(
@@ -33,6 +37,7 @@ struct ServerOptions: ParsableArguments {
         try flags.take(environment, for: "environment", flag: "--environment")
         try flags.take(folder, for: "authority.folder", flag: "--folder")
         try flags.take(tokenFile, for: "authority.token-file", flag: "--token-file")
+        try flags.take(catalog, for: "authority.catalog", flag: "--catalog")
         try flags.take(logLevel, for: "log.level", flag: "--log-level")
         try more(&flags)
         let variables = ProcessInfo.processInfo.environment
@@ -48,6 +53,8 @@ struct ServerOptions: ParsableArguments {
         let configuration = try configuration(adding: more)
         let recipes = try ServerRecipes.picked(by: configuration.values.environment)
         let settings = try ServerSettings(configuration)
+        var application = application
+        if let file = settings.catalogFile { application.catalog = try CatalogFile.read(file, rule: application.rule) }
         return ServerComposition(
             settings: settings, application: application, recipes: recipes,
             logger: ProgramLog.logger(label: Self.program.name, level: settings.logLevel))

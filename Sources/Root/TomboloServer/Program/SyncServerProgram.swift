@@ -15,9 +15,17 @@ import SyncProgram
 public enum SyncServerProgram {
     /// Runs the command that the command line names, `serve` by default. An error ends the process with its exit status.
     ///
-    /// - Parameter models: the models to serve.
-    public static func main(models: SchemaCatalog) async {
-        await run(ServerApplication(catalog: models))
+    /// - Parameters:
+    ///   - models: the models to serve, unless `--catalog` names a file.
+    ///   - rule: returns the field rule of a name, for the models of such a file. Defaults to the rules of `models`.
+    ///   - configure: sets the application's own rules: who holds a token, who may write what, which transactions are valid.
+    public static func main(
+        models: SchemaCatalog, rule: (@Sendable (_ name: String) -> FieldRule?)? = nil,
+        _ configure: (inout ServerApplication) -> Void = { _ in }
+    ) async {
+        var application = ServerApplication(catalog: models, rule: rule)
+        configure(&application)
+        await run(application)
     }
 
     private static func run(_ application: ServerApplication) async {
@@ -69,7 +77,8 @@ struct ServerRoot: AsyncParsableCommand {
             """,
         version: ProgramVersion.text,
         subcommands: [
-            ServeCommand.self, TokenCommand.self, EpochCommand.self, ConflictsCommand.self, ServerConfigCommand.self,
+            ServeCommand.self, TokenCommand.self, CatalogCommand.self, EpochCommand.self, ConflictsCommand.self,
+            ServerConfigCommand.self,
         ],
         defaultSubcommand: ServeCommand.self)
 }

@@ -15,6 +15,14 @@ extension Authority {
     public func push(
         _ request: PushRequest, by principal: Principal, now: WallTime
     ) throws(AuthorityFailure) -> PushReply {
+        try push(request, by: principal, now: now, rejecting: [:])
+    }
+
+    /// Does the same, and rejects the transactions of some numbers, unless they were decided before.
+    public func push(
+        _ request: PushRequest, by principal: Principal, now: WallTime,
+        rejecting rejections: [TransactionNumber: Rejection]
+    ) throws(AuthorityFailure) -> PushReply {
         try principal.check(isMeantBy: request.account)
         try check(request)
         var answered: Answer?
@@ -23,7 +31,7 @@ extension Authority {
         repeat {
             let group = PushGroup(
                 transactions: rest.prefix(policy.transactionsPerWrite), request: request, principal: principal,
-                now: now, catalog: catalog, policy: policy)
+                now: now, catalog: catalog, policy: policy, rejections: rejections)
             rest = rest.dropFirst(policy.transactionsPerWrite)
             taken += group.transactions.count
             do throws(AuthorityFailure) {

@@ -26,7 +26,7 @@ struct CommitDraft<Lookup: RecordLookup> {
     }
 
     mutating func apply(_ mutation: Mutation, at index: Int) throws(PlanningStop) {
-        let address = RecordAddress(mutation.collection, mutation.record)
+        let address = mutation.address
         let stamp = Stamp(
             time: planner.clock.time(claimed: mutation.time), client: planner.author.identity.client)
         switch mutation.intent {

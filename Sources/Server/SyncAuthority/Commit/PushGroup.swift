@@ -9,6 +9,8 @@ struct PushGroup {
     let now: WallTime
     let catalog: SchemaCatalog
     let policy: AuthorityPolicy
+    /// The application's verdicts.
+    let rejections: [TransactionNumber: Rejection]
 
     enum Verdict {
         case answered(Answer)
@@ -159,6 +161,7 @@ struct PushGroup {
                     code: .forbidden, message: "\(principal.name) may not write in space \(transaction.space)",
                     mutation: nil))
         }
+        if let rejection = rejections[numbered.number] { return .reject(rejection) }
         guard transaction.byteCount <= policy.limits.pushBytes else {
             return .reject(
                 Rejection(

@@ -1,22 +1,5 @@
 public import SyncModel
 
-/// The address of a record on the server: its collection and its id.
-public struct RecordAddress: Hashable, Comparable, Sendable, CustomStringConvertible {
-    public let collection: CollectionName
-    public let id: RecordID
-
-    public init(_ collection: CollectionName, _ id: RecordID) {
-        self.collection = collection
-        self.id = id
-    }
-
-    public static func < (left: RecordAddress, right: RecordAddress) -> Bool {
-        left.collection == right.collection ? left.id < right.id : left.collection < right.collection
-    }
-
-    public var description: String { "\(collection) \(id)" }
-}
-
 /// The origin of a value: the edit that set it, and the commit of that edit.
 public struct FieldOrigin: Hashable, Sendable {
     /// The version of the commit that last changed the value.

@@ -131,17 +131,25 @@ extension FieldSchema {
 }
 
 /// The numbers that a field allows.
-public enum FieldBounds: Hashable, Sendable {
+public enum FieldBounds: Hashable, Sendable, CustomStringConvertible {
     case integer(ClosedRange<Int64>)
     case real(ClosedRange<Double>)
+
+    /// The numbers, as they are written in messages: `0 to 5`.
+    public var description: String {
+        switch self {
+        case .integer(let range): "\(range.lowerBound) to \(range.upperBound)"
+        case .real(let range): "\(range.lowerBound) to \(range.upperBound)"
+        }
+    }
 
     /// Returns the end of a sentence that begins with the field, or nil if the value is allowed.
     func problem(with value: FieldValue) -> String? {
         switch (self, value) {
         case (.integer(let range), .integer(let number)) where !range.contains(number):
-            "is \(number); \(range.lowerBound) to \(range.upperBound) is expected"
+            "is \(number); \(self) is expected"
         case (.real(let range), .real(let number)) where !range.contains(number):
-            "is \(number); \(range.lowerBound) to \(range.upperBound) is expected"
+            "is \(number); \(self) is expected"
         default: nil
         }
     }

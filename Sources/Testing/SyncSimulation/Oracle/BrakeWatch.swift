@@ -6,7 +6,6 @@ import SyncModel
 ///
 /// It compares what can be read before and after a page, regardless of what the engine asks of its store.
 final class BrakeWatch: PageWatch {
-    typealias Place = NaiveModel.Place
 
     private let brake: DeleteBrake?
     private let violations: ViolationLog
@@ -50,10 +49,10 @@ final class BrakeWatch: PageWatch {
         var count = 0
         for schema in store.catalog.models { count += try store.count(matching: RecordQuery(schema.collection)) }
         guard count > brake.records else { return nil }
-        let shown = try Self.places(in: store, page.space)
+        let shown = try Self.addresses(in: store, page.space)
         // The server's answers decide about records with pending edits, not the page.
         let pending = try store.outbox(limit: .max).flatMap(\.transaction.mutations).map {
-            Place(collection: $0.collection, id: $0.record)
+            RecordAddress($0.collection, $0.record)
         }
         let settled = shown.subtracting(pending)
         if isFirst {
@@ -62,7 +61,7 @@ final class BrakeWatch: PageWatch {
         }
         guard isLast, let held = heldBefore.withLock({ $0[device]?[page.space] }) else { return nil }
         return { [self] store throws(StoreFailure) in
-            let after = try Self.places(in: store, page.space)
+            let after = try Self.addresses(in: store, page.space)
             compare(settled.subtracting(after).count, of: held, with: brake, on: device, in: page.space)
         }
     }
@@ -110,13 +109,13 @@ final class BrakeWatch: PageWatch {
             ))
     }
 
-    private static func places(
+    private static func addresses(
         in store: SimulatedDevice.Store, _ space: SpaceID
-    ) throws(StoreFailure) -> Set<Place> {
-        var places: Set<Place> = []
+    ) throws(StoreFailure) -> Set<RecordAddress> {
+        var addresses: Set<RecordAddress> = []
         for (collection, records) in try store.recordsBySpace()[space] ?? [:] {
-            for record in records { places.insert(Place(collection: collection, id: record.id)) }
+            for record in records { addresses.insert(RecordAddress(collection, record.id)) }
         }
-        return places
+        return addresses
     }
 }

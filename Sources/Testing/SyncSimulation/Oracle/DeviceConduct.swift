@@ -248,10 +248,10 @@ extension Transaction {
     /// Returns whether the transaction changes a record that the other changes, or refers to one that the other
     /// creates. It must then not overtake the other.
     fileprivate func depends(on other: Transaction) -> Bool {
-        func places(_ mutations: [Mutation]) -> Set<NaiveModel.Place> {
-            Set(mutations.map { NaiveModel.Place(collection: $0.collection, id: $0.record) })
+        func addresses(_ mutations: [Mutation]) -> Set<RecordAddress> {
+            Set(mutations.map(\.address))
         }
-        if !places(mutations).isDisjoint(with: places(other.mutations)) { return true }
+        if !addresses(mutations).isDisjoint(with: addresses(other.mutations)) { return true }
         let made = Set(
             other.mutations.compactMap { if case .create = $0.intent { $0.record } else { nil } })
         return mutations.contains { mutation in

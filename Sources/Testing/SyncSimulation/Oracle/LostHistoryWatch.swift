@@ -7,12 +7,11 @@ import SyncModel
 /// Records that a restored server does not have must disappear, and the journal must offer the user their complete
 /// values.
 final class LostHistoryWatch: PageWatch {
-    typealias Place = NaiveModel.Place
 
     private let violations: ViolationLog
     /// The field versions of each device's records in lost histories, until the current history has shown its own
     /// version of the record.
-    private let former = Guarded([String: [Place: [Version]]]())
+    private let former = Guarded([String: [RecordAddress: [Version]]]())
 
     init(violations: ViolationLog) {
         self.violations = violations
@@ -24,16 +23,16 @@ final class LostHistoryWatch: PageWatch {
     }
 
     /// Returns all records of a store before it adopts a history; empty when it already follows that history.
-    func look(at store: SimulatedDevice.Store, before epoch: Epoch) throws(StoreFailure) -> [Place: Record] {
+    func look(at store: SimulatedDevice.Store, before epoch: Epoch) throws(StoreFailure) -> [RecordAddress: Record] {
         guard let known = try store.session().epoch, known != epoch else { return [:] }
-        return try Self.places(in: store).mapValues(\.record)
+        return try Self.addresses(in: store).mapValues(\.record)
     }
 
     /// Records that the store has adopted another history, and which records it showed before.
-    func adopted(_ shown: [Place: Record], by device: String) {
+    func adopted(_ shown: [RecordAddress: Record], by device: String) {
         former.withLock { former in
-            for (place, record) in shown where record.version > .zero {
-                former[device, default: [:]][place] = record.values.indices.map { record.version(ofFieldAt: $0) }
+            for (address, record) in shown where record.version > .zero {
+                former[device, default: [:]][address] = record.values.indices.map { record.version(ofFieldAt: $0) }
             }
         }
     }
@@ -47,21 +46,21 @@ final class LostHistoryWatch: PageWatch {
         let before = try Self.settledRecords(in: store)
         let newest = try store.journal(state: nil, limit: 1).first?.number ?? 0
         return { [self] store throws(StoreFailure) in
-            let after = try Self.places(in: store)
-            var lost: [Place: [FieldName: FieldValue]] = [:]
+            let after = try Self.addresses(in: store)
+            var lost: [RecordAddress: [FieldName: FieldValue]] = [:]
             // Values that others have replaced since. The device offers those that it wrote; the users' oracle knows which.
-            var replaced: [Place: [FieldName: FieldValue]] = [:]
+            var replaced: [RecordAddress: [FieldName: FieldValue]] = [:]
             // A pending edit of the same id in another space may have become visible instead.
-            for (place, (old, space)) in before
-            where old.version == .zero && after[place]?.space != space && told[place] == nil {
-                lost[place] = Self.values(of: old, at: place, in: store).filter { !$0.value.isNull }
+            for (address, (old, space)) in before
+            where old.version == .zero && after[address]?.space != space && told[address] == nil {
+                lost[address] = Self.values(of: old, at: address, in: store).filter { !$0.value.isNull }
             }
-            for (place, record) in told {
+            for (address, record) in told {
                 // A page that does not continue the stored state changes nothing.
-                guard let (old, space) = before[place], old.version == .zero, after[place]?.record.version != .zero,
-                    let versions = former[place]
+                guard let (old, space) = before[address], old.version == .zero, after[address]?.record.version != .zero,
+                    let versions = former[address]
                 else { continue }
-                let fields = store.catalog[place.collection]?.fields ?? []
+                let fields = store.catalog[address.collection]?.fields ?? []
                 var values: [FieldName: FieldValue] = [:]
                 for (position, field) in fields.enumerated() where old.values[position] != record.values[position] {
                     // An earlier build had never seen a field that it did not know.
@@ -73,30 +72,30 @@ final class LostHistoryWatch: PageWatch {
                     if isLost {
                         values[field.name] = old.values[position]
                     } else if space == page.space {
-                        replaced[place, default: [:]][field.name] = old.values[position]
+                        replaced[address, default: [:]][field.name] = old.values[position]
                     }
                 }
-                if !values.isEmpty { lost[place] = values }
+                if !values.isEmpty { lost[address] = values }
             }
-            let offered = try Self.offers(in: store, after: newest).filter { place, _ in
+            let offered = try Self.offers(in: store, after: newest).filter { address, _ in
                 // Records that a rolled-back disk holds from earlier lost histories were not observed.
-                guard let (old, _) = before[place] else { return false }
-                return old.version > .zero || after[place] == nil || former[place] != nil
+                guard let (old, _) = before[address] else { return false }
+                return old.version > .zero || after[address] == nil || former[address] != nil
             }
-            for place in Set(lost.keys).union(offered.keys).sorted() {
-                let (needed, allowed) = (lost[place] ?? [:], replaced[place] ?? [:])
+            for address in Set(lost.keys).union(offered.keys).sorted() {
+                let (needed, allowed) = (lost[address] ?? [:], replaced[address] ?? [:])
                 let isExact =
-                    (offered[place] ?? [:]).filter { needed[$0] == $1 } == needed
-                    && (offered[place] ?? [:]).allSatisfy { needed[$0] == $1 || allowed[$0] == $1 }
+                    (offered[address] ?? [:]).filter { needed[$0] == $1 } == needed
+                    && (offered[address] ?? [:]).allSatisfy { needed[$0] == $1 || allowed[$0] == $1 }
                 guard !isExact else { continue }
                 let violation = Violation(
                     .I15,
-                    "\(device) has lost \(Self.words(lost[place])) of \(place), which only a lost history of the server had, and offers \(Self.words(offered[place]))"
+                    "\(device) has lost \(Self.words(lost[address])) of \(address), which only a lost history of the server had, and offers \(Self.words(offered[address]))"
                 )
                 violations.report(violation)
             }
             self.former.withLock { all in
-                for place in former.keys where after[place]?.record.version != .zero { all[device]?[place] = nil }
+                for address in former.keys where after[address]?.record.version != .zero { all[device]?[address] = nil }
             }
         }
     }
@@ -107,32 +106,32 @@ final class LostHistoryWatch: PageWatch {
     }
 
     /// Returns all records that a store shows, with their spaces.
-    private static func places(
+    private static func addresses(
         in store: SimulatedDevice.Store
-    ) throws(StoreFailure) -> [Place: (record: Record, space: SpaceID)] {
-        var records: [Place: (record: Record, space: SpaceID)] = [:]
+    ) throws(StoreFailure) -> [RecordAddress: (record: Record, space: SpaceID)] {
+        var records: [RecordAddress: (record: Record, space: SpaceID)] = [:]
         for (space, collections) in try store.recordsBySpace() {
             for (collection, found) in collections {
-                for record in found { records[Place(collection: collection, id: record.id)] = (record, space) }
+                for record in found { records[RecordAddress(collection, record.id)] = (record, space) }
             }
         }
         return records
     }
 
     /// Returns the records that a page contains in full: the rows of a snapshot, or the creations in a feed.
-    private static func records(of page: PullPage, in catalog: SchemaCatalog) -> [Place: Record] {
-        var records: [Place: Record] = [:]
+    private static func records(of page: PullPage, in catalog: SchemaCatalog) -> [RecordAddress: Record] {
+        var records: [RecordAddress: Record] = [:]
         switch page.content {
         case .snapshot(let groups, _, _):
             for group in groups {
-                for record in group.records { records[Place(collection: group.collection, id: record.id)] = record }
+                for record in group.records { records[RecordAddress(group.collection, record.id)] = record }
             }
         case .commits(let commits):
             for commit in commits {
                 for change in commit.changes {
                     guard case .created(let uid, let patch) = change.effect, let schema = catalog[change.collection]
                     else { continue }
-                    records[Place(collection: change.collection, id: change.id)] = Record(
+                    records[RecordAddress(change.collection, change.id)] = Record(
                         id: change.id, uid: uid, version: commit.version, creating: patch, schema: schema)
                 }
             }
@@ -143,35 +142,35 @@ final class LostHistoryWatch: PageWatch {
     /// Returns the records that show the server's values without an edit of this device, with their spaces.
     private static func settledRecords(
         in store: SimulatedDevice.Store
-    ) throws(StoreFailure) -> [Place: (record: Record, space: SpaceID)] {
-        var records = try places(in: store)
+    ) throws(StoreFailure) -> [RecordAddress: (record: Record, space: SpaceID)] {
+        var records = try addresses(in: store)
         for transaction in try store.outbox(limit: .max).map(\.transaction) {
             for mutation in transaction.mutations {
-                let place = Place(collection: mutation.collection, id: mutation.record)
+                let address = mutation.address
                 // A pending edit in another space does not affect the record shown in this one.
-                if records[place]?.space == transaction.space { records[place] = nil }
+                if records[address]?.space == transaction.space { records[address] = nil }
             }
         }
         return records
     }
 
     private static func values(
-        of record: Record, at place: Place, in store: SimulatedDevice.Store
+        of record: Record, at address: RecordAddress, in store: SimulatedDevice.Store
     ) -> [FieldName: FieldValue] {
-        let fields = store.catalog[place.collection]?.fields ?? []
+        let fields = store.catalog[address.collection]?.fields ?? []
         return Dictionary(zip(fields.map(\.name), record.values)) { $1 }
     }
 
     /// Returns the values that the journal offers for each record, in entries after the given number.
     private static func offers(
         in store: SimulatedDevice.Store, after number: Int64
-    ) throws(StoreFailure) -> [Place: [FieldName: FieldValue]] {
-        var offers: [Place: [FieldName: FieldValue]] = [:]
+    ) throws(StoreFailure) -> [RecordAddress: [FieldName: FieldValue]] {
+        var offers: [RecordAddress: [FieldName: FieldValue]] = [:]
         for entry in try store.wholeJournal() where entry.number > number {
             guard case .forgotten(let transaction) = entry.event else { continue }
             for mutation in transaction.mutations {
-                let place = Place(collection: mutation.collection, id: mutation.record)
-                offers[place] = Dictionary(mutation.patch.map { ($0.field, $0.value) }) { $1 }
+                let address = mutation.address
+                offers[address] = Dictionary(mutation.patch.map { ($0.field, $0.value) }) { $1 }
             }
         }
         return offers

@@ -5,23 +5,6 @@ import SyncModel
 /// It has no database, no cursors, no outbox, and shares no code with the parts under test. The oracles compare
 /// everything with it.
 struct NaiveModel: Hashable, Sendable {
-    struct Place: Hashable, Comparable, Sendable, CustomStringConvertible {
-        let collection: CollectionName
-        let id: RecordID
-
-        static func < (left: Place, right: Place) -> Bool {
-            left.collection == right.collection ? left.id < right.id : left.collection < right.collection
-        }
-
-        /// Hashing only the id is faster, because names take long to hash. Records of two collections rarely share an
-        /// id.
-        func hash(into hasher: inout Hasher) {
-            hasher.combine(id)
-        }
-
-        var description: String { "\(collection) \(id)" }
-    }
-
     /// The author and the time of a value.
     struct Origin: Hashable, Sendable {
         let identity: ClientIdentity
@@ -74,7 +57,7 @@ struct NaiveModel: Hashable, Sendable {
 
     /// A conflict between two values of a field.
     struct Conflict: Hashable, Sendable {
-        let place: Place
+        let address: RecordAddress
         let field: FieldName
         let base: FieldValue
         let winner: FieldValue
@@ -91,10 +74,10 @@ struct NaiveModel: Hashable, Sendable {
         let seen: Version
     }
 
-    private(set) var rows: [Place: Row] = [:]
-    private(set) var dead: Set<Place> = []
+    private(set) var rows: [RecordAddress: Row] = [:]
+    private(set) var dead: Set<RecordAddress> = []
     /// The creator of each record, with the uncorrected time from the device's clock.
-    private var created: [Place: Origin] = [:]
+    private var created: [RecordAddress: Origin] = [:]
     private(set) var catalog: SchemaCatalog
 
     init(catalog: SchemaCatalog) {
@@ -111,7 +94,7 @@ struct NaiveModel: Hashable, Sendable {
         let before = rows
         defer { keepVersions(of: transaction, from: before) }
         for mutation in transaction.mutations {
-            let place = Place(collection: mutation.collection, id: mutation.record)
+            let address = mutation.address
             guard let schema = catalog[mutation.collection] else {
                 throw Violation(.I5, "applied at \(version) although there is no collection \(mutation.collection)")
             }
@@ -119,43 +102,43 @@ struct NaiveModel: Hashable, Sendable {
             switch mutation.intent {
             case .create(let patch):
                 // A device whose disk was rolled back may repeat an earlier creation, which has no effect.
-                if let known = created[place], known.time == mutation.time, arrival.isOrWas(known.identity.client) {
+                if let known = created[address], known.time == mutation.time, arrival.isOrWas(known.identity.client) {
                     continue
                 }
-                guard !dead.contains(place) else {
-                    throw Violation(.I12, "\(place) was deleted, and created again at \(version)")
+                guard !dead.contains(address) else {
+                    throw Violation(.I12, "\(address) was deleted, and created again at \(version)")
                 }
-                guard rows[place] == nil else {
+                guard rows[address] == nil else {
                     // Two devices that create the same id mean the same record: the later creation is an edit of it.
                     for (field, value) in patch {
                         let pushed = Pushed(
                             value: value, before: .null, origin: origin, seen: .zero)
-                        if let met = try edit(place, field, of: schema, pushed, at: version) { conflicts.append(met) }
+                        if let met = try edit(address, field, of: schema, pushed, at: version) { conflicts.append(met) }
                     }
                     continue
                 }
-                created[place] = Origin(identity: arrival.identity, time: mutation.time)
+                created[address] = Origin(identity: arrival.identity, time: mutation.time)
                 let count = schema.fields.count
-                rows[place] = Row(
+                rows[address] = Row(
                     values: schema.fields.map { patch[$0.name] ?? .null },
                     origins: Array(repeating: origin, count: count), versions: Array(repeating: version, count: count))
             case .update(let edits):
-                guard rows[place] != nil else {
+                guard rows[address] != nil else {
                     throw Violation(
-                        dead.contains(place) ? .I12 : .I5, "\(place) was updated at \(version) but is not there")
+                        dead.contains(address) ? .I12 : .I5, "\(address) was updated at \(version) but is not there")
                 }
                 for edit in edits {
                     let pushed = Pushed(
                         value: edit.value, before: edit.before, origin: origin,
                         seen: edit.seen <= arrival.head ? edit.seen : .zero)
-                    if let met = try self.edit(place, edit.field, of: schema, pushed, at: version) {
+                    if let met = try self.edit(address, edit.field, of: schema, pushed, at: version) {
                         conflicts.append(met)
                     }
                 }
             case .delete(let seen):
-                conflicts += destroyed(place, by: origin, seen: seen <= arrival.head ? seen : .zero, of: schema)
-                rows[place] = nil
-                dead.insert(place)
+                conflicts += destroyed(address, by: origin, seen: seen <= arrival.head ? seen : .zero, of: schema)
+                rows[address] = nil
+                dead.insert(address)
             }
         }
         return conflicts
@@ -166,25 +149,25 @@ struct NaiveModel: Hashable, Sendable {
         guard catalog != self.catalog else { return self }
         var seen = self
         seen.catalog = catalog
-        for (place, row) in rows {
-            seen.rows[place] = catalog[place.collection].map { row.prefix($0.fields.count) }
+        for (address, row) in rows {
+            seen.rows[address] = catalog[address.collection].map { row.prefix($0.fields.count) }
         }
         return seen
     }
 
     /// Returns whether the record exists, or existed.
-    func knows(_ place: Place) -> Bool { rows[place] != nil || dead.contains(place) }
+    func knows(_ address: RecordAddress) -> Bool { rows[address] != nil || dead.contains(address) }
 
     /// Checks that no required reference is left dangling by a transaction (I11).
     func checkReferences(after transaction: Transaction, at version: Version) throws(Violation) {
-        let touched = Set(transaction.mutations.map { Place(collection: $0.collection, id: $0.record) })
+        let touched = Set(transaction.mutations.map(\.address))
         var dangling: [String] = []
-        for (place, row) in rows {
-            for (field, value) in zip(catalog[place.collection]?.fields ?? [], row.values) where field.isRequired {
+        for (address, row) in rows {
+            for (field, value) in zip(catalog[address.collection]?.fields ?? [], row.values) where field.isRequired {
                 guard let collection = field.target, case .reference(let id) = value else { continue }
-                let target = Place(collection: collection, id: id)
-                guard touched.contains(place) || touched.contains(target), rows[target] == nil else { continue }
-                dangling.append("\(place) without its \(field.name) \(id)")
+                let target = RecordAddress(collection, id)
+                guard touched.contains(address) || touched.contains(target), rows[target] == nil else { continue }
+                dangling.append("\(address) without its \(field.name) \(id)")
             }
         }
         if let first = dangling.min() { throw Violation(.I11, "version \(version) leaves \(first)") }
@@ -192,15 +175,15 @@ struct NaiveModel: Hashable, Sendable {
 
     /// Returns the values that a delete destroys without having seen them, in the order of the fields' names.
     private func destroyed(
-        _ place: Place, by origin: Origin, seen: Version, of schema: ModelSchema
+        _ address: RecordAddress, by origin: Origin, seen: Version, of schema: ModelSchema
     ) -> [Conflict] {
-        guard let row = rows[place] else { return [] }
+        guard let row = rows[address] else { return [] }
         return schema.fields.indices.filter { position in
             !row.values[position].isNull && row.origins[position].identity != origin.identity
                 && row.versions[position] > seen
         }.map { position in
             Conflict(
-                place: place, field: schema.fields[position].name, base: .null, winner: .null,
+                address: address, field: schema.fields[position].name, base: .null, winner: .null,
                 loser: row.values[position])
         }.sorted { $0.field < $1.field }
     }
@@ -209,36 +192,36 @@ struct NaiveModel: Hashable, Sendable {
     ///
     /// - Returns: the conflict, when the field has a different value from another author that this author had not seen.
     private mutating func edit(
-        _ place: Place, _ name: FieldName, of schema: ModelSchema, _ pushed: Pushed, at version: Version
+        _ address: RecordAddress, _ name: FieldName, of schema: ModelSchema, _ pushed: Pushed, at version: Version
     ) throws(Violation) -> Conflict? {
         guard let position = schema.position(of: name) else {
-            throw Violation(.I5, "\(place).\(name) was updated at \(version) but there is no such field")
+            throw Violation(.I5, "\(address).\(name) was updated at \(version) but there is no such field")
         }
-        guard let row = rows[place] else { return nil }
+        guard let row = rows[address] else { return nil }
         let hasSeen = Self.hasSeen(pushed, row, position)
         let isTaken =
             hasSeen || Self.takes(pushed, over: row, at: position, schema.fields[position].mergeRule)
         if isTaken {
-            rows[place]?.values[position] = pushed.value
-            rows[place]?.origins[position] = pushed.origin
-            rows[place]?.versions[position] = version
+            rows[address]?.values[position] = pushed.value
+            rows[address]?.origins[position] = pushed.origin
+            rows[address]?.versions[position] = version
         }
         let stored = row.values[position]
         guard !hasSeen, stored != pushed.value else { return nil }
         return Conflict(
-            place: place, field: name, base: pushed.before, winner: isTaken ? pushed.value : stored,
+            address: address, field: name, base: pushed.before, winner: isTaken ? pushed.value : stored,
             loser: isTaken ? stored : pushed.value)
     }
 
     /// Restores the versions of fields whose values did not change.
     ///
     /// A field's version tells when it was last *changed*. Assigning the value that it already has is not a change.
-    private mutating func keepVersions(of transaction: Transaction, from before: [Place: Row]) {
+    private mutating func keepVersions(of transaction: Transaction, from before: [RecordAddress: Row]) {
         for mutation in transaction.mutations {
-            let place = Place(collection: mutation.collection, id: mutation.record)
-            guard let old = before[place], let new = rows[place] else { continue }
+            let address = mutation.address
+            guard let old = before[address], let new = rows[address] else { continue }
             for position in new.values.indices where old.values[position] == new.values[position] {
-                rows[place]?.versions[position] = old.versions[position]
+                rows[address]?.versions[position] = old.versions[position]
             }
         }
     }
@@ -270,21 +253,21 @@ struct NaiveModel: Hashable, Sendable {
     ///   - pending: the transactions that the replica has not sent yet, or has no answer for.
     ///   - strange: the records that are not checked.
     func difference(
-        _ found: [CollectionName: [Record]], over pending: [Transaction], except strange: Set<Place> = []
+        _ found: [CollectionName: [Record]], over pending: [Transaction], except strange: Set<RecordAddress> = []
     ) -> String? {
         let touched = touched(by: pending)
         let doubtful = doubtful(in: pending).union(strange)
         var lines: [String] = []
-        var shown: Set<Place> = []
+        var shown: Set<RecordAddress> = []
         for (collection, records) in found {
             for record in records {
-                let place = Place(collection: collection, id: record.id)
-                if !shown.insert(place).inserted { lines.append("\(place) is shown twice") }
-                if doubtful.contains(place) { continue }
-                if let values = touched[place] ?? rows[place]?.values {
-                    if record.values != values { lines += differences(place, record.values, values) }
+                let address = RecordAddress(collection, record.id)
+                if !shown.insert(address).inserted { lines.append("\(address) is shown twice") }
+                if doubtful.contains(address) { continue }
+                if let values = touched[address] ?? rows[address]?.values {
+                    if record.values != values { lines += differences(address, record.values, values) }
                 } else {
-                    lines.append("\(place) should not be there")
+                    lines.append("\(address) should not be there")
                 }
             }
         }
@@ -297,23 +280,23 @@ struct NaiveModel: Hashable, Sendable {
             + (lines.count > 8 ? "; and \(lines.count - 8) more" : "")
     }
 
-    private func differences(_ place: Place, _ found: [FieldValue], _ expected: [FieldValue]) -> [String] {
-        let fields = catalog[place.collection]?.fields ?? []
+    private func differences(_ address: RecordAddress, _ found: [FieldValue], _ expected: [FieldValue]) -> [String] {
+        let fields = catalog[address.collection]?.fields ?? []
         var lines = zip(fields, zip(found, expected)).filter { $0.1.0 != $0.1.1 }.map { field, values in
-            "\(place).\(field.name) is \(values.0), not \(values.1)"
+            "\(address).\(field.name) is \(values.0), not \(values.1)"
         }
-        if found.count != fields.count { lines.append("\(place) has \(found.count) fields, not \(fields.count)") }
+        if found.count != fields.count { lines.append("\(address) has \(found.count) fields, not \(fields.count)") }
         return lines
     }
 
     /// Returns the records that pending transactions touch, as the device should show them; nil for one that should not
     /// be shown.
-    private func touched(by pending: [Transaction]) -> [Place: [FieldValue]?] {
-        var touched: [Place: [FieldValue]?] = [:]
+    private func touched(by pending: [Transaction]) -> [RecordAddress: [FieldValue]?] {
+        var touched: [RecordAddress: [FieldValue]?] = [:]
         for mutation in pending.lazy.flatMap(\.mutations) {
-            let place = Place(collection: mutation.collection, id: mutation.record)
+            let address = mutation.address
             guard let schema = catalog[mutation.collection] else { continue }
-            var values = touched[place] ?? rows[place]?.values
+            var values = touched[address] ?? rows[address]?.values
             switch mutation.intent {
             case .create(let patch):
                 var made = values ?? Array(repeating: .null, count: schema.fields.count)
@@ -327,7 +310,7 @@ struct NaiveModel: Hashable, Sendable {
                 }
             case .delete: values = nil
             }
-            touched.updateValue(values, forKey: place)
+            touched.updateValue(values, forKey: address)
         }
         return touched
     }
@@ -336,13 +319,13 @@ struct NaiveModel: Hashable, Sendable {
     ///
     /// A device that knows of the deletion no longer shows them (I12). A device that has seen only a snapshot without
     /// them cannot know.
-    private func doubtful(in pending: [Transaction]) -> Set<Place> {
+    private func doubtful(in pending: [Transaction]) -> Set<RecordAddress> {
         guard !dead.isEmpty else { return [] }
-        var doubtful: Set<Place> = []
+        var doubtful: Set<RecordAddress> = []
         for mutation in pending.lazy.flatMap(\.mutations) {
             guard case .create = mutation.intent else { continue }
-            let place = Place(collection: mutation.collection, id: mutation.record)
-            if dead.contains(place) { doubtful.insert(place) }
+            let address = mutation.address
+            if dead.contains(address) { doubtful.insert(address) }
         }
         return doubtful
     }

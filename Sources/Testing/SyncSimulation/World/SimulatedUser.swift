@@ -18,7 +18,7 @@ struct SimulatedUser: Sendable {
         let now = device.wallClock.now
         switch operation {
         case .write(let edits, let space):
-            let shown = try read(edits.map { NaiveModel.Place(collection: $0.collection, id: $0.record) })
+            let shown = try read(edits.map { RecordAddress($0.collection, $0.record) })
             let sequence: OutboxSequence?
             do {
                 sequence = try store.commit(edits, in: space, now: now)
@@ -66,16 +66,16 @@ struct SimulatedUser: Sendable {
 
     private func resend(_ entry: JournalEntry, now: WallTime) throws {
         saw(entry)
-        var places = JournalOffer([entry]).places
+        var addresses = JournalOffer([entry]).addresses
         // A deleted record may be restored under an id that the entry does not name. The user finds it in the list of
         // records.
-        for collection in Set(places.map(\.collection)).sorted() where store.catalog[collection] != nil {
+        for collection in Set(addresses.map(\.collection)).sorted() where store.catalog[collection] != nil {
             let records = try device.disk.withoutFaults { () throws(StoreFailure) in
                 try store.records(matching: RecordQuery(collection))
             }
-            places.formUnion(records.map { NaiveModel.Place(collection: collection, id: $0.id) })
+            addresses.formUnion(records.map { RecordAddress(collection, $0.id) })
         }
-        let shown = try read(places.sorted())
+        let shown = try read(addresses.sorted())
         let identifiers = Guarded(simulation.random("restored by \(device.name), \(entry.number)"))
         let made = Guarded([RecordID]())
         let sequences: [OutboxSequence]
@@ -87,7 +87,7 @@ struct SimulatedUser: Sendable {
             }
         } catch {
             history.mayHaveCommitted(on: device.name)
-            let edits = JournalOffer([entry]).places.sorted().map { RecordEdit.delete($0.collection, $0.id) }
+            let edits = JournalOffer([entry]).addresses.sorted().map { RecordEdit.delete($0.collection, $0.id) }
             oracle.failed(edits, in: .default, on: device.name, having: shown, error)
             throw error
         }
@@ -96,35 +96,35 @@ struct SimulatedUser: Sendable {
             simulation.note(
                 "sends entry \(entry.number) of its journal again as \(sequence)", by: device.name, as: .commit)
         }
-        if !sequences.isEmpty { try tellWhatIsBack(places, of: entry, made.withLock { $0 }, shown) }
+        if !sequences.isEmpty { try tellWhatIsBack(addresses, of: entry, made.withLock { $0 }, shown) }
         try checkIsSaidAgain(entry)
     }
 
     /// Reports the records that resending an entry of the journal has changed.
     private func tellWhatIsBack(
-        _ places: Set<NaiveModel.Place>, of entry: JournalEntry, _ made: [RecordID],
-        _ shown: [NaiveModel.Place: Record?]
+        _ addresses: Set<RecordAddress>, of entry: JournalEntry, _ made: [RecordID],
+        _ shown: [RecordAddress: Record?]
     ) throws {
         let new = made.flatMap { id in
-            store.catalog.models.map { NaiveModel.Place(collection: $0.collection, id: id) }
+            store.catalog.models.map { RecordAddress($0.collection, id) }
         }
-        for (place, record) in try read(places.sorted() + new).sorted(by: { $0.key < $1.key }) {
-            let before = shown[place] ?? nil
+        for (address, record) in try read(addresses.sorted() + new).sorted(by: { $0.key < $1.key }) {
+            let before = shown[address] ?? nil
             guard record?.values != before?.values else { continue }
-            let space = try store.space(of: place.collection, place.id) ?? entry.transaction?.space ?? .default
+            let space = try store.space(of: address.collection, address.id) ?? entry.transaction?.space ?? .default
             var patch = Patch()
-            for saved in record.map({ oracle.values(of: $0, at: place) }) ?? [] {
+            for saved in record.map({ oracle.values(of: $0, at: address) }) ?? [] {
                 patch.set(saved.spot.field, to: saved.value)
             }
             let edit: RecordEdit =
-                record == nil ? .delete(place.collection, place.id) : .update(place.collection, place.id, patch)
-            oracle.saved([edit], in: space, on: device.name, having: [place: before])
+                record == nil ? .delete(address.collection, address.id) : .update(address.collection, address.id, patch)
+            oracle.saved([edit], in: space, on: device.name, having: [address: before])
         }
     }
 
     /// Returns the records that the device shows, ignoring the faults of its disk.
-    private func read(_ places: [NaiveModel.Place]) throws(StoreFailure) -> [NaiveModel.Place: Record?] {
-        try device.disk.withoutFaults { () throws(StoreFailure) in try oracle.read(places, in: store) }
+    private func read(_ addresses: [RecordAddress]) throws(StoreFailure) -> [RecordAddress: Record?] {
+        try device.disk.withoutFaults { () throws(StoreFailure) in try oracle.read(addresses, in: store) }
     }
 
     /// Reports that the user has read an entry of the journal and is about to act on it.

@@ -57,9 +57,9 @@ extension History {
             guard let replay = state.replays[stored.space], stored.version <= replay.head else { return }
             let model = replay.models[Int(stored.version.rawValue)].seen(with: catalog)
             var wrong: [String] = []
-            for (place, row) in model.rows {
-                guard let base = facts.bases[place.collection]?[place.id] else { continue }
-                let count = firstCatalog[place.collection]?.fields.count ?? 0
+            for (address, row) in model.rows {
+                guard let base = facts.bases[address.collection]?[address.id] else { continue }
+                let count = firstCatalog[address.collection]?.fields.count ?? 0
                 for (position, known) in row.versions.enumerated() {
                     let claimed = base.version(at: position)
                     let isHonest =
@@ -67,7 +67,7 @@ extension History {
                         ? claimed == known : (known...max(known, stored.version)).contains(claimed)
                     if isHonest { continue }
                     wrong.append(
-                        "field \(position) of \(place) as of version \(claimed), not \(known)")
+                        "field \(position) of \(address) as of version \(claimed), not \(known)")
                 }
             }
             if let first = wrong.min() { throw Violation(.I7, "\(device) has \(first)") }
@@ -118,27 +118,27 @@ extension History.State {
     fileprivate func placesOfOtherSpaces(
         in pending: [Transaction], _ shown: [SpaceID: [CollectionName: [Record]]], _ spaces: [StoredSpace],
         besides space: SpaceID
-    ) -> Set<NaiveModel.Place> {
+    ) -> Set<RecordAddress> {
         guard spaces.count > 1 else { return [] }
-        var elsewhere: Set<NaiveModel.Place> = []
+        var elsewhere: Set<RecordAddress> = []
         for (_, collections) in shown.filter({ $0.key != space }) {
             for (collection, records) in collections {
-                for record in records { elsewhere.insert(NaiveModel.Place(collection: collection, id: record.id)) }
+                for record in records { elsewhere.insert(RecordAddress(collection, record.id)) }
             }
         }
-        var places: Set<NaiveModel.Place> = []
+        var addresses: Set<RecordAddress> = []
         for mutation in pending.lazy.flatMap(\.mutations) {
-            let place = NaiveModel.Place(collection: mutation.collection, id: mutation.record)
+            let address = mutation.address
             let isKnownElsewhere = spaces.contains { other in
                 guard other.space != space, let replay = replays[other.space] else { return false }
                 // A device may know more of a partly pulled space than the version that it names.
                 let isCertain = other.isComplete && other.version <= replay.head
                 let model = isCertain ? replay.models[Int(other.version.rawValue)] : replay.models.last
-                return model?.knows(place) == true
+                return model?.knows(address) == true
             }
-            if elsewhere.contains(place) || isKnownElsewhere { places.insert(place) }
+            if elsewhere.contains(address) || isKnownElsewhere { addresses.insert(address) }
         }
-        return places
+        return addresses
     }
 
     /// Returns the server's outcome; nil when it is unknown, or when the number belongs to another transaction.

@@ -15,8 +15,8 @@ extension History: ServerWitness {
                     if earlier.transaction.isSame(as: numbered) {
                         state.sent[operation]?.transaction = numbered
                         state.sent[operation]?.now = now
-                    } else if let place = earlier.others.firstIndex(where: { $0.transaction.isSame(as: numbered) }) {
-                        state.sent[operation]?.others[place] = (numbered, now)
+                    } else if let address = earlier.others.firstIndex(where: { $0.transaction.isSame(as: numbered) }) {
+                        state.sent[operation]?.others[address] = (numbered, now)
                     } else {
                         state.sent[operation]?.others.append((numbered, now))
                     }
@@ -224,8 +224,8 @@ extension History.State {
             transaction.mutations.indices.contains(position), case let mutation = transaction.mutations[position],
             case .create = mutation.intent
         else { return false }
-        let place = NaiveModel.Place(collection: mutation.collection, id: mutation.record)
-        return replays.contains { $0.key != transaction.space && $0.value.models.last?.knows(place) == true }
+        let address = mutation.address
+        return replays.contains { $0.key != transaction.space && $0.value.models.last?.knows(address) == true }
     }
 
     /// Checks that an outcome reports exactly the edits that conflicted, each with the losing value (I6).
@@ -235,7 +235,7 @@ extension History.State {
         guard case .applied(_, _, let told)? = outcome else { return }
         let found = told.map {
             NaiveModel.Conflict(
-                place: NaiveModel.Place(collection: $0.collection, id: $0.record), field: $0.field, base: $0.base,
+                address: RecordAddress($0.collection, $0.record), field: $0.field, base: $0.base,
                 winner: $0.winner.value, loser: $0.loser.value)
         }
         guard found != expected else { return }
@@ -249,12 +249,12 @@ extension History.State {
                 var model = replay.models.last
             {
                 let version = replay.head.next
-                for (place, operation) in operations.enumerated() {
+                for (address, operation) in operations.enumerated() {
                     guard let sent = sent[operation] else { continue }
                     do throws(Violation) {
                         let arrival = NaiveModel.Arrival(
                             transaction: sent.transaction, identity: operation.identity, now: sent.now,
-                            head: place == 0 ? Version(version.rawValue - 1) : version)
+                            head: address == 0 ? Version(version.rawValue - 1) : version)
                         let conflicts = try model.apply(arrival, at: version)
                         try check(sent.outcome, of: operation, tells: conflicts)
                         try model.checkReferences(after: sent.transaction.transaction, at: version)

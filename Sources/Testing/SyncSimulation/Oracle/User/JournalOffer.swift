@@ -5,7 +5,7 @@ import SyncModel
 struct JournalOffer {
     private(set) var values: Set<UserOracle.Saved> = []
     /// The records whose deletion was rejected or cancelled.
-    private(set) var deletes: Set<NaiveModel.Place> = []
+    private(set) var deletes: Set<RecordAddress> = []
 
     init(_ entries: [JournalEntry]) {
         for entry in entries {
@@ -26,23 +26,23 @@ struct JournalOffer {
     }
 
     /// The records that the offer mentions.
-    var places: Set<NaiveModel.Place> { deletes.union(values.map(\.spot.place)) }
+    var addresses: Set<RecordAddress> { deletes.union(values.map(\.spot.address)) }
 
     private mutating func add(_ transaction: Transaction) {
         for mutation in transaction.mutations {
-            let place = NaiveModel.Place(collection: mutation.collection, id: mutation.record)
-            if case .delete = mutation.intent { deletes.insert(place) }
+            let address = mutation.address
+            if case .delete = mutation.intent { deletes.insert(address) }
             for (field, value) in mutation.patch {
-                values.insert(UserOracle.Saved(spot: UserOracle.Spot(place, field), value: value))
+                values.insert(UserOracle.Saved(spot: UserOracle.Spot(address, field), value: value))
             }
         }
     }
 
     private mutating func add(_ conflicts: [FieldConflict]) {
         for conflict in conflicts {
-            let place = NaiveModel.Place(collection: conflict.collection, id: conflict.record)
+            let address = RecordAddress(conflict.collection, conflict.record)
             values.insert(
-                UserOracle.Saved(spot: UserOracle.Spot(place, conflict.field), value: conflict.loser.value))
+                UserOracle.Saved(spot: UserOracle.Spot(address, conflict.field), value: conflict.loser.value))
         }
     }
 }

@@ -8,7 +8,7 @@ extension UserOracle {
     struct Findings {
         let device: String
         /// All records that the device shows.
-        let records: [NaiveModel.Place: Record]
+        let records: [RecordAddress: Record]
         let journal: JournalOffer
         /// The values that have not been sent yet.
         let waiting: JournalOffer
@@ -18,10 +18,10 @@ extension UserOracle {
         /// Reads everything that a store shows through its public interface.
         init(_ device: String, _ store: any LocalStore, _ status: SyncStatus?) throws(StoreFailure) {
             self.device = device
-            var records: [NaiveModel.Place: Record] = [:]
+            var records: [RecordAddress: Record] = [:]
             for schema in store.catalog.models {
                 for record in try store.records(matching: RecordQuery(schema.collection)) {
-                    records[NaiveModel.Place(collection: schema.collection, id: record.id)] = record
+                    records[RecordAddress(schema.collection, record.id)] = record
                 }
             }
             self.records = records
@@ -44,7 +44,7 @@ extension UserOracle {
                     !state.replaced.contains(saved), !state.deletedUnseen.contains(saved.spot)
                 else { continue }
                 let isFound = all.contains { found in
-                    found.records[saved.spot.place]?.value(at: saved.spot, in: catalog) == saved.value
+                    found.records[saved.spot.address]?.value(at: saved.spot, in: catalog) == saved.value
                         || found.waiting.values.contains(saved)
                 }
                 if isFound || claim.holders.contains(where: { findings[$0]?.journal.values.contains(saved) == true }) {
@@ -56,12 +56,12 @@ extension UserOracle {
             }
             if let first = lost.min() { throw Violation(.I1, first) }
             var back: [String] = []
-            for (place, claim) in state.deletes {
-                guard claim.isOwed(mayLose), !claim.isTold, all.contains(where: { $0.records[place] != nil }),
-                    !claim.holders.contains(where: { findings[$0]?.journal.deletes.contains(place) == true })
+            for (address, claim) in state.deletes {
+                guard claim.isOwed(mayLose), !claim.isTold, all.contains(where: { $0.records[address] != nil }),
+                    !claim.holders.contains(where: { findings[$0]?.journal.deletes.contains(address) == true })
                 else { continue }
                 back.append(
-                    "\(claim.holders.sorted().joined(separator: " and ")) told its user that \(place) is deleted; it is shown, and no journal says why"
+                    "\(claim.holders.sorted().joined(separator: " and ")) told its user that \(address) is deleted; it is shown, and no journal says why"
                 )
             }
             if let first = back.min() { throw Violation(.I12, first) }
@@ -69,18 +69,18 @@ extension UserOracle {
     }
 
     /// Checks that two devices in sync show the same records in all spaces that both have access to.
-    func checkEqual(_ left: Findings, _ right: Findings, space: (NaiveModel.Place) -> SpaceID?) throws(Violation) {
-        let places = Set(left.records.keys).union(right.records.keys)
+    func checkEqual(_ left: Findings, _ right: Findings, space: (RecordAddress) -> SpaceID?) throws(Violation) {
+        let addresses = Set(left.records.keys).union(right.records.keys)
         let isPartial = left.spaces != right.spaces
-        for place in places.sorted() {
-            let (here, there) = (left.records[place], right.records[place])
+        for address in addresses.sorted() {
+            let (here, there) = (left.records[address], right.records[address])
             guard here?.values != there?.values || here?.uid != there?.uid else { continue }
-            if isPartial, let home = space(place), !left.spaces.contains(home) || !right.spaces.contains(home) {
+            if isPartial, let home = space(address), !left.spaces.contains(home) || !right.spaces.contains(home) {
                 continue
             }
             throw Violation(
                 .I4,
-                "\(left.device) and \(right.device) told their users that they are in sync, and show \(place) as \(here.map { "\($0.values)" } ?? "nothing") and \(there.map { "\($0.values)" } ?? "nothing")"
+                "\(left.device) and \(right.device) told their users that they are in sync, and show \(address) as \(here.map { "\($0.values)" } ?? "nothing") and \(there.map { "\($0.values)" } ?? "nothing")"
             )
         }
     }

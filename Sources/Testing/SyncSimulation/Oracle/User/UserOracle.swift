@@ -49,7 +49,7 @@ final class UserOracle: Sendable {
 
     struct State: Sendable {
         var values: [Saved: Claim] = [:]
-        var deletes: [NaiveModel.Place: Claim] = [:]
+        var deletes: [RecordAddress: Claim] = [:]
         /// The values that a user read and then replaced.
         var replaced: Set<Saved> = []
         /// The fields of deleted records that the deleting user could not see, because of an earlier build.
@@ -71,18 +71,18 @@ final class UserOracle: Sendable {
     ///
     /// - Returns: each record as the device shows it; nil where it shows none.
     func read(
-        _ places: [NaiveModel.Place], in store: any LocalStore
-    ) throws(StoreFailure) -> [NaiveModel.Place: Record?] {
-        var shown: [NaiveModel.Place: Record?] = [:]
-        for place in places where store.catalog[place.collection] != nil {
-            shown.updateValue(try store.record(place.collection, .id(place.id)), forKey: place)
+        _ addresses: [RecordAddress], in store: any LocalStore
+    ) throws(StoreFailure) -> [RecordAddress: Record?] {
+        var shown: [RecordAddress: Record?] = [:]
+        for address in addresses where store.catalog[address.collection] != nil {
+            shown.updateValue(try store.record(address.collection, .id(address.id)), forKey: address)
         }
         return shown
     }
 
     /// Records that a user is told that their edits are saved.
     func saved(
-        _ edits: [RecordEdit], in space: SpaceID, on device: String, having shown: [NaiveModel.Place: Record?]
+        _ edits: [RecordEdit], in space: SpaceID, on device: String, having shown: [RecordAddress: Record?]
     ) {
         state.withLock { state in
             for change in changes(edits, shown) { state.note(change, on: device, in: space, isSaved: true) }
@@ -94,7 +94,7 @@ final class UserOracle: Sendable {
     /// - Parameter failure: the error. An edit that the store refused was not made; one that met a fault of the machine
     ///   may have been.
     func failed(
-        _ edits: [RecordEdit], in space: SpaceID, on device: String, having shown: [NaiveModel.Place: Record?],
+        _ edits: [RecordEdit], in space: SpaceID, on device: String, having shown: [RecordAddress: Record?],
         _ failure: any Error
     ) {
         if let failure = failure as? StoreFailure, failure.advice == .changeTheRequest { return }
@@ -110,8 +110,8 @@ final class UserOracle: Sendable {
             for saved in offer.values where state.values[saved]?.holders.contains(device) == true {
                 state.values[saved]?.isTold = true
             }
-            for place in offer.deletes where state.deletes[place]?.holders.contains(device) == true {
-                state.deletes[place]?.isTold = true
+            for address in offer.deletes where state.deletes[address]?.holders.contains(device) == true {
+                state.deletes[address]?.isTold = true
             }
         }
     }
@@ -121,7 +121,7 @@ final class UserOracle: Sendable {
     /// The part of what a user was told that a copy of the device's disk contains.
     struct Image: Sendable {
         fileprivate let values: Set<Saved>
-        fileprivate let deletes: Set<NaiveModel.Place>
+        fileprivate let deletes: Set<RecordAddress>
         fileprivate let restores: Int
     }
 
@@ -152,16 +152,17 @@ final class UserOracle: Sendable {
         let held = image(of: device)
         let offer = JournalOffer(try store.wholeJournal())
         let waiting = JournalOffer(waiting: try store.outbox(limit: .max).map(\.transaction))
-        let places = Set(held.values.map(\.spot.place)).union(held.deletes)
-        let shown = try read(places.sorted(), in: store)
+        let addresses = Set(held.values.map(\.spot.address)).union(held.deletes)
+        let shown = try read(addresses.sorted(), in: store)
         state.withLock { state in
-            for saved in held.values where shown[saved.spot.place]??.value(at: saved.spot, in: catalog) != saved.value {
+            for saved in held.values where shown[saved.spot.address]??.value(at: saved.spot, in: catalog) != saved.value
+            {
                 if !offer.values.contains(saved) { state.values[saved]?.holders.remove(device) }
             }
             // A record that is not shown may have been deleted, or its creation may have been lost with its deletion: the
             // server then shows it again. Only a deletion in the outbox is certain.
-            for place in held.deletes where !waiting.deletes.contains(place) {
-                if !offer.deletes.contains(place) { state.deletes[place]?.holders.remove(device) }
+            for address in held.deletes where !waiting.deletes.contains(address) {
+                if !offer.deletes.contains(address) { state.deletes[address]?.holders.remove(device) }
             }
         }
     }
@@ -181,34 +182,34 @@ final class UserOracle: Sendable {
     /// A change of one field, or of a whole record.
     fileprivate enum Change {
         case value(Saved, over: FieldValue?)
-        case delete(NaiveModel.Place, of: [Saved], unseen: [Spot])
+        case delete(RecordAddress, of: [Saved], unseen: [Spot])
     }
 
-    private func changes(_ edits: [RecordEdit], _ shown: [NaiveModel.Place: Record?]) -> [Change] {
+    private func changes(_ edits: [RecordEdit], _ shown: [RecordAddress: Record?]) -> [Change] {
         var changes: [Change] = []
         for edit in edits {
-            let place = NaiveModel.Place(collection: edit.collection, id: edit.record)
-            let before = shown[place] ?? nil
+            let address = RecordAddress(edit.collection, edit.record)
+            let before = shown[address] ?? nil
             switch edit {
             case .create(_, _, let patch), .update(_, _, let patch):
                 for (field, value) in patch {
-                    let spot = Spot(place, field)
+                    let spot = Spot(address, field)
                     let old = before?.value(at: spot, in: catalog)
                     if old != value { changes.append(.value(Saved(spot: spot, value: value), over: old)) }
                 }
             case .delete:
-                let seen = before.map { values(of: $0, at: place) } ?? []
-                let hidden = before == nil ? [] : catalog[place.collection]?.fields.dropFirst(seen.count) ?? []
-                changes.append(.delete(place, of: seen, unseen: hidden.map { Spot(place, $0.name) }))
+                let seen = before.map { values(of: $0, at: address) } ?? []
+                let hidden = before == nil ? [] : catalog[address.collection]?.fields.dropFirst(seen.count) ?? []
+                changes.append(.delete(address, of: seen, unseen: hidden.map { Spot(address, $0.name) }))
             }
         }
         return changes
     }
 
     /// Returns all values that a record shows.
-    func values(of record: Record, at place: NaiveModel.Place) -> [Saved] {
-        zip(catalog[place.collection]?.fields ?? [], record.values).map { field, value in
-            Saved(spot: Spot(place, field.name), value: value)
+    func values(of record: Record, at address: RecordAddress) -> [Saved] {
+        zip(catalog[address.collection]?.fields ?? [], record.values).map { field, value in
+            Saved(spot: Spot(address, field.name), value: value)
         }
     }
 }
@@ -221,10 +222,10 @@ extension UserOracle.State {
         case .value(let saved, let old):
             if let old { replaced.insert(UserOracle.Saved(spot: saved.spot, value: old)) }
             values[saved, default: UserOracle.Claim(space: space)].add(device, isSaved: isSaved)
-        case .delete(let place, let seen, let unseen):
+        case .delete(let address, let seen, let unseen):
             replaced.formUnion(seen)
             deletedUnseen.formUnion(unseen)
-            deletes[place, default: UserOracle.Claim(space: space)].add(device, isSaved: isSaved)
+            deletes[address, default: UserOracle.Claim(space: space)].add(device, isSaved: isSaved)
         }
     }
 }
@@ -241,11 +242,11 @@ extension UserOracle.Claim {
 }
 
 extension UserOracle.Spot {
-    init(_ place: NaiveModel.Place, _ field: FieldName) {
-        self.init(collection: place.collection, record: place.id, field: field)
+    init(_ address: RecordAddress, _ field: FieldName) {
+        self.init(collection: address.collection, record: address.id, field: field)
     }
 
-    var place: NaiveModel.Place { NaiveModel.Place(collection: collection, id: record) }
+    var address: RecordAddress { RecordAddress(collection, record) }
 }
 
 extension Record {

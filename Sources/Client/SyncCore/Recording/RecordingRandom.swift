@@ -1,5 +1,5 @@
 /// A generator that records each number it returns, in a list that its copies share.
-struct NotingRandom: RandomNumberGenerator {
+struct RecordingRandom: RandomNumberGenerator {
     final class Draws {
         fileprivate(set) var numbers: [UInt64] = []
     }

@@ -1,30 +1,3 @@
-/// A batch of transactions that a client sends to the server, in the order of their numbers.
-public struct PushRequest: Hashable, Sendable {
-    public let identity: ClientIdentity
-    /// The epoch that the client expects; nil before the first contact with a server.
-    public let epoch: Epoch?
-    /// The account under which the transactions were written; nil means the account of the token.
-    public let account: AccountID?
-    /// The newest cursor or receipt that the client has for each space, at most `SchemaLimits.shownCursors` of them.
-    /// The server recognizes by them that it was restored from an older copy.
-    public let cursors: [Cursor]
-    /// The client has received every outcome below this number, so the server may forget those outcomes.
-    public let acknowledged: TransactionNumber
-    public let transactions: [NumberedTransaction]
-
-    public init(
-        identity: ClientIdentity, epoch: Epoch?, account: AccountID? = nil, cursors: [Cursor] = [],
-        acknowledged: TransactionNumber, transactions: [NumberedTransaction]
-    ) {
-        self.identity = identity
-        self.epoch = epoch
-        self.account = account
-        self.cursors = cursors
-        self.acknowledged = acknowledged
-        self.transactions = transactions
-    }
-}
-
 /// The outcome of one transaction.
 public struct TransactionResult: Hashable, Sendable {
     public let number: TransactionNumber

@@ -2,31 +2,6 @@ import SyncAuthority
 import SyncCore
 import SyncModel
 
-/// A witness that forwards every event of the server to several others.
-struct ServerWitnesses: ServerWitness {
-    let all: [any ServerWitness]
-
-    func pushArrived(_ request: PushRequest, of bytes: Int, from device: String, now: WallTime) {
-        for witness in all { witness.pushArrived(request, of: bytes, from: device, now: now) }
-    }
-
-    func pushAnswered(_ request: PushRequest, _ reply: PushReply, now: WallTime) {
-        for witness in all { witness.pushAnswered(request, reply, now: now) }
-    }
-
-    func pushFailed(_ request: PushRequest, _ failure: AuthorityFailure) {
-        for witness in all { witness.pushFailed(request, failure) }
-    }
-
-    func pullAnswered(_ request: PullRequest, _ reply: PullReply, to device: String, as principal: Principal) {
-        for witness in all { witness.pullAnswered(request, reply, to: device, as: principal) }
-    }
-
-    func served(_ caller: Caller, on device: String) {
-        for witness in all { witness.served(caller, on: device) }
-    }
-}
-
 /// A witness that forwards every event of a device to several others.
 struct DeviceWitnesses: DeviceWitness {
     let all: [any DeviceWitness]

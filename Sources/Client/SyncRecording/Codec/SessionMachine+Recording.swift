@@ -144,13 +144,13 @@ extension JSONWriter {
                 $0.member("reach", trail.reach)
             }
         }
-        if let rows = pull.shrunkPage { member("shrunk_page", rows) }
-        if pull.stretch > 0 { member("stretch", pull.stretch) }
-        if let asked = pull.asked { member("asked", asked) }
-        if let consent = pull.consent { member("consent", consent) }
+        if let rows = pull.pace.shrunkPage { member("shrunk_page", rows) }
+        if pull.pace.stretch > 0 { member("stretch", pull.pace.stretch) }
+        if let asked = pull.consent.asked { member("asked", asked) }
+        if let consent = pull.consent.granted { member("consent", consent) }
     }
 
-    private mutating func then(_ then: PullMachine.Then) {
+    private mutating func then(_ then: PullMachine.FollowUp) {
         switch then {
         case .rest: member("then", "rest")
         case .until(let version):
@@ -308,14 +308,16 @@ extension RecordingNode {
                     mark: try node.member("cursor").cursor(), steps: try node.member("steps").count(),
                     reach: try node.member("reach").count())
             },
-            shrunkPage: try optional("shrunk_page").map { node throws(RecordingProblem) in try node.count() },
-            stretch: Int(
-                try optional("stretch").map { node throws(RecordingProblem) in try node.integer(0...10) } ?? 0),
-            asked: try optional("asked").map { node throws(RecordingProblem) in try node.count() },
-            consent: try optional("consent").map { node throws(RecordingProblem) in try node.count() })
+            pace: PullPace(
+                shrunkPage: try optional("shrunk_page").map { node throws(RecordingProblem) in try node.count() },
+                stretch: Int(
+                    try optional("stretch").map { node throws(RecordingProblem) in try node.integer(0...10) } ?? 0)),
+            consent: DeleteConsent(
+                asked: try optional("asked").map { node throws(RecordingProblem) in try node.count() },
+                granted: try optional("consent").map { node throws(RecordingProblem) in try node.count() }))
     }
 
-    private func then() throws(RecordingProblem) -> PullMachine.Then {
+    private func then() throws(RecordingProblem) -> PullMachine.FollowUp {
         switch try member("then").text() {
         case "rest": return .rest
         case "until": return .until(try member("until").version())

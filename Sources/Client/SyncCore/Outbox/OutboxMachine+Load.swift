@@ -1,0 +1,67 @@
+package import SyncModel
+
+extension OutboxMachine {
+    /// The part of a push that is needed to handle its response.
+    package struct Load: Hashable, Sendable {
+        package let identity: ClientIdentity
+        package let count: Int
+        package let first: TransactionNumber?
+        /// The spaces of its transactions, sorted by name.
+        package let spaces: [SpaceID]
+        /// Whether the push is an empty transaction in place of a withdrawn one.
+        package let isWithdrawal: Bool
+
+        package init(
+            identity: ClientIdentity, count: Int, first: TransactionNumber?, spaces: [SpaceID],
+            isWithdrawal: Bool = false
+        ) {
+            self.isWithdrawal = isWithdrawal
+            self.identity = identity
+            self.count = count
+            self.first = first
+            self.spaces = spaces
+        }
+
+        init(of batch: PushBatch) {
+            self.init(
+                identity: batch.identity, count: batch.transactions.count, first: batch.transactions.first?.number,
+                spaces: Set(batch.transactions.map(\.transaction.space)).sorted(), isWithdrawal: batch.isWithdrawal)
+        }
+
+        /// Returns the reason why a receipt does not match its transaction, or nil when it does.
+        private static func fault(of result: TransactionResult) -> TransportFailure? {
+            guard let receipt = result.receipt else { return nil }
+            guard case .applied(let version, _, _) = result.outcome else {
+                return TransportFailure(
+                    .notUnderstood, "the server rejects transaction \(result.number), and sends a receipt for it")
+            }
+            guard receipt.version != version else { return nil }
+            return TransportFailure(
+                .notUnderstood,
+                "the server's receipt for transaction \(result.number) is of version \(receipt.version), its outcome of \(version)"
+            )
+        }
+
+        /// Returns the reason why the results do not answer this push, or nil when they do.
+        ///
+        /// The results must be those of the first transactions, in order, and each receipt must be for the commit that
+        /// its outcome names.
+        func fault(of results: [TransactionResult]) -> TransportFailure? {
+            guard !results.isEmpty else {
+                return TransportFailure(.notUnderstood, "the server answered none of \(count) transactions")
+            }
+            var expected = first
+            for (index, result) in results.enumerated() {
+                guard index < count, result.number == expected else {
+                    return TransportFailure(
+                        .notUnderstood,
+                        "the server answered transaction \(result.number), and not \(expected.map(\.description) ?? "none") of \(count)"
+                    )
+                }
+                if let failure = Self.fault(of: result) { return failure }
+                expected = result.number.next
+            }
+            return nil
+        }
+    }
+}

@@ -1,0 +1,40 @@
+package import SyncModel
+
+extension PullMachine {
+    /// The reason for a pull.
+    enum Reason: Hashable, Sendable {
+        /// This version exists.
+        case news(Version)
+        /// The server has answered a push, so its effect can be pulled.
+        case answer
+        /// The application or the user wants a pull without waiting out a failure.
+        case request
+    }
+
+    /// The step that follows the current pull.
+    package enum FollowUp: Hashable, Sendable {
+        case rest
+        /// Pull again, because this version was reported meanwhile, unless the current page covers it.
+        case until(Version)
+        /// Pull again in any case: the current response may predate the request that came meanwhile.
+        case again
+    }
+}
+
+extension PullMachine.FollowUp {
+    func joined(with reason: PullMachine.Reason) -> PullMachine.FollowUp {
+        switch (self, reason) {
+        case (.again, _), (_, .answer), (_, .request): .again
+        case (.until(let earlier), .news(let version)): .until(max(earlier, version))
+        case (.rest, .news(let version)): .until(version)
+        }
+    }
+
+    func requestsPull(at head: Version) -> Bool {
+        switch self {
+        case .rest: false
+        case .until(let version): head < version
+        case .again: true
+        }
+    }
+}

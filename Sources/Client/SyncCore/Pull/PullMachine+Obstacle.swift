@@ -1,0 +1,67 @@
+package import SyncModel
+
+extension PullMachine {
+    /// The reason why a pull waits.
+    package enum Obstacle: Hashable, Sendable {
+        case transport(TransportFailure)
+        case store(StoreFailure)
+        case reset(ResetReason)
+        /// The server shows less than it has confirmed, and does not say that it was restored.
+        case historyInDoubt(confirmed: Version, head: Version)
+        /// The server's response contradicts itself or the store. A fresh snapshot beside the outbox follows, except
+        /// after the first contradiction.
+        case contradiction(String)
+    }
+}
+
+extension PullMachine.Obstacle {
+    /// Whether a request must not end the wait for this obstacle early.
+    var isBinding: Bool {
+        switch self {
+        case .transport(let failure): failure.asksForPause
+        case .store, .historyInDoubt, .contradiction: false
+        case .reset: true
+        }
+    }
+
+    func needsSnapshot(after contradictions: Int) -> Bool {
+        switch self {
+        case .transport, .store, .historyInDoubt: false
+        case .reset: true
+        case .contradiction: contradictions > 1
+        }
+    }
+
+    /// The pause that the server asked for.
+    var retryAfter: Duration? {
+        switch self {
+        case .transport(let failure): failure.retryAfter
+        case .store, .reset, .historyInDoubt, .contradiction: nil
+        }
+    }
+
+    /// The code under which the obstacle is recorded, for programs that read the database's memory of its server.
+    var code: String {
+        switch self {
+        case .transport(let failure): failure.code.rawValue
+        case .store(let failure): failure.code.rawValue
+        case .contradiction: StoreFailure.Code.contradiction.rawValue
+        case .reset: "reset"
+        case .historyInDoubt: "history_in_doubt"
+        }
+    }
+
+    var message: String {
+        switch self {
+        case .transport(let failure): failure.message
+        case .store(let failure): failure.message
+        case .contradiction(let message): message
+        case .reset(.horizon): "the server no longer knows what was deleted since the last contact"
+        case .reset(.epoch): "the server has another history"
+        case .historyInDoubt(let confirmed, let head):
+            "the server has confirmed version \(confirmed) to this device, and now shows \(head): it was probably restored from an older copy; ask its operator to run syncd epoch renew"
+        case .reset(.cursor):
+            "the server cannot read the cursor that this device holds, and it has given this device one before"
+        }
+    }
+}

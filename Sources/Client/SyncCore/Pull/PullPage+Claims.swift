@@ -1,0 +1,46 @@
+import SyncModel
+
+// A server must not be able to cause a loop or a step backward, so a page proves progress or is not believed.
+
+extension PullPage {
+    /// Returns the first claim of the page that cannot be true, or nil.
+    ///
+    /// - Parameters:
+    ///   - stored: The space as the device holds it. The page was requested for this space.
+    ///   - cursor: The cursor that the page was requested with.
+    ///   - trail: The cursors of the earlier pages of this run.
+    func contradiction(to stored: StoredSpace, after cursor: Cursor?, trail: CursorTrail?) -> String? {
+        if hasMore, let trail, trail.mark == self.cursor {
+            return "the server's pages of space \(stored.space) form a cycle: they returned to an earlier cursor"
+        }
+        if space != stored.space {
+            return "the server answered a pull of space \(stored.space) with a page of space \(space)"
+        }
+        if hasMore, self.cursor == cursor {
+            return "the server announces more of space \(space), but its cursor did not advance"
+        }
+        switch content {
+        case .commits:
+            if hasMore, version <= stored.version {
+                return "the server announces more of space \(space), but stayed at version \(version)"
+            }
+            if version < stored.version {
+                return "space \(space) went back from version \(stored.version) to \(version)"
+            }
+        case .snapshot(_, let isFirst, _):
+            if isFirst, cursor != nil {
+                return "the server restarted the snapshot of space \(space), although a continuation was requested"
+            }
+        }
+        return nil
+    }
+
+    /// Returns whether the device now knows more of the space. The store ensures that the rows of a snapshot increase.
+    func isProgress(from before: StoredSpace, to after: StoredSpace) -> Bool {
+        guard before.cursor != after.cursor else { return false }
+        return switch content {
+        case .snapshot: true
+        case .commits: after.version > before.version || after.isComplete != before.isComplete
+        }
+    }
+}

@@ -1,0 +1,28 @@
+import ArgumentParser
+import SyncCore
+import SyncModel
+
+/// The options of a list: which records, in which order.
+struct Listing: ParsableArguments {
+    @Option(
+        name: .customLong("where"),
+        help: ArgumentHelp("Only those with this value; may be repeated.", valueName: "field=value"))
+    var conditions: [String] = []
+    @Option(help: ArgumentHelp("uid, id (as created) or a field.", valueName: "field")) var sort = "uid"
+    @Option(help: "Maximum number to list.") var limit: Int?
+    @Option(help: "Number to skip at the beginning.") var offset = 0
+
+    func validate() throws {
+        guard limit ?? 0 >= 0, offset >= 0 else {
+            throw ValidationError("--limit and --offset take no negative numbers")
+        }
+    }
+
+    func order(of schema: ModelSchema) throws -> RecordOrder {
+        switch sort {
+        case "uid": .uid
+        case "id": .id
+        default: .field(try FieldArguments.field(sort, schema).name)
+        }
+    }
+}

@@ -1,0 +1,111 @@
+import SyncBootstrap
+import SyncCore
+import SyncModel
+import SyncProgram
+
+/// The commands over the records of one collection, whichever application it is of.
+struct RecordAction {
+    let schema: ModelSchema
+    let client: ClientComposition
+    let store: any LocalStore
+    let terminal: Terminal
+
+    /// - Throws: when the database has no such collection, with the nearest one.
+    init(_ name: String, _ client: ClientComposition, _ terminal: Terminal) throws {
+        store = try client.store
+        let names = store.catalog.models.map(\.collection.rawValue)
+        guard let collection = CollectionName(rawValue: name), let schema = store.catalog[collection] else {
+            throw CommandFailure(
+                .usage, "this database has no collection '\(name.prefix(64))'",
+                advice: NearestName.suggestion(for: name, among: names).map { "did you mean \($0)?" }
+                    ?? "the collections are " + names.joined(separator: ", "))
+        }
+        self.schema = schema
+        self.client = client
+        self.terminal = terminal
+    }
+
+    func create(_ fields: [String]) throws {
+        let patch = try FieldArguments.edit(fields, schema, in: store)
+        var random = client.runtime.generator
+        let id = RecordID.make(at: client.runtime.now(), random: &random)
+        _ = try store.commit([.create(schema.collection, id, patch)], in: .default, now: client.runtime.now())
+        try RecordAnswer.print([id], schema, "created", store, terminal)
+    }
+
+    func set(_ record: String, _ fields: [String]) throws {
+        let id = try RecordReference(text: record).resolve(schema.collection, in: store).id
+        let patch = try FieldArguments.edit(fields, schema, in: store)
+        let sequence = try store.commit(
+            [.update(schema.collection, id, patch)], in: .default, now: client.runtime.now())
+        try RecordAnswer.print([id], schema, sequence == nil ? "unchanged" : "changed", store, terminal)
+    }
+
+    func delete(_ records: [String]) throws {
+        var ids: [RecordID] = []
+        for record in records {
+            let id = try RecordReference(text: record).resolve(schema.collection, in: store).id
+            if !ids.contains(id) { ids.append(id) }
+        }
+        let edits = ids.map { RecordEdit.delete(schema.collection, $0) }
+        _ = try store.commit(edits, in: .default, now: client.runtime.now())
+        try RecordAnswer.print(ids, schema, "deleted", store, terminal)
+    }
+
+    func show(_ record: String) throws {
+        let found = try RecordReference(text: record).resolve(schema.collection, in: store)
+        let shape = RecordShape(schema: schema, store: store)
+        guard !terminal.isJSON else {
+            terminal.say(try shape.line(found))
+            return
+        }
+        var rows = [("uid", RecordShape.uid(found.uid)), ("id", found.id.description)]
+        for (field, value) in zip(schema.fields, found.values) {
+            rows.append((field.name.rawValue, try shape.text(value, of: field)))
+        }
+        let isPending = try store.isPending(schema.collection, found.id)
+        rows.append(("version", found.version == .zero ? "-" : found.version.description))
+        rows.append(("state", isPending ? "pending: the server has not confirmed all of it" : "synced"))
+        let width = rows.map(\.0.count).max() ?? 0
+        for (name, value) in rows {
+            let padding = String(repeating: " ", count: width - name.count)
+            terminal.say("\(terminal.bold("\(name)"))\(padding)  \(value)")
+        }
+    }
+
+    func list(_ listing: Listing) throws {
+        let shape = RecordShape(schema: schema, store: store)
+        var query = RecordQuery(
+            schema.collection,
+            where: try FieldArguments.patch(listing.conditions, schema, in: store).map {
+                .init($0.field, equals: $0.value)
+            },
+            order: try listing.order(of: schema))
+        let total = try store.count(matching: query)
+        let wanted = max(0, min(listing.limit ?? .max, total - listing.offset))
+        let end = listing.offset + wanted
+        var table = Table(RecordShape.columns(schema))
+        // In pages: memory does not grow with what is listed, except for the widths of a table.
+        for start in stride(from: listing.offset, to: end, by: Self.page) {
+            query.offset = start
+            query.limit = min(Self.page, end - start)
+            for record in try store.records(matching: query) {
+                if terminal.isJSON {
+                    terminal.say(try shape.line(record))
+                } else {
+                    table.add(try shape.cells(record))
+                }
+            }
+        }
+        guard !terminal.isJSON else { return }
+        if table.isEmpty {
+            terminal.note(
+                "no \(schema.collection.rawValue)s here\(listing.conditions.isEmpty ? "" : " with these values")")
+        } else {
+            table.print(to: terminal)
+        }
+        if wanted < total { terminal.note("\(wanted) of \(total)") }
+    }
+
+    private static let page = 1_000
+}

@@ -1,0 +1,30 @@
+import SyncCore
+import SyncModel
+import SyncProgram
+
+/// The answer of a writing command.
+enum RecordAnswer {
+    static func print(
+        _ ids: [RecordID], _ schema: ModelSchema, _ verb: String, _ store: any LocalStore, _ terminal: Terminal
+    ) throws {
+        for id in ids {
+            let record = try store.record(schema.collection, .id(id))
+            if terminal.isJSON {
+                var line: JSONLine
+                if let record {
+                    line = try RecordShape(schema: schema, store: store).line(record)
+                } else {
+                    line = JSONLine()
+                    line.set("type", schema.collection.rawValue)
+                    line.set("id", id.description)
+                }
+                line.set("result", verb)
+                terminal.say(line)
+            } else {
+                let name = record.map { RecordShape.name(of: $0, schema.collection, store.catalog) } ?? id.description
+                let suffix: TerminalText = name == id.description ? "" : "  \(terminal.dim("\(id)"))"
+                terminal.say("\(verb) \(schema.collection.rawValue) \(name)\(suffix)")
+            }
+        }
+    }
+}

@@ -1,0 +1,39 @@
+import Foundation
+public import SyncModel
+import SyncWire
+
+/// A file with the models of an application, as `Schemas/catalog` describes it.
+public enum CatalogFile {
+    /// The largest file that is read, in bytes.
+    private static let largestSize = 16 * 1_024 * 1_024
+
+    /// Reads the file at a path.
+    ///
+    /// - Parameter rule: returns the field rule of a name; nil for a name that it does not know, which is an error.
+    public static func read(
+        _ path: String, rule: (_ name: String) -> FieldRule?
+    ) throws(ConfigurationProblem) -> SchemaCatalog {
+        let data: Data
+        do {
+            let file = try FileHandle(forReadingFrom: URL(filePath: path))
+            data = try file.read(upToCount: largestSize + 1) ?? Data()
+        } catch {
+            let reason = FileManager.default.fileExists(atPath: path) ? "it cannot be read" : "there is no such file"
+            throw ConfigurationProblem("the catalog \(path) was not read: \(reason)")
+        }
+        guard data.count <= largestSize else {
+            throw ConfigurationProblem("the catalog \(path) is larger than \(largestSize) bytes")
+        }
+        do throws(WireError) {
+            return try CatalogCodec.decode(Array(data), rule: rule)
+        } catch {
+            throw ConfigurationProblem(
+                "\(path) is no catalog: \(error)", advice: "Schemas/catalog/catalog.schema.json describes the format")
+        }
+    }
+
+    /// Returns the text of a file with these models.
+    public static func text(_ catalog: SchemaCatalog) -> String {
+        String(decoding: CatalogCodec.encode(catalog), as: UTF8.self)
+    }
+}

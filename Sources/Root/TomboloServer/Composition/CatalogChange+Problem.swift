@@ -1,0 +1,12 @@
+import SyncModel
+import SyncProgram
+
+extension CatalogChange {
+    /// - Throws: when the change cannot be applied, with each conflict and what to do about it.
+    func demandCompatible() throws(ConfigurationProblem) {
+        guard !isCompatible else { return }
+        throw ConfigurationProblem(
+            "the catalog does not fit the stored one: \(conflicts.map(\.problem).joined(separator: "; "))",
+            advice: conflicts.map { "\($0.name): \($0.remedy)" }.joined(separator: "\n  "))
+    }
+}

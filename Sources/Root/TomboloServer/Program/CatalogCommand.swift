@@ -1,0 +1,49 @@
+import ArgumentParser
+import SyncModel
+import SyncProgram
+
+struct CatalogCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "catalog", abstract: "Show the models of this server, or check a file of models.",
+        discussion: """
+            A server remembers the models with which its records were written. At its next start, new collections and new \
+            optional fields apply by themselves. A server whose models lack a stored collection or field, change a type, or \
+            require a new field does not start, and names each of them.
+            """,
+        subcommands: [ShowCatalog.self, CheckCatalog.self])
+}
+
+struct ShowCatalog: ServerCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show", abstract: "Print the models that this server serves, as a file for --catalog.")
+
+    @OptionGroup var options: ServerOptions
+
+    func run(_ application: ServerApplication) async throws {
+        let catalog = try options.server(application).application.catalog
+        try Answer.write(TerminalText(document: CatalogFile.text(catalog)))
+    }
+}
+
+struct CheckCatalog: ServerCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check", abstract: "Compare a file of models with the stored ones, while the server is stopped.",
+        discussion: "Changes nothing. The exit status is 78 if a server with these models would not start.")
+
+    @OptionGroup var options: ServerOptions
+    @Argument(help: "File of the models, as JSON.", completion: .file()) var file: String
+
+    func run(_ application: ServerApplication) async throws {
+        let catalog = try CatalogFile.read(file, rule: application.rule)
+        let stored = try options.withServer(application) { server in try server.storedCatalog }
+        guard let stored else {
+            try Answer.write("no models are stored yet: any catalog fits\n")
+            return
+        }
+        let change = CatalogChange(from: stored, to: catalog)
+        try change.demandCompatible()
+        for name in change.additions { try Answer.write("adds \(name)\n") }
+        for words in change.adjustments { try Answer.write("changes \(words)\n") }
+        try Answer.write("the catalog fits the stored one\n")
+    }
+}

@@ -1,0 +1,48 @@
+import SQLiteDatabase
+public import SyncAuthority
+public import SyncModel
+import SyncWire
+
+extension SQLiteAuthorityStore {
+    /// Returns the models with which the records were written; nil for a database that stores none.
+    ///
+    /// Field rules have only their names, and check nothing.
+    public func storedCatalog() throws(AuthorityStoreFailure) -> SchemaCatalog? {
+        let text = try AuthorityStoreFailure.converting("read the stored models") {
+            try writer.inTurn {
+                try writer.use { (connection) -> String? in
+                    let select = try connection.statement("SELECT models FROM catalog")
+                    defer { select.reset() }
+                    return try select.step() ? select.text(0) : nil
+                }
+            }
+        }
+        guard let text else { return nil }
+        do throws(WireError) {
+            return try CatalogCodec.decodeStored(Array(text.utf8))
+        } catch {
+            throw AuthorityStoreFailure(.corrupt, "the stored models cannot be read: \(error)")
+        }
+    }
+
+    /// Stores the models that are served from now on.
+    public func remember(_ catalog: SchemaCatalog) throws(AuthorityStoreFailure) {
+        let text = String(decoding: CatalogCodec.encode(catalog), as: UTF8.self)
+        try AuthorityStoreFailure.converting("store the models") {
+            try writer.inTurn {
+                try writer.use { connection in
+                    try connection.write { connection in
+                        let statement = try connection.statement(
+                            """
+                            INSERT INTO catalog (only, models) VALUES (1, ?1)
+                            ON CONFLICT (only) DO UPDATE SET models = ?1 WHERE models <> ?1
+                            """)
+                        statement.bind(1, text)
+                        try statement.run()
+                        return .commit(())
+                    }
+                }
+            }
+        }
+    }
+}

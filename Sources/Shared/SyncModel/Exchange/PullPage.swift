@@ -1,0 +1,59 @@
+/// A page of a snapshot or of the change feed, with the cursor that follows it.
+public struct PullPage: Hashable, Sendable {
+    public let space: SpaceID
+    public let epoch: Epoch
+    public let serverTime: HybridTime
+    public let content: Content
+    /// The client's position after it has applied this page.
+    public let cursor: Cursor
+    /// The version up to which the client has every commit after it has applied this page. During a snapshot, the
+    /// version at which the snapshot began.
+    public let version: Version
+    /// The newest version of the space when the page was made.
+    public let head: Version
+    /// Whether the client should request another page immediately.
+    public let hasMore: Bool
+    /// The notices about values of the requesting device that lost a conflict, in the order of their numbers. They
+    /// cover commits up to `head`.
+    public let notices: [ConflictNotice]
+    /// Whether more notices are available immediately.
+    public let hasMoreNotices: Bool
+
+    public enum Content: Hashable, Sendable {
+        /// Records in their current state: one collection after another, in the order of the server's catalog, and
+        /// ordered by id within a collection.
+        ///
+        /// `isFirst` starts a new snapshot, and `isLast` completes it: every record that the client holds and that the
+        /// snapshot did not contain no longer exists on the server.
+        case snapshot([SnapshotRows], isFirst: Bool, isLast: Bool)
+        /// Commits in the order of their versions, without gaps.
+        case commits([Commit])
+    }
+
+    public init(
+        space: SpaceID, epoch: Epoch, serverTime: HybridTime, content: Content, cursor: Cursor, version: Version,
+        head: Version, hasMore: Bool, notices: [ConflictNotice] = [], hasMoreNotices: Bool = false
+    ) {
+        self.space = space
+        self.epoch = epoch
+        self.serverTime = serverTime
+        self.content = content
+        self.cursor = cursor
+        self.version = version
+        self.head = head
+        self.hasMore = hasMore
+        self.notices = notices
+        self.hasMoreNotices = hasMoreNotices
+    }
+}
+
+/// Records of one collection, in the order of their ids.
+public struct SnapshotRows: Hashable, Sendable {
+    public let collection: CollectionName
+    public let records: [Record]
+
+    public init(collection: CollectionName, records: [Record]) {
+        self.collection = collection
+        self.records = records
+    }
+}

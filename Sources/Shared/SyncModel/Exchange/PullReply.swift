@@ -1,0 +1,20 @@
+/// The server's response to a pull.
+public enum PullReply: Hashable, Sendable {
+    case page(PullPage)
+    /// The cursor can no longer be used. The client must start again with a snapshot, and keep its outbox.
+    case mustReset(ResetReason)
+    /// The account may not read the space, or no space has this name. The client must delete its copy of the space.
+    ///
+    /// The epoch names the history for which this holds: another server at the same address knows nothing about the
+    /// account's rights in this history.
+    case noAccess(Epoch)
+}
+
+public enum ResetReason: String, Hashable, Sendable {
+    /// The server no longer knows what was deleted since the cursor.
+    case horizon
+    /// The server has a different history: it was restored from a backup, or replaced.
+    case epoch
+    /// The server cannot read the cursor: it is damaged, or a different server created it.
+    case cursor
+}

@@ -1,0 +1,27 @@
+/// A request for the changes in a space.
+public struct PullRequest: Hashable, Sendable {
+    public let space: SpaceID
+    /// The client's position; nil requests a snapshot from its beginning.
+    public let cursor: Cursor?
+    /// Proof of a commit that the server has confirmed and that the cursor has not reached yet; nil when there is none.
+    public let receipt: Cursor?
+    /// Maximum number of rows or changes that the client wants. A single commit may exceed it, because commits are not
+    /// split.
+    public let limit: Int
+    /// The account that owns the client's database; nil means the account of the token.
+    public let account: AccountID?
+    /// The conflict notices that the client wants; nil for none.
+    public let notices: NoticeRequest?
+
+    public init(
+        space: SpaceID, cursor: Cursor?, receipt: Cursor? = nil, limit: Int, account: AccountID? = nil,
+        notices: NoticeRequest? = nil
+    ) {
+        self.space = space
+        self.cursor = cursor
+        self.receipt = receipt
+        self.limit = limit
+        self.account = account
+        self.notices = notices
+    }
+}

@@ -1,0 +1,26 @@
+/// The address of a record: its collection and its id.
+public struct RecordAddress: Hashable, Comparable, Sendable, CustomStringConvertible {
+    public let collection: CollectionName
+    public let id: RecordID
+
+    public init(_ collection: CollectionName, _ id: RecordID) {
+        self.collection = collection
+        self.id = id
+    }
+
+    public static func < (left: RecordAddress, right: RecordAddress) -> Bool {
+        left.collection == right.collection ? left.id < right.id : left.collection < right.collection
+    }
+
+    /// Hashes only the id, because names take long to hash. Records of two collections rarely share an id.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(id)
+    }
+
+    public var description: String { "\(collection) \(id)" }
+}
+
+extension Mutation {
+    /// The address of the record that the mutation changes.
+    public var address: RecordAddress { RecordAddress(collection, record) }
+}

@@ -1,0 +1,24 @@
+/// The number of a transaction within one incarnation of a client: 0, 1, 2, … without gaps.
+public struct TransactionNumber: RawRepresentable, Hashable, Comparable, Sendable {
+    public let rawValue: Int64
+
+    public init(rawValue: Int64) {
+        self.rawValue = rawValue
+    }
+
+    public init(_ value: Int64) {
+        rawValue = value
+    }
+
+    public static let first = TransactionNumber(0)
+
+    public var next: TransactionNumber { TransactionNumber(rawValue + 1) }
+
+    public static func < (left: TransactionNumber, right: TransactionNumber) -> Bool {
+        left.rawValue < right.rawValue
+    }
+}
+
+extension TransactionNumber: CustomStringConvertible {
+    public var description: String { String(rawValue) }
+}

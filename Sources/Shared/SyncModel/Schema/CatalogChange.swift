@@ -1,0 +1,95 @@
+/// The difference between the catalog with which a server's records were written and the one that is to be served now.
+///
+/// Additions apply by themselves, and so do other limits, rules, and merge rules: they hold for new writes. Devices and records of
+/// the stored catalog must still be understood, so everything else is incompatible.
+public struct CatalogChange: Hashable, Sendable {
+    /// The new collections and fields, as `collection` or `collection.field`.
+    public private(set) var additions: [String] = []
+    /// Other changes that apply, in words.
+    public private(set) var adjustments: [String] = []
+    /// The changes that cannot be applied, with what to do about each.
+    public private(set) var conflicts: [Conflict] = []
+
+    /// A change that cannot be applied.
+    public struct Conflict: Hashable, Sendable {
+        /// The collection or field: `todo.due`.
+        public let name: String
+        /// The problem, as a sentence that begins with the name.
+        public let problem: String
+        public let remedy: String
+    }
+
+    public var isCompatible: Bool { conflicts.isEmpty }
+
+    public init(from stored: SchemaCatalog, to new: SchemaCatalog) {
+        for model in new.models where stored[model.collection] == nil { additions.append(model.collection.rawValue) }
+        for old in stored.models {
+            guard let model = new[old.collection] else {
+                refuse(
+                    old.collection.rawValue, "is stored, and is not in the catalog",
+                    "keep the collection in the catalog, for the devices and records that still have it")
+                continue
+            }
+            if model.deleteRule != old.deleteRule {
+                adjustments.append("\(old.collection): deletes follow \(model.deleteRule.rawValue)")
+            }
+            compare(old, model)
+        }
+    }
+
+    private mutating func compare(_ old: ModelSchema, _ new: ModelSchema) {
+        for field in new.fields where old.field(named: field.name) == nil {
+            let name = "\(new.collection).\(field.name)"
+            if field.isRequired {
+                refuse(
+                    name, "is new and required, and stored records have no value for it",
+                    "add it as an optional field, or as a field of a new collection")
+            } else {
+                additions.append(name)
+            }
+        }
+        for stored in old.fields {
+            let name = "\(old.collection).\(stored.name)"
+            guard let field = new.field(named: stored.name) else {
+                refuse(
+                    name, "is stored, and is not in the catalog",
+                    "keep the field in the catalog; an application need not use it")
+                continue
+            }
+            compare(stored, field, name)
+        }
+    }
+
+    private mutating func compare(_ old: FieldSchema, _ new: FieldSchema, _ name: String) {
+        guard old.type == new.type else {
+            refuse(
+                name, "is stored as \(old.type.rawValue), and is \(new.type.rawValue) in the catalog",
+                "add a field of another name for the new type")
+            return
+        }
+        guard old.target == new.target else {
+            refuse(
+                name,
+                "is stored as a reference to \(old.target?.rawValue ?? "nothing"), and refers to \(new.target?.rawValue ?? "nothing") in the catalog",
+                "add a field of another name for the new target")
+            return
+        }
+        if new.isRequired, !old.isRequired {
+            refuse(name, "is stored as optional, and is required in the catalog", "leave it optional")
+        }
+        if !new.isRequired, old.isRequired { adjustments.append("\(name) is optional") }
+        if new.minimumBytes != old.minimumBytes || new.maximumBytes != old.maximumBytes {
+            adjustments.append("\(name) has \(new.minimumBytes) to \(new.maximumBytes) bytes")
+        }
+        if new.rule != old.rule {
+            adjustments.append("\(name) has \(new.rule.map { "the rule \($0.name)" } ?? "no rule")")
+        }
+        if new.bounds != old.bounds { adjustments.append("\(name) has \(new.bounds.map { "\($0)" } ?? "no bounds")") }
+        if new.defaultValue != old.defaultValue { adjustments.append("\(name) has the default \(new.defaultValue)") }
+        if new.mergeRule != old.mergeRule { adjustments.append("\(name) merges by \(new.mergeRule.rawValue)") }
+    }
+
+    private mutating func refuse(_ name: String, _ problem: String, _ remedy: String) {
+        conflicts.append(Conflict(name: name, problem: "\(name) \(problem)", remedy: remedy))
+    }
+}

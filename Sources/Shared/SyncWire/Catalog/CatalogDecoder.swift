@@ -1,0 +1,273 @@
+import SyncJSON
+import SyncModel
+
+/// Reads a catalog, and refuses with the place what the model's own initializers would trap on.
+struct CatalogDecoder {
+    /// The references, to be compared with the collections once all of these are known.
+    private var references: [(target: CollectionName, offset: Int)] = []
+
+    /// A catalog that a person writes has a few dozen models.
+    private static let largestCount = 1_000
+
+    mutating func catalog(
+        _ reader: inout JSONReader, _ rule: (String) -> FieldRule?
+    ) throws(JSONError) -> SchemaCatalog {
+        var format: Int64?
+        var models: [ModelSchema]?
+        var members = try reader.beginObject()
+        while let key = try reader.nextKey(&members) {
+            switch key {
+            // Editors find the schema by this name.
+            case "$schema": try reader.skip()
+            case "format": format = try reader.integer(in: 1...Int64(CatalogCodec.format), "the format")
+            case "models": models = try self.models(&reader, rule)
+            default: try refuse(key, reader, expected: ["format", "models"])
+            }
+        }
+        _ = try reader.require(format, "format")
+        let catalog = try reader.require(models, "models")
+        let names = catalog.map(\.collection.rawValue)
+        for reference in references where !names.contains(reference.target.rawValue) {
+            throw reader.content(
+                "there is no collection \(reference.target)" + Self.advice(reference.target.rawValue, names),
+                at: reference.offset)
+        }
+        return SchemaCatalog(catalog)
+    }
+
+    private mutating func models(
+        _ reader: inout JSONReader, _ rule: (String) -> FieldRule?
+    ) throws(JSONError) -> [ModelSchema] {
+        var models: [ModelSchema] = []
+        var elements = try reader.beginArray()
+        while try reader.nextElement(&elements) {
+            _ = try reader.kind()
+            let start = reader.position
+            let model = try self.model(&reader, rule)
+            guard !models.contains(where: { $0.collection == model.collection }) else {
+                throw reader.content("the collection \(model.collection) occurs twice", at: start)
+            }
+            models.append(model)
+            guard models.count <= Self.largestCount else {
+                throw reader.content("more than \(Self.largestCount) collections", at: start)
+            }
+        }
+        return models
+    }
+
+    private mutating func model(
+        _ reader: inout JSONReader, _ rule: (String) -> FieldRule?
+    ) throws(JSONError) -> ModelSchema {
+        var collection: CollectionName?
+        var fields: [FieldSchema]?
+        var deleteRule = DeleteRule.deleteWins
+        var members = try reader.beginObject()
+        while let key = try reader.nextKey(&members) {
+            switch key {
+            case "collection": collection = try reader.name()
+            case "onDelete": deleteRule = try Self.word(&reader)
+            case "fields": fields = try self.fields(&reader, rule)
+            default: try refuse(key, reader, expected: ["collection", "onDelete", "fields"])
+            }
+        }
+        return ModelSchema(
+            collection: try reader.require(collection, "collection"), fields: try reader.require(fields, "fields"),
+            deleteRule: deleteRule)
+    }
+
+    private mutating func fields(
+        _ reader: inout JSONReader, _ rule: (String) -> FieldRule?
+    ) throws(JSONError) -> [FieldSchema] {
+        var fields: [FieldSchema] = []
+        var elements = try reader.beginArray()
+        while try reader.nextElement(&elements) {
+            _ = try reader.kind()
+            let start = reader.position
+            let field = try self.field(&reader, rule)
+            guard !fields.contains(where: { $0.name == field.name }) else {
+                throw reader.content("the field \(field.name) occurs twice", at: start)
+            }
+            guard !ModelSchema.reservedNames.contains(field.name.rawValue) else {
+                throw reader.content("\(field.name) is a reserved name; choose another", at: start)
+            }
+            fields.append(field)
+            guard fields.count <= SchemaLimits.fields else {
+                throw reader.content("more than \(SchemaLimits.fields) fields in one collection", at: start)
+            }
+        }
+        return fields
+    }
+
+    private mutating func field(
+        _ reader: inout JSONReader, _ rule: (String) -> FieldRule?
+    ) throws(JSONError) -> FieldSchema {
+        _ = try reader.kind()
+        let start = reader.position
+        var parts = FieldParts()
+        var members = try reader.beginObject()
+        while let key = try reader.nextKey(&members) {
+            switch key {
+            case "name": parts.name = try reader.name()
+            case "type": parts.type = try Self.word(&reader)
+            case "required": parts.isRequired = try reader.boolean()
+            case "minimumBytes": parts.minimumBytes = try Self.length(&reader, "the minimum")
+            case "maximumBytes": parts.maximumBytes = try Self.length(&reader, "the maximum")
+            case "merge": parts.merge = try Self.word(&reader)
+            case "minimum": parts.minimum = try reader.number()
+            case "maximum": parts.maximum = try reader.number()
+            case "default": parts.initial = try Self.initial(&reader)
+            case "indexed": parts.isIndexed = try reader.boolean()
+            case "target":
+                _ = try reader.kind()
+                let offset = reader.position
+                let target: CollectionName = try reader.name()
+                references.append((target, offset))
+                parts.target = target
+            case "rule":
+                _ = try reader.kind()
+                let offset = reader.position
+                let name = try reader.text(bytes: WireLimits.opaqueBytes, "the name of the rule")
+                guard let rule = rule(name) else {
+                    throw reader.content(
+                        "this program has no rule '\(name)': give it one of this name, or leave the rule out",
+                        at: offset)
+                }
+                parts.rule = rule
+            default: try refuse(key, reader, expected: FieldParts.keys)
+            }
+        }
+        return try parts.field(reader, at: start)
+    }
+
+    private static func initial(_ reader: inout JSONReader) throws(JSONError) -> FieldParts.Initial {
+        switch try reader.kind() {
+        case .boolean: .boolean(try reader.boolean())
+        case .number: .number(try reader.number())
+        default: .text(try reader.text(bytes: SchemaLimits.textBytes, "the default"))
+        }
+    }
+
+    private static func length(_ reader: inout JSONReader, _ what: StaticString) throws(JSONError) -> Int {
+        Int(try reader.integer(in: 0...Int64(SchemaLimits.transactionBytes), what))
+    }
+
+    private static func word<Word: CaseIterable & RawRepresentable<String>>(
+        _ reader: inout JSONReader
+    ) throws(JSONError) -> Word {
+        _ = try reader.kind()
+        let start = reader.position
+        let text = try reader.text(bytes: WireLimits.opaqueBytes, "the word")
+        guard let word = Word(rawValue: text) else {
+            let words = Word.allCases.map(\.rawValue)
+            throw reader.content("'\(text)' found, one of \(words.joined(separator: ", ")) expected", at: start)
+        }
+        return word
+    }
+
+    private func refuse(_ key: JSONKey, _ reader: borrowing JSONReader, expected: [String]) throws(JSONError) {
+        throw JSONError(
+            .content, at: key.offset,
+            "there is no key \(key.quoted) here, \(expected.joined(separator: ", ")) expected"
+                + Self.advice(key.text, expected))
+    }
+
+    private static func advice(_ word: String, _ names: [String]) -> String {
+        NearestName.suggestion(for: word, among: names).map { ", did you mean \($0)?" } ?? ""
+    }
+}
+
+/// The members of a field, before they are compared with each other.
+private struct FieldParts {
+    static let keys = [
+        "name", "type", "target", "required", "minimumBytes", "maximumBytes", "rule", "merge", "minimum", "maximum",
+        "default", "indexed",
+    ]
+
+    /// A default, before it is compared with the type.
+    enum Initial {
+        case boolean(Bool)
+        case number(JSONNumber)
+        case text(String)
+    }
+
+    var name: FieldName?
+    var type: FieldType?
+    var target: CollectionName?
+    var isRequired = false
+    var minimumBytes: Int?
+    var maximumBytes: Int?
+    var rule: FieldRule?
+    var merge = MergeRule.latestEdit
+    var minimum: JSONNumber?
+    var maximum: JSONNumber?
+    var initial: Initial?
+    var isIndexed = false
+
+    func field(_ reader: borrowing JSONReader, at offset: Int) throws(JSONError) -> FieldSchema {
+        func wrong(_ problem: String) -> JSONError { JSONError(.content, at: offset, problem) }
+        guard let name else { throw wrong("\"name\" is missing") }
+        guard let type else { throw wrong("\(name): \"type\" is missing") }
+        guard target == nil || type == .reference else { throw wrong("\(name): only a reference has a target") }
+        if !type.hasLength, minimumBytes != nil || maximumBytes != nil || rule != nil {
+            throw wrong("\(name): only text and json have a length or a rule")
+        }
+        let (minimum, maximum) = (minimumBytes ?? 0, maximumBytes ?? SchemaLimits.textBytes)
+        guard minimum <= maximum else {
+            throw wrong("\(name): the minimum of \(minimum) bytes is greater than the maximum of \(maximum)")
+        }
+        var field: FieldSchema
+        switch type {
+        case .text: field = .text(name, required: isRequired, bytes: minimum...maximum, rule: rule, merge: merge)
+        case .json: field = .json(name, required: isRequired, bytes: minimum...maximum, rule: rule, merge: merge)
+        case .integer: field = .integer(name, required: isRequired, merge: merge)
+        case .real: field = .real(name, required: isRequired, merge: merge)
+        case .boolean: field = .boolean(name, required: isRequired, merge: merge)
+        case .reference:
+            guard let target else { throw wrong("\(name): a reference needs a \"target\"") }
+            field = .reference(name, to: target, required: isRequired, merge: merge)
+        }
+        if self.minimum != nil || self.maximum != nil {
+            guard let bounds = bounds(of: type) else {
+                throw wrong(
+                    "\(name): a minimum and a maximum go together, belong to integer and real, and the minimum is not the greater one"
+                )
+            }
+            field = field.bounded(by: bounds)
+        }
+        if let initial {
+            guard let value = Self.value(of: initial, as: type), field.problem(with: value) == nil else {
+                throw wrong("\(name): the default is no value of this field")
+            }
+            field = field.defaulting(to: value)
+        }
+        return isIndexed ? field.indexed() : field
+    }
+
+    private func bounds(of type: FieldType) -> FieldBounds? {
+        switch (type, minimum, maximum) {
+        case (.integer, .integer(let low)?, .integer(let high)?): low <= high ? .integer(low...high) : nil
+        case (.real, let low?, let high?): low.double <= high.double ? .real(low.double...high.double) : nil
+        default: nil
+        }
+    }
+
+    private static func value(of initial: Initial, as type: FieldType) -> FieldValue? {
+        switch (initial, type) {
+        case (.boolean(let value), .boolean): .boolean(value)
+        case (.number(.integer(let value)), .integer): .integer(value)
+        case (.number(let value), .real): .real(value.double)
+        case (.text(let value), .text): .text(value)
+        case (.text(let value), .json): .json(value)
+        default: nil
+        }
+    }
+}
+
+extension JSONNumber {
+    fileprivate var double: Double {
+        switch self {
+        case .integer(let value): Double(value)
+        case .real(let value), .rounded(let value): value
+        }
+    }
+}

@@ -1,0 +1,94 @@
+import SyncModel
+import Testing
+
+@testable import SyncCore
+
+/// Deletions that the mass-delete brake holds back until a person agrees.
+@Suite struct DeleteConsentTests {
+    @Test(arguments: [(90, true), (91, false)])
+    func `consent to deletes given during another pull is kept, but covers only the number agreed to`(
+        deletes: Int, isEnough: Bool
+    ) {
+        var harness = SessionHarness.online()
+        harness.send(.host(.syncRequested))
+        harness.answerPull(.success(.page(SessionHarness.page(version: Version(1)))))
+        harness.answerStore(.pageApplied(.default, .braked(deletes: 90, of: 100)))
+        for _ in 0..<10 where harness.pull == nil { harness.wake() }
+        harness.send(.host(.deletesAllowed(.default)))
+        harness.answerPull(.success(.page(SessionHarness.page(version: Version(2)))))
+        harness.answerStore(.pageApplied(.default, .braked(deletes: deletes, of: 100)))
+        if isEnough {
+            guard case .apply(_, _, brake: nil)? = harness.storeOrders.first else {
+                Issue.record("\(harness.storeOrders)")
+                return
+            }
+        } else {
+            #expect(harness.storeOrders.isEmpty)
+            #expect(
+                harness.session.status(now: harness.now).spaces[0].pull == .braked(deletes: deletes, of: 100))
+        }
+    }
+
+    @Test func `consent given before the brake asked for it is ignored`() {
+        var harness = SessionHarness.online()
+        harness.send(.host(.deletesAllowed(.default)))
+        harness.send(.host(.syncRequested))
+        harness.answerPull(.success(.page(SessionHarness.page(version: Version(1)))))
+        harness.answerStore(.pageApplied(.default, .braked(deletes: 9, of: 9)))
+        #expect(harness.storeOrders.isEmpty)
+    }
+
+    @Test func `a loss of access that would remove many records waits for the user's consent`() {
+        var harness = SessionHarness.online()
+        harness.send(.host(.syncRequested))
+        harness.answerPull(.success(.noAccess(SessionHarness.epoch)))
+        harness.answerStore(.spaceVacated(.default, .braked(deletes: 90, of: 90)))
+        let status = harness.session.status(now: harness.now)
+        #expect(status.spaces[0].pull == .braked(deletes: 90, of: 90) && !status.isInSync)
+        harness.send(.host(.deletesAllowed(.default)))
+        #expect(harness.storeOrders == [.vacate(.default, of: SessionHarness.epoch, brake: nil)])
+        harness.answerStore(SessionHarness.vacated(removed: 90))
+        #expect(harness.session.status(now: harness.now).isInSync)
+    }
+
+    @Test func `a space that waits for the user's consent is still polled, and learns that access is gone`() {
+        var harness = SessionHarness.online()
+        harness.send(.host(.syncRequested))
+        harness.answerPull(.success(.page(SessionHarness.page(version: Version(1)))))
+        harness.answerStore(.pageApplied(.default, .braked(deletes: 90, of: 100)))
+        let held = harness.now
+        while harness.pull == nil { harness.wake() }
+        #expect(harness.now - held == SyncPolicy().pollIntervalWithHints)
+        harness.answerPull(.success(.noAccess(SessionHarness.epoch)))
+        #expect(harness.storeOrders == [.vacate(.default, of: SessionHarness.epoch, brake: SyncPolicy().deleteBrake)])
+    }
+
+    @Test func `a pending question about deletes survives the loss of the link`() {
+        var harness = SessionHarness.online()
+        harness.send(.host(.syncRequested))
+        harness.answerPull(.success(.page(SessionHarness.page(version: Version(1)))))
+        harness.answerStore(.pageApplied(.default, .braked(deletes: 90, of: 100)))
+        harness.send(.device(.linkChanged(.down("no carrier"))))
+        for _ in 0..<3 { harness.wake() }
+        harness.send(.host(.deletesAllowed(.default)))
+        guard case .apply(_, _, brake: nil)? = harness.storeOrders.first else {
+            Issue.record("\(harness.storeOrders)")
+            return
+        }
+    }
+
+    @Test func `a snapshot held by the delete brake waits for the user's consent`() {
+        var harness = SessionHarness.online()
+        harness.send(.host(.syncRequested))
+        harness.answerPull(.success(.page(SessionHarness.page(version: Version(1)))))
+        harness.answerStore(.pageApplied(.default, .braked(deletes: 90, of: 100)))
+        #expect(harness.session.status(now: harness.now).spaces[0].pull == .braked(deletes: 90, of: 100))
+        harness.send(.host(.syncRequested))
+        #expect(harness.pull == nil)
+        harness.send(.host(.deletesAllowed(.default)))
+        guard case .apply(_, _, brake: nil)? = harness.storeOrders.first else {
+            Issue.record("\(harness.storeOrders)")
+            return
+        }
+    }
+}

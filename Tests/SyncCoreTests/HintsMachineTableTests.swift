@@ -1,0 +1,73 @@
+import SyncModel
+import Testing
+
+@testable import SyncCore
+
+@Suite struct HintsMachineTableTests {
+    private static func machine(_ state: HintsMachine.State) -> HintsMachine {
+        HintsMachine(state: state, backoff: Backoff(failures: 1))
+    }
+
+    private static var table: MachineTable<HintsMachine> {
+        MachineTable(
+            states: [
+                ("closed", machine(.closed)), ("opening", machine(.opening(.request))),
+                ("open", machine(.open(.request))),
+                ("waiting", machine(.waiting(.armed))),
+            ],
+            events: [
+                ("contact", { ($0.contactMade(spaces: [.default], &$1), nil) }),
+                (
+                    "contact without hints",
+                    { machine, turn in
+                        var policy = turn.policy
+                        policy.listensForHints = false
+                        var quiet = Turn(now: turn.now, policy: policy, random: turn.random, nextSerial: 100)
+                        return (machine.contactMade(spaces: [.default], &quiet), nil)
+                    }
+                ),
+                ("spaces added", { ($0.spacesAdded([.default, "letters"], &$1), nil) }),
+                ("hint", { machine, _ in ([], machine.heard(.request) ? "heard" : nil) }),
+                ("late hint", { machine, _ in ([], machine.heard(.lateRequest) ? "heard" : nil) }),
+                ("ended", { ($0.ended(.request, retryAfter: nil, &$1), nil) }),
+                ("late end", { ($0.ended(.lateRequest, retryAfter: nil, &$1), nil) }),
+                ("timer", { ($0.timerFired(.timer, spaces: [.default], &$1), nil) }),
+                ("late timer", { ($0.timerFired(.lateTimer, spaces: [.default], &$1), nil) }),
+                ("contact lost", { machine, _ in (machine.contactLost(), nil) }),
+            ],
+            describe: { machine in
+                let state =
+                    switch machine.state {
+                    case .closed: "closed"
+                    case .opening: "opening"
+                    case .open: "open"
+                    case .waiting: "waiting"
+                    }
+                return "\(state), \(machine.backoff.failures) failures"
+            })
+    }
+
+    /// Each line: state, event, next state, actions (news for the session). All other pairs of a state and an event
+    /// change nothing.
+    private static let moves = """
+        closed | contact | opening, 1 failures | hints
+        opening | spaces added | opening, 1 failures | close#1 hints
+        opening | hint | open, 0 failures | (heard)
+        opening | ended | waiting, 2 failures | arm
+        opening | contact lost | closed, 1 failures | close#1
+        open | spaces added | opening, 1 failures | close#1 hints
+        open | hint | open, 0 failures | (heard)
+        open | ended | waiting, 2 failures | arm
+        open | contact lost | closed, 1 failures | close#1
+        waiting | timer | opening, 1 failures | hints
+        waiting | contact lost | closed, 1 failures | disarm#2
+        """
+
+    @Test func `each event moves each state as the table says, or not at all`() {
+        #expect(Self.table.moves == Self.moves.split(separator: "\n").map(String.init))
+    }
+
+    @Test func `an end or a timer that comes again is ignored`() {
+        #expect(Self.table.repeatable(["ended", "timer", "contact lost"]) == [])
+    }
+}

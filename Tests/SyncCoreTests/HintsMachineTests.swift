@@ -1,0 +1,93 @@
+import SyncModel
+import Testing
+
+@testable import SyncCore
+
+/// The stream of hints, and how it changes the polls.
+@Suite struct HintsMachineTests {
+    @Test func `a requested pause before the next hint stream is kept`() {
+        var harness = SessionHarness.online()
+        harness.policy.pollInterval = .seconds(3_600)
+        harness.send(.server(.hintsEnded(harness.hintStreams.first!, "busy", retryAfter: .seconds(600))))
+        let ended = harness.now
+        for _ in 0..<99 where harness.session.hints.state.isWaiting {
+            harness.wake()
+            if harness.pull != nil { harness.answerPull(.success(.page(SessionHarness.page(version: .zero)))) }
+            if !harness.storeOrders.isEmpty { harness.answerStore(SessionHarness.applied(version: .zero)) }
+        }
+        #expect(harness.now - ended >= .seconds(600))
+    }
+
+    @Test func `hint streams that end repeatedly do not delay the poll`() {
+        var harness = SessionHarness.online()
+        let due = Array(harness.timers.values).max()!
+        for _ in 0..<5 {
+            let stream = harness.hintStreams.first!
+            harness.send(.server(.hint(stream, Hint(space: .default, head: .zero))))
+            harness.send(.server(.hintsEnded(stream, "cut")))
+            #expect(harness.timers.values.contains(due))
+            while harness.hintStreams.isEmpty { harness.wake() }
+        }
+    }
+
+    @Test func `a hint of a newer version starts a pull, and a hint of an old version does not`() {
+        var harness = SessionHarness.online()
+        let stream = harness.hintStreams.first!
+        harness.send(.server(.hint(stream, Hint(space: .default, head: .zero))))
+        #expect(harness.pull == nil)
+        harness.send(.server(.hint(stream, Hint(space: .default, head: Version(4)))))
+        #expect(harness.pull != nil)
+        // The pull in flight already reaches this version, so the hint requests nothing more.
+        harness.send(.server(.hint(stream, Hint(space: .default, head: Version(5)))))
+        harness.answerPull(.success(.page(SessionHarness.page(version: Version(5)))))
+        harness.answerStore(SessionHarness.applied(version: Version(5)))
+        #expect(harness.pull == nil)
+    }
+
+    @Test func `a false hint costs one pull and causes no loop`() {
+        var harness = SessionHarness.online()
+        harness.send(.server(.hint(harness.hintStreams.first!, Hint(space: .default, head: Version(1_000_000)))))
+        harness.answerPull(.success(.page(SessionHarness.page(version: .zero))))
+        harness.answerStore(SessionHarness.applied(version: .zero))
+        #expect(harness.pull == nil)
+    }
+
+    @Test func `an idle session wakes only for its poll, which is less frequent while hints arrive`() {
+        var harness = SessionHarness.online()
+        #expect(harness.requests.isEmpty)
+        // Until a stream has delivered a hint, the server may not have opened it.
+        #expect(Array(harness.timers.values) == [harness.policy.pollInterval])
+        let stream = harness.hintStreams.first!
+        harness.send(.server(.hint(stream, Hint(space: .default, head: .zero))))
+        harness.wake()
+        harness.answerPull(.success(.page(SessionHarness.page(version: .zero))))
+        harness.answerStore(SessionHarness.applied(version: .zero))
+        #expect(Array(harness.timers.values) == [harness.now + harness.policy.pollIntervalWithHints])
+        harness.send(.server(.hintsEnded(stream, "the server closed the stream")))
+        #expect(harness.timers.values.contains(harness.now + harness.policy.pollInterval))
+        #expect(!harness.timers.values.contains(harness.now + harness.policy.pollIntervalWithHints))
+    }
+
+    @Test
+    func `a space first used while a hint stream is open joins a new stream, and is polled often until it delivers`() {
+        var harness = SessionHarness.online()
+        let stream = harness.hintStreams.first!
+        harness.send(.server(.hint(stream, Hint(space: .default, head: .zero))))
+        let other: SpaceID = "other"
+        harness.send(.store(.outboxCounted(OutboxSummary(waiting: 1))))
+        harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1), in: other)))
+        #expect(harness.hintStreams.count == 1 && !harness.hintStreams.contains(stream))
+        #expect(harness.log.last?.contains("other") == true)
+        harness.answerPush(.success(SessionHarness.results(0...0, version: 1)))
+        harness.answerStore(.resultsRecorded(OutboxSummary(answered: 1)))
+        harness.answerPull(.success(.page(SessionHarness.page(version: Version(1), of: other))))
+        harness.answerStore(SessionHarness.applied(version: Version(1), of: other))
+        #expect(harness.timers.values.allSatisfy { $0 <= harness.now + harness.policy.pollInterval })
+    }
+}
+
+extension HintsMachine.State {
+    fileprivate var isWaiting: Bool {
+        if case .waiting = self { true } else { false }
+    }
+}

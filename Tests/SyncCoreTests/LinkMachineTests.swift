@@ -1,0 +1,200 @@
+import SyncModel
+import Testing
+
+@testable import SyncCore
+
+/// The link to the server: hellos, waits, and refusals.
+@Suite struct LinkMachineTests {
+    @Test func `when the link is up the session sends a hello, and a valid response starts a pull`() {
+        var harness = SessionHarness()
+        harness.send(.host(.started(SessionHarness.stored(), .up)))
+        #expect(harness.openHello != nil)
+        harness.answerHello()
+        #expect(
+            harness.pull?.request
+                == PullRequest(space: .default, cursor: nil, limit: 500, account: SessionHarness.account))
+        #expect(harness.session.status(now: .zero).connection == .online)
+    }
+
+    @Test func `without a link nothing is sent, and the status gives the reason`() {
+        var harness = SessionHarness()
+        harness.send(.host(.started(SessionHarness.stored(outbox: OutboxSummary(waiting: 3)), .down("no route"))))
+        #expect(harness.requests.isEmpty)
+        #expect(harness.session.status(now: .zero).connection == .offline("no route"))
+        #expect(harness.session.status(now: .zero).push == .held)
+        harness.send(.device(.linkChanged(.up)))
+        #expect(harness.openHello != nil)
+    }
+
+    @Test func `an unreachable server gets another hello after a delay that grows up to its cap`() {
+        var harness = SessionHarness()
+        harness.send(.host(.started(SessionHarness.stored(), .up)))
+        var longest = Duration.zero
+        for _ in 0..<40 {
+            let before = harness.now
+            harness.answerHello(.failure(TransportFailure(.unreachable, "refused")))
+            #expect(harness.openHello == nil)
+            harness.wake()
+            let wait = harness.now - before
+            #expect(wait >= harness.policy.backoff.floor && wait <= harness.policy.backoff.cap)
+            longest = max(longest, wait)
+            #expect(harness.openHello != nil)
+        }
+        #expect(longest > .seconds(30))
+    }
+
+    @Test func `after the server refuses the token, nothing is sent until the credentials change`() {
+        var harness = SessionHarness()
+        harness.send(.host(.started(SessionHarness.stored(), .up)))
+        harness.answerHello(.failure(TransportFailure(.unauthorized, "unknown token")))
+        #expect(harness.requests.isEmpty)
+        harness.send(.host(.credentialsChanged))
+        #expect(harness.openHello != nil)
+    }
+
+    @Test func `a hello without a response is abandoned at its deadline`() {
+        var harness = SessionHarness()
+        harness.send(.host(.started(SessionHarness.stored(), .up)))
+        let lost = harness.openHello!
+        harness.wake()
+        #expect(harness.openHello == nil)
+        // A late response changes nothing.
+        #expect(harness.send(.server(.helloEnded(lost, .success(SessionHarness.hello)))).isEmpty)
+    }
+
+    @Test func `a server with another protocol version is reported with the versions that it supports`() {
+        var harness = SessionHarness()
+        harness.send(.host(.started(SessionHarness.stored(), .up)))
+        let hello = ServerHello(
+            protocolVersions: 7...9, epoch: SessionHarness.epoch, account: SessionHarness.account, serverTime: .zero,
+            limits: SessionHarness.hello.limits)
+        harness.answerHello(.success(hello))
+        guard case .refused(let failure) = harness.session.status(now: .zero).connection else {
+            Issue.record("\(harness.session.status(now: .zero).connection)")
+            return
+        }
+        #expect(failure.message.contains("7 to 9"))
+    }
+
+    @Test func `a new history is recorded in the store before anything is pulled or pushed`() {
+        var harness = SessionHarness()
+        harness.send(
+            .host(.started(SessionHarness.stored(epoch: Epoch(rawValue: "old"), outbox: OutboxSummary(sent: 1)), .up)))
+        harness.answerHello()
+        #expect(harness.storeOrders == [.adopt(SessionHarness.epoch, SessionHarness.account)])
+        #expect(harness.push == nil && harness.pull == nil)
+        harness.answerStore(.sessionChanged(SessionHarness.stored(outbox: OutboxSummary(waiting: 1))))
+        #expect(harness.pull != nil)
+        #expect(harness.storeOrders.count == 1)  // the request for a batch
+    }
+
+    @Test func `the first server that a device contacts determines the account that owns the database`() {
+        var harness = SessionHarness()
+        harness.send(.host(.started(SessionHarness.stored(account: nil, outbox: OutboxSummary(waiting: 1)), .up)))
+        harness.answerHello()
+        #expect(harness.storeOrders == [.adopt(SessionHarness.epoch, SessionHarness.account)])
+        #expect(harness.push == nil && harness.pull == nil)
+        harness.answerStore(.sessionChanged(SessionHarness.stored(outbox: OutboxSummary(waiting: 1))))
+        #expect(harness.pull != nil)
+    }
+
+    @Test func `nothing is pushed or pulled with another account's token until the owner's token is back`() {
+        var harness = SessionHarness()
+        let owner = AccountID(rawValue: "bo")
+        harness.send(.host(.started(SessionHarness.stored(account: owner, outbox: OutboxSummary(waiting: 1)), .up)))
+        harness.answerHello()
+        #expect(harness.storeOrders.isEmpty && harness.push == nil && harness.pull == nil)
+        guard case .refused(let failure) = harness.session.status(now: .zero).connection else {
+            Issue.record("\(harness.session.status(now: .zero).connection)")
+            return
+        }
+        #expect(failure.code == .otherAccount && failure.message.contains("'ada'") && failure.message.contains("'bo'"))
+        harness.send(.host(.credentialsChanged))
+        let hello = SessionHarness.hello
+        harness.answerHello(
+            .success(
+                ServerHello(
+                    protocolVersions: hello.protocolVersions, epoch: hello.epoch, account: owner,
+                    serverTime: hello.serverTime, limits: hello.limits)))
+        #expect(harness.pull?.request.account == owner)
+    }
+
+    @Test func `a push refused because the token is another account's stays in the outbox`() {
+        var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
+        harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
+        #expect(harness.push?.request.account == SessionHarness.account)
+        harness.answerPush(.failure(TransportFailure(.otherAccount, "the token is of 'bo'")))
+        #expect(harness.storeOrders.isEmpty && harness.session.outbox.summary.sent == 1)
+        guard case .refused = harness.session.status(now: .zero).connection else {
+            Issue.record("\(harness.session.status(now: .zero).connection)")
+            return
+        }
+        harness.send(.host(.credentialsChanged))
+        #expect(harness.openHello != nil)
+    }
+
+    @Test func `two servers with different histories behind one address do not cause a loop`() {
+        var harness = SessionHarness.online()
+        harness.send(.host(.syncRequested))
+        for round in 0..<10 {
+            guard harness.pull != nil else { break }
+            harness.answerPull(.success(.mustReset(.epoch)))
+            if harness.openHello == nil {
+                #expect(round > 0)
+                return
+            }
+            harness.answerHello()
+        }
+        Issue.record("ten rounds without a wait")
+    }
+
+    @Test func `a pause requested in response to a hello is kept even if the user asks for a sync`() {
+        var harness = SessionHarness()
+        harness.send(.host(.started(SessionHarness.stored(), .up)))
+        let asked = harness.now
+        harness.answerHello(.failure(TransportFailure(.throttled, "too many requests", retryAfter: .seconds(90))))
+        harness.send(.host(.syncRequested))
+        harness.send(.host(.credentialsChanged))
+        #expect(harness.openHello == nil)
+        harness.wake()
+        #expect(harness.openHello != nil)
+        #expect(harness.now - asked >= .seconds(90))
+    }
+
+    @Test func `without a requested pause, a sync request from the user is sent at once`() {
+        var harness = SessionHarness()
+        harness.send(.host(.started(SessionHarness.stored(), .up)))
+        harness.answerHello(.failure(TransportFailure(.throttled, "try again", retryAfter: .zero)))
+        harness.send(.host(.syncRequested))
+        #expect(harness.openHello != nil)
+    }
+
+    @Test func `a pause that the server requested in an earlier run is kept`() {
+        var stored = SessionHarness.stored()
+        stored.pause = .seconds(90)
+        var harness = SessionHarness()
+        harness.send(.host(.started(stored, .up)))
+        harness.send(.host(.syncRequested))
+        #expect(harness.openHello == nil)
+        guard case .waiting(let failure, .seconds(90)) = harness.session.status(now: harness.now).connection else {
+            Issue.record("\(harness.session.status(now: harness.now))")
+            return
+        }
+        #expect(failure.code == .throttled)
+        harness.wake()
+        #expect(harness.openHello != nil && harness.now == .seconds(90))
+    }
+
+    @Test(arguments: [TransportFailure.Code.unauthorized, .forbidden])
+    func `a pause requested with a refusal is kept even after the credentials change`(code: TransportFailure.Code) {
+        var harness = SessionHarness()
+        harness.send(.host(.started(SessionHarness.stored(), .up)))
+        let pause = harness.policy.refusalRetry + .seconds(60)
+        harness.answerHello(.failure(TransportFailure(code, "not now", retryAfter: pause)))
+        #expect(Array(harness.timers.values) == [pause])
+        harness.send(.host(.credentialsChanged))
+        #expect(harness.openHello == nil)
+        harness.wake()
+        #expect(harness.now == pause && harness.openHello != nil)
+    }
+}

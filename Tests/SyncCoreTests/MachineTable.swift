@@ -1,0 +1,95 @@
+import SyncModel
+
+@testable import SyncCore
+
+/// Sends every event to a machine in every state, and describes each move in one line.
+struct MachineTable<Machine: Hashable & Sendable> {
+    /// The actions of a machine, and what it tells the session besides.
+    typealias Answer = (actions: [SyncAction], news: String?)
+    typealias Event = (name: String, send: (inout Machine, inout Turn) -> Answer)
+
+    let states: [(name: String, machine: Machine)]
+    let events: [Event]
+    /// Names the state that a machine is in.
+    let describe: (Machine) -> String
+
+    /// One line for each event that a state does not ignore.
+    var moves: [String] {
+        states.flatMap { state in
+            events.compactMap { event in
+                var machine = state.machine
+                let answer = Self.send(event, to: &machine)
+                guard machine != state.machine || !answer.actions.isEmpty || answer.news != nil else { return nil }
+                let words = answer.actions.map(Self.word) + (answer.news.map { ["(\($0))"] } ?? [])
+                return "\(state.name) | \(event.name) | \(describe(machine)) | \(words.joined(separator: " "))"
+                    .trimmingSpaces
+            }
+        }
+    }
+
+    /// The events of which a second one, right after the first, does something again.
+    ///
+    /// - Parameter responses: Names of the events that the machine waits for. Each of them ends the wait.
+    func repeatable(_ responses: Set<String>) -> [String] {
+        states.flatMap { state in
+            events.filter { responses.contains($0.name) }.compactMap { event in
+                var machine = state.machine
+                _ = Self.send(event, to: &machine)
+                let once = machine
+                let answer = Self.send(event, to: &machine)
+                let isIgnored = machine == once && answer.actions.isEmpty && answer.news == nil
+                return isIgnored ? nil : "\(state.name) | \(event.name)"
+            }
+        }
+    }
+
+    private static func send(_ event: Event, to machine: inout Machine) -> Answer {
+        var turn = Turn(now: .seconds(1_000), policy: SyncPolicy(), random: TestRandom(seed: 1), nextSerial: 100)
+        return event.send(&machine, &turn)
+    }
+
+    private static func word(_ action: SyncAction) -> String {
+        switch action {
+        case .server(.send(_, .hello)): "hello"
+        case .server(.send(_, .push)): "push"
+        case .server(.send(_, .pull)): "pull"
+        case .server(.send(_, .hints)): "hints"
+        case .server(.closeHints(let serial)): "close\(serial)"
+        case .server(.abandon(let serial)): "abandon\(serial)"
+        case .timer(.arm): "arm"
+        case .timer(.disarm(let serial)): "disarm\(serial)"
+        case .store(.countOutbox): "count"
+        case .store(.takeBatch): "take"
+        case .store(.record): "record"
+        case .store(.apply): "apply"
+        case .store(.withdraw): "withdraw"
+        case .store(.resetCursor): "reset"
+        case .store(.vacate): "vacate"
+        case .store(.adopt): "adopt"
+        case .store(.renewIdentity): "renew"
+        case .note: "note"
+        case .checkpoint: "checkpoint"
+        case .finish: "finish"
+        }
+    }
+}
+
+extension String {
+    fileprivate var trimmingSpaces: String {
+        var text = self
+        while text.hasSuffix(" ") { text.removeLast() }
+        return text
+    }
+}
+
+extension Serial {
+    /// The request and the timer that a state of a table waits for, and those of an earlier state.
+    static let request = Serial(rawValue: 1)
+    static let timer = Serial(rawValue: 2)
+    static let lateRequest = Serial(rawValue: 3)
+    static let lateTimer = Serial(rawValue: 4)
+}
+
+extension ArmedTimer {
+    static let armed = ArmedTimer(serial: .timer, due: .seconds(2_000))
+}

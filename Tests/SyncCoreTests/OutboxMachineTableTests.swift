@@ -1,0 +1,217 @@
+import SyncModel
+import Testing
+
+@testable import SyncCore
+
+@Suite struct OutboxMachineTableTests {
+    private static func machine(_ state: OutboxMachine.State) -> OutboxMachine {
+        OutboxMachine(
+            state: state, summary: OutboxSummary(waiting: 2, answered: 1), backoff: Backoff(failures: 1),
+            shrunkLimit: nil, renewals: 0, refusals: 0, doubts: 0)
+    }
+
+    private static let load = OutboxMachine.Load(
+        identity: SessionHarness.identity, count: 2, first: .first, spaces: [.default])
+    private static let lost = TransportFailure(.unreachable, "no route")
+    private static let busy = TransportFailure(.throttled, "busy", retryAfter: .seconds(90))
+    private static let broken = StoreFailure(.diskFull, "the disk is full")
+    private static let counts = OutboxSummary(waiting: 5)
+
+    private static func pushEnded(
+        _ name: String, _ result: Result<PushReply, TransportFailure>, of request: Serial = .request
+    ) -> MachineTable<OutboxMachine>.Event {
+        (
+            name,
+            { machine, turn in
+                let (actions, news) = machine.pushEnded(request, result, &turn)
+                return (actions, news?.name)
+            }
+        )
+    }
+
+    private static func storeFailed(_ task: StoreTask.OutboxTask) -> MachineTable<OutboxMachine>.Event {
+        ("\(task) failed", { ($0.storeFailed(task, broken, &$1), nil) })
+    }
+
+    private static func told(
+        _ name: String, _ change: @escaping (inout OutboxMachine) -> Void
+    ) -> MachineTable<OutboxMachine>.Event {
+        (
+            name,
+            { machine, _ in
+                change(&machine)
+                return ([], nil)
+            }
+        )
+    }
+
+    private static var table: MachineTable<OutboxMachine> {
+        MachineTable(
+            states: [
+                ("resting", machine(.resting)), ("taking", machine(.taking)),
+                ("in flight", machine(.inFlight(request: .request, deadline: .armed, load: load))),
+                ("recording", machine(.recording(spaces: [.default]))),
+                ("waiting", machine(.waiting(.armed, .transport(lost)))),
+                ("paused", machine(.waiting(.armed, .transport(busy)))),
+                ("in conflict", machine(.waiting(.armed, .identity("a copy")))), ("withdrawing", machine(.withdrawing)),
+                ("renewing", machine(.renewing)),
+            ],
+            events: [
+                told("outbox changed") { $0.outboxChanged(counts) },
+                told("count failed") { $0.countFailed() },
+                told("contact made") { $0.contactMade() },
+                ("advance", { ($0.advance(to: SessionHarness.hello, &$1), nil) }),
+                ("advance without contact", { ($0.advance(to: nil, &$1), nil) }),
+                told("nothing to push") { $0.nothingToPush(counts) },
+                (
+                    "batch taken",
+                    {
+                        (
+                            $0.batchTaken(
+                                SessionHarness.batch(0...1, outbox: counts), hello: SessionHarness.hello, &$1), nil
+                        )
+                    }
+                ),
+                (
+                    "batch without contact",
+                    { ($0.batchTaken(SessionHarness.batch(0...1, outbox: counts), hello: nil, &$1), nil) }
+                ),
+                pushEnded("answered", .success(SessionHarness.results(0...1, version: 1))),
+                pushEnded("answered wrongly", .success(SessionHarness.results(1...1, version: 1))),
+                pushEnded("gap", .success(.refused(.gap(expected: .first)))),
+                pushEnded("epoch changed", .success(.refused(.epochChanged(SessionHarness.epoch)))),
+                pushEnded("too large", .failure(TransportFailure(.tooLarge, "too large"))),
+                pushEnded("push lost", .failure(lost)), pushEnded("push throttled", .failure(busy)),
+                pushEnded("late answer", .success(SessionHarness.results(0...1, version: 1)), of: .lateRequest),
+                (
+                    "results recorded",
+                    { machine, turn in
+                        ([], machine.resultsRecorded(counts, policy: turn.policy)?.name)
+                    }
+                ),
+                told("withdrawn") { $0.transactionWithdrawn(counts) },
+                told("session changed") { $0.sessionChanged(SessionHarness.stored(outbox: counts)) },
+                storeFailed(.takingBatch), storeFailed(.recordingResults), storeFailed(.withdrawing),
+                storeFailed(.renewingIdentity), ("everything is shown", { ($0.everythingIsShown(&$1), nil) }),
+                (
+                    "timer",
+                    { machine, turn in
+                        let (actions, news) = machine.timerFired(.timer, &turn)
+                        return (actions, news?.name)
+                    }
+                ),
+                (
+                    "late timer",
+                    { machine, turn in
+                        let (actions, news) = machine.timerFired(.lateTimer, &turn)
+                        return (actions, news?.name)
+                    }
+                ), ("progress requested", { machine, _ in (machine.progressRequested(), nil) }),
+                ("stop", { machine, _ in (machine.stop(), nil) }),
+            ],
+            describe: { machine in
+                switch machine.state {
+                case .resting: "resting"
+                case .taking: "taking"
+                case .inFlight: "in flight"
+                case .recording: "recording"
+                case .waiting(_, .identity): "in conflict"
+                case .waiting: "waiting"
+                case .withdrawing: "withdrawing"
+                case .renewing: "renewing"
+                }
+            })
+    }
+
+    /// Each line: state, event, next state, actions (news for the session). All other pairs of a state and an event
+    /// change nothing.
+    private static let moves = """
+        resting | outbox changed | resting |
+        resting | advance | taking | take
+        resting | results recorded | resting |
+        resting | withdrawn | resting |
+        resting | session changed | resting |
+        resting | everything is shown | renewing | renew
+        taking | outbox changed | taking |
+        taking | nothing to push | resting |
+        taking | batch taken | in flight | push arm
+        taking | batch without contact | resting |
+        taking | results recorded | taking |
+        taking | withdrawn | taking |
+        taking | session changed | taking |
+        taking | takingBatch failed | waiting | arm
+        taking | stop | resting |
+        in flight | outbox changed | in flight |
+        in flight | answered | recording | disarm#2 record
+        in flight | answered wrongly | waiting | disarm#2 arm
+        in flight | gap | renewing | disarm#2 renew
+        in flight | epoch changed | resting | disarm#2 (epoch doubted)
+        in flight | too large | resting | disarm#2
+        in flight | push lost | resting | disarm#2 (contact lost)
+        in flight | push throttled | waiting | disarm#2 arm
+        in flight | results recorded | in flight |
+        in flight | withdrawn | in flight |
+        in flight | session changed | in flight |
+        in flight | timer | resting | abandon#1 (contact lost)
+        in flight | stop | resting | abandon#1 disarm#2
+        recording | outbox changed | recording |
+        recording | results recorded | resting | (answered in default)
+        recording | withdrawn | recording |
+        recording | session changed | recording |
+        recording | recordingResults failed | waiting | arm
+        recording | stop | resting |
+        waiting | outbox changed | waiting |
+        waiting | results recorded | waiting |
+        waiting | withdrawn | waiting |
+        waiting | session changed | waiting |
+        waiting | timer | resting |
+        waiting | progress requested | resting | disarm#2
+        waiting | stop | resting | disarm#2
+        paused | outbox changed | waiting |
+        paused | results recorded | waiting |
+        paused | withdrawn | waiting |
+        paused | session changed | waiting |
+        paused | timer | resting |
+        paused | stop | resting | disarm#2
+        in conflict | outbox changed | in conflict |
+        in conflict | results recorded | in conflict |
+        in conflict | withdrawn | in conflict |
+        in conflict | session changed | in conflict |
+        in conflict | timer | renewing | renew
+        in conflict | stop | resting | disarm#2
+        withdrawing | outbox changed | withdrawing |
+        withdrawing | results recorded | withdrawing |
+        withdrawing | withdrawn | resting |
+        withdrawing | session changed | withdrawing |
+        withdrawing | withdrawing failed | waiting | arm
+        withdrawing | stop | resting |
+        renewing | outbox changed | renewing |
+        renewing | results recorded | renewing |
+        renewing | withdrawn | renewing |
+        renewing | session changed | resting |
+        renewing | renewingIdentity failed | waiting | arm
+        renewing | stop | resting |
+        """
+
+    @Test func `each event moves each state as the table says, or not at all`() {
+        #expect(Self.table.moves == Self.moves.split(separator: "\n").map(String.init))
+    }
+
+    @Test func `a response that comes again is ignored`() {
+        #expect(
+            Self.table.repeatable([
+                "answered", "answered wrongly", "gap", "epoch changed", "too large", "push lost", "push throttled",
+                "timer", "nothing to push", "batch taken",
+            ]) == [])
+    }
+}
+
+extension OutboxMachine.News {
+    fileprivate var name: String {
+        switch self {
+        case .answered(let spaces): "answered in \(spaces.map(\.rawValue).joined(separator: " "))"
+        case .contactLost: "contact lost"
+        case .epochDoubted: "epoch doubted"
+        }
+    }
+}

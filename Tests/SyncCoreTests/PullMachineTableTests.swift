@@ -1,0 +1,243 @@
+import SyncModel
+import Testing
+
+@testable import SyncCore
+
+@Suite struct PullMachineTableTests {
+    private static let stored = StoredSpace(
+        space: .default, cursor: Cursor(rawValue: "at-4"), version: Version(4), isComplete: true)
+    private static let page = SessionHarness.page(version: Version(5))
+    private static let lost = TransportFailure(.unreachable, "no route")
+    private static let busy = TransportFailure(.throttled, "busy", retryAfter: .seconds(90))
+    private static let broken = StoreFailure(.diskFull, "the disk is full")
+    private static let hello: ServerHello? = SessionHarness.hello
+    private static let withoutAccess = VacatedSpace(
+        stored: StoredSpace(space: .default, cursor: nil, version: .zero, isComplete: false, hasAccess: false),
+        outbox: OutboxSummary(), removedRecords: 3)
+    private static let reached = StoredSpace(
+        space: .default, cursor: page.cursor, version: page.version, isComplete: true)
+
+    private static func machine(_ state: PullMachine.State) -> PullMachine {
+        PullMachine(
+            state: state, stored: stored, head: stored.version, hasCaughtUp: true, backoff: Backoff(failures: 1),
+            resets: 0, contradictions: 0, trail: nil, pace: PullPace(), consent: DeleteConsent())
+    }
+
+    private static func pullEnded(
+        _ name: String, _ result: Result<PullReply, TransportFailure>, of request: Serial = .request
+    ) -> MachineTable<PullMachine>.Event {
+        (
+            name,
+            { machine, turn in
+                let (actions, news) = machine.pullEnded(request, result, epoch: SessionHarness.epoch, &turn)
+                return (actions, news?.name)
+            }
+        )
+    }
+
+    private static func applied(_ name: String, _ result: ApplyResult) -> MachineTable<PullMachine>.Event {
+        (
+            name,
+            { machine, turn in
+                let (actions, news) = machine.pageApplied(result, hello: hello, hintsAreOpen: false, &turn)
+                return (actions, news?.name)
+            }
+        )
+    }
+
+    private static func vacated(_ name: String, _ result: VacateResult) -> MachineTable<PullMachine>.Event {
+        (
+            name,
+            { machine, turn in
+                let (actions, news) = machine.vacated(result, hello: hello, &turn)
+                return (actions, news?.name)
+            }
+        )
+    }
+
+    private static func storeFailed(
+        _ task: StoreTask.SpaceTask, _ failure: StoreFailure = broken
+    ) -> MachineTable<PullMachine>.Event {
+        ("\(task) failed: \(failure.code.rawValue)", { ($0.storeFailed(task, failure, &$1), nil) })
+    }
+
+    private static func timer(
+        _ name: String, _ serial: Serial, hello: ServerHello? = hello
+    ) -> MachineTable<PullMachine>.Event {
+        (
+            name,
+            { machine, turn in
+                let (actions, news) = machine.timerFired(serial, hello: hello, &turn)
+                return (actions, news?.name)
+            }
+        )
+    }
+
+    private static var table: MachineTable<PullMachine> {
+        MachineTable(
+            states: [
+                ("resting", machine(.resting(poll: .armed))), ("idle", machine(.resting(poll: nil))),
+                ("pulling", machine(.pulling(request: .request, deadline: .armed, cursor: stored.cursor, then: .rest))),
+                ("applying", machine(.applying(page, then: .rest))), ("resetting", machine(.resetting(then: .rest))),
+                ("vacating", machine(.vacating(then: .rest))), ("waiting", machine(.waiting(.armed, .transport(lost)))),
+                ("paused", machine(.waiting(.armed, .transport(busy)))),
+                ("before a snapshot", machine(.waiting(.armed, .reset(.horizon)))),
+                ("braked", machine(.braked(page, deletes: 90, of: 100, poll: .armed))),
+                ("braked before vacating", machine(.braked(nil, deletes: 90, of: 90, poll: .armed))),
+            ],
+            events: [
+                ("requested", { ($0.requested(by: .request, hello: hello, &$1), nil) }),
+                ("requested without contact", { ($0.requested(by: .request, hello: nil, &$1), nil) }),
+                ("answer to a push", { ($0.requested(by: .answer, hello: hello, &$1), nil) }),
+                ("news", { ($0.requested(by: .news(Version(9)), hello: hello, &$1), nil) }),
+                ("old news", { ($0.requested(by: .news(Version(4)), hello: hello, &$1), nil) }),
+                pullEnded("page", .success(.page(page))),
+                pullEnded(
+                    "page of another epoch",
+                    .success(.page(SessionHarness.page(version: Version(5), epoch: Epoch(rawValue: "another"))))),
+                pullEnded("page that goes back", .success(.page(SessionHarness.page(version: Version(3))))),
+                pullEnded("must reset", .success(.mustReset(.horizon))),
+                pullEnded("other epoch", .success(.mustReset(.epoch))),
+                pullEnded("no access", .success(.noAccess(SessionHarness.epoch))),
+                pullEnded("pull lost", .failure(lost)), pullEnded("pull throttled", .failure(busy)),
+                pullEnded("late page", .success(.page(page)), of: .lateRequest),
+                applied("applied", .applied(reached, outbox: OutboxSummary(), changedRecords: 1)),
+                applied("applying braked", .braked(deletes: 90, of: 100)),
+                ("cursor reset", { ($0.cursorReset(hello: hello, &$1), nil) }),
+                vacated("vacated", .vacated(withoutAccess)), vacated("vacating braked", .braked(deletes: 4, of: 4)),
+                storeFailed(.applyingPage), storeFailed(.applyingPage, StoreFailure(.contradiction, "uid 7")),
+                storeFailed(.resettingCursor), storeFailed(.vacating),
+                ("deletes allowed", { machine, _ in (machine.deletesAllowed(epoch: SessionHarness.epoch), nil) }),
+                timer("timer", .timer), timer("timer without contact", .timer, hello: nil),
+                timer("late timer", .lateTimer), ("hints lost", { ($0.hintsLost(&$1), nil) }),
+                ("session changed", { machine, _ in (machine.sessionChanged(stored), nil) }),
+                ("stop", { machine, _ in (machine.stop(), nil) }),
+            ],
+            describe: { machine in
+                switch machine.state {
+                case .resting(nil): "idle"
+                case .resting: "resting"
+                case .pulling(_, _, _, let then): "pulling, then \(then.name)"
+                case .applying(_, let then): "applying, then \(then.name)"
+                case .resetting(let then): "resetting, then \(then.name)"
+                case .vacating(let then): "vacating, then \(then.name)"
+                case .waiting: "waiting"
+                case .braked: "braked"
+                }
+            })
+    }
+
+    /// Each line: state, event, next state, actions (news for the session). All other pairs of a state and an event
+    /// change nothing.
+    private static let moves = """
+        resting | requested | pulling, then rest | disarm#2 pull arm
+        resting | requested without contact | idle | disarm#2
+        resting | answer to a push | pulling, then rest | disarm#2 pull arm
+        resting | news | pulling, then rest | disarm#2 pull arm
+        resting | timer | pulling, then rest | pull arm
+        resting | timer without contact | idle |
+        resting | hints lost | resting | disarm#2 arm
+        resting | session changed | idle | disarm#2
+        resting | stop | idle | disarm#2
+        idle | requested | pulling, then rest | pull arm
+        idle | answer to a push | pulling, then rest | pull arm
+        idle | news | pulling, then rest | pull arm
+        idle | session changed | idle |
+        pulling | requested | pulling, then again |
+        pulling | requested without contact | pulling, then again |
+        pulling | answer to a push | pulling, then again |
+        pulling | news | pulling, then until 9 |
+        pulling | page | applying, then rest | disarm#2 apply
+        pulling | page of another epoch | idle | disarm#2 (epoch doubted)
+        pulling | page that goes back | waiting | disarm#2 arm
+        pulling | must reset | resetting, then rest | disarm#2 reset
+        pulling | other epoch | idle | disarm#2 (epoch doubted)
+        pulling | no access | vacating, then rest | disarm#2 vacate
+        pulling | pull lost | idle | disarm#2 (contact lost)
+        pulling | pull throttled | waiting | disarm#2 arm
+        pulling | timer | idle | abandon#1 (contact lost)
+        pulling | timer without contact | idle | abandon#1 (contact lost)
+        pulling | session changed | idle | abandon#1 disarm#2
+        pulling | stop | idle | abandon#1 disarm#2
+        applying | requested | applying, then again |
+        applying | requested without contact | applying, then again |
+        applying | answer to a push | applying, then again |
+        applying | news | applying, then until 9 |
+        applying | applied | resting | checkpoint arm (progressed)
+        applying | applying braked | braked | arm
+        applying | applyingPage failed: diskFull | waiting | arm
+        applying | applyingPage failed: contradiction | waiting | arm
+        applying | session changed | idle |
+        applying | stop | idle |
+        resetting | cursor reset | pulling, then rest | pull arm
+        resetting | resettingCursor failed: diskFull | waiting | arm
+        resetting | session changed | idle |
+        resetting | stop | idle |
+        vacating | requested | vacating, then again |
+        vacating | requested without contact | vacating, then again |
+        vacating | answer to a push | vacating, then again |
+        vacating | news | vacating, then until 9 |
+        vacating | vacated | resting | checkpoint arm (progressed)
+        vacating | vacating braked | braked | arm
+        vacating | vacating failed: diskFull | waiting | arm
+        vacating | session changed | idle |
+        vacating | stop | idle |
+        waiting | requested | pulling, then rest | disarm#2 pull arm
+        waiting | requested without contact | idle | disarm#2
+        waiting | timer | pulling, then rest | pull arm
+        waiting | timer without contact | idle |
+        waiting | session changed | idle | disarm#2
+        waiting | stop | idle | disarm#2
+        paused | timer | pulling, then rest | pull arm
+        paused | timer without contact | idle |
+        paused | session changed | idle | disarm#2
+        paused | stop | idle | disarm#2
+        before a snapshot | timer | resetting, then rest | reset
+        before a snapshot | timer without contact | resetting, then rest | reset
+        before a snapshot | session changed | idle | disarm#2
+        before a snapshot | stop | idle | disarm#2
+        braked | deletes allowed | applying, then rest | disarm#2 apply
+        braked | timer | pulling, then rest | pull arm
+        braked | timer without contact | braked | arm
+        braked | session changed | idle | disarm#2
+        braked | stop | idle | disarm#2
+        braked before vacating | deletes allowed | vacating, then rest | disarm#2 vacate
+        braked before vacating | timer | pulling, then rest | pull arm
+        braked before vacating | timer without contact | braked | arm
+        braked before vacating | session changed | idle | disarm#2
+        braked before vacating | stop | idle | disarm#2
+        """
+
+    @Test func `each event moves each state as the table says, or not at all`() {
+        #expect(Self.table.moves == Self.moves.split(separator: "\n").map(String.init))
+    }
+
+    @Test func `a response that comes again is ignored`() {
+        #expect(
+            Self.table.repeatable([
+                "page", "page of another epoch", "page that goes back", "must reset", "other epoch", "no access",
+                "pull lost", "pull throttled", "applied", "applying braked", "cursor reset", "vacated",
+                "vacating braked", "timer",
+            ]) == [])
+    }
+}
+
+extension PullMachine.News {
+    fileprivate var name: String {
+        switch self {
+        case .progressed: "progressed"
+        case .contactLost: "contact lost"
+        case .epochDoubted: "epoch doubted"
+        }
+    }
+}
+
+extension PullMachine.FollowUp {
+    fileprivate var name: String {
+        switch self {
+        case .rest: "rest"
+        case .until(let version): "until \(version)"
+        case .again: "again"
+        }
+    }
+}

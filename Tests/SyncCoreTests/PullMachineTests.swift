@@ -1,0 +1,274 @@
+import SyncModel
+import Testing
+
+@testable import SyncCore
+
+/// Pulls of one space: pages, resets, contradictions, and receipts.
+@Suite struct PullMachineTests {
+    @Test func `each page is requested after the previous one has been applied, until there are no more`() {
+        var harness = SessionHarness()
+        harness.send(.host(.started(SessionHarness.stored(), .up)))
+        harness.answerHello()
+        for version in 1...5 as ClosedRange<Int64> {
+            harness.answerPull(
+                .success(.page(SessionHarness.page(version: Version(version), head: Version(5), hasMore: version < 5))))
+            #expect(harness.pull == nil)
+            harness.answerStore(SessionHarness.applied(version: Version(version)))
+            #expect(harness.pull?.request.cursor == (version < 5 ? Cursor(rawValue: "at-\(version)") : nil))
+        }
+        #expect(harness.session.status(now: harness.now).isInSync)
+    }
+
+    @Test func `a page that promises more but repeats the cursor is not applied`() {
+        var harness = SessionHarness.online()
+        harness.send(.host(.syncRequested))
+        harness.answerPull(.success(.page(SessionHarness.page(version: .zero, cursor: "at-0", hasMore: true))))
+        #expect(harness.pull == nil && harness.storeOrders.isEmpty)
+    }
+
+    @Test func `a page that promises more but does not advance the version does not cause a loop`() {
+        var harness = SessionHarness.online()
+        harness.send(.host(.syncRequested))
+        harness.answerPull(.success(.page(SessionHarness.page(version: .zero, cursor: "another", hasMore: true))))
+        #expect(harness.pull == nil && harness.storeOrders.isEmpty)
+    }
+
+    @Test func `a page with an older version than the last one is not applied`() {
+        var harness = SessionHarness()
+        harness.send(
+            .host(
+                .started(
+                    SessionHarness.stored(cursor: Cursor(rawValue: "at-9"), version: Version(9), isComplete: true), .up)
+            ))
+        harness.answerHello()
+        harness.answerPull(.success(.page(SessionHarness.page(version: Version(8)))))
+        #expect(harness.storeOrders.isEmpty)
+        guard case .waiting(let words, _) = harness.session.status(now: harness.now).spaces[0].pull else {
+            Issue.record("\(harness.session.status(now: harness.now))")
+            return
+        }
+        #expect(words.contains("went back from version 9 to 8"))
+    }
+
+    @Test func `a page of another history that arrives while the server is unreachable is not applied`() {
+        var harness = SessionHarness.online()
+        harness.send(.host(.syncRequested))
+        harness.send(.store(.outboxCounted(OutboxSummary(waiting: 1))))
+        harness.answerStore(
+            .batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
+        harness.answerPush(.failure(TransportFailure(.unreachable, "the server is replaced")))
+        #expect(harness.pull != nil)
+        harness.answerPull(
+            .success(.page(SessionHarness.page(version: Version(1), epoch: Epoch(rawValue: "another")))))
+        #expect(harness.storeOrders.isEmpty)
+    }
+
+    /// Returns a session that has pushed one transaction, and the receipt with which the server confirmed it at version
+    /// 2.
+    private func confirmedAtTwo() -> (SessionHarness, CommitReceipt) {
+        let receipt = CommitReceipt(space: .default, version: Version(2), cursor: Cursor(rawValue: "receipt"))
+        var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
+        harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
+        harness.answerPush(
+            .success(
+                .answered(
+                    [
+                        TransactionResult(
+                            number: .first, outcome: .applied(version: Version(2), uids: [], conflicts: []),
+                            receipt: receipt)
+                    ], epoch: SessionHarness.epoch, serverTime: HybridTime(rawValue: 1))))
+        harness.answerStore(.resultsRecorded(OutboxSummary(answered: 1)))
+        return (harness, receipt)
+    }
+
+    @Test func `pulls carry the receipt of a confirmed commit until they have reached its version`() {
+        var (harness, receipt) = confirmedAtTwo()
+        #expect(harness.pull?.request.receipt == receipt.cursor)
+        harness.answerPull(.success(.page(SessionHarness.page(version: Version(2)))))
+        harness.answerStore(SessionHarness.applied(version: Version(2)))
+        harness.send(.host(.syncRequested))
+        harness.send(.store(.outboxCounted(OutboxSummary())))
+        #expect(harness.pull?.request.cursor == Cursor(rawValue: "at-2"))
+        #expect(harness.pull?.request.receipt == nil)
+    }
+
+    @Test func `a head below a confirmed version puts the history in doubt, and the pull is retried later`() {
+        var (harness, receipt) = confirmedAtTwo()
+        harness.answerPull(.success(.page(SessionHarness.page(version: Version(1)))))
+        #expect(harness.storeOrders.isEmpty)
+        let space = harness.session.status(now: harness.now).spaces[0]
+        #expect(space.historyIsInDoubt)
+        #expect(!harness.session.status(now: harness.now).isInSync)
+        guard case .waiting(let words, let delay) = space.pull else {
+            Issue.record("\(space)")
+            return
+        }
+        #expect(words.contains("restored from an older copy"))
+        #expect(delay > .zero)
+        harness.send(.host(.syncRequested))
+        #expect(harness.pull?.request.receipt == receipt.cursor)
+    }
+
+    @Test func `a page requested before a commit was confirmed may end below that commit`() {
+        var harness = SessionHarness.online()
+        harness.send(.host(.syncRequested))
+        #expect(harness.pull != nil)
+        harness.send(.store(.outboxCounted(OutboxSummary(waiting: 1))))
+        harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
+        let receipt = CommitReceipt(space: .default, version: Version(1), cursor: Cursor(rawValue: "receipt"))
+        harness.answerPush(
+            .success(
+                .answered(
+                    [
+                        TransactionResult(
+                            number: .first, outcome: .applied(version: Version(1), uids: [], conflicts: []),
+                            receipt: receipt)
+                    ], epoch: SessionHarness.epoch, serverTime: HybridTime(rawValue: 1))))
+        harness.answerStore(.resultsRecorded(OutboxSummary(answered: 1)))
+        harness.answerPull(.success(.page(SessionHarness.page(version: .zero))))
+        #expect(!harness.session.status(now: harness.now).spaces[0].historyIsInDoubt)
+        #expect(harness.storeOrders.count == 1, "the page is applied")
+    }
+
+    @Test func `a cursor that the server cannot read is replaced by a snapshot`() {
+        var harness = SessionHarness.online()
+        harness.send(.host(.syncRequested))
+        harness.answerPull(.success(.mustReset(.cursor)))
+        #expect(harness.storeOrders.contains(.resetCursor(.default)))
+        harness.answerStore(.cursorReset(.default))
+        #expect(harness.pull != nil)
+        #expect(harness.pull?.request.cursor == nil)
+    }
+
+    @Test func `a snapshot in response to a cursor is not applied`() {
+        var harness = SessionHarness()
+        harness.send(
+            .host(
+                .started(
+                    SessionHarness.stored(cursor: Cursor(rawValue: "at-9"), version: Version(9), isComplete: true), .up)
+            ))
+        harness.answerHello()
+        let page = PullPage(
+            space: .default, epoch: SessionHarness.epoch, serverTime: HybridTime(rawValue: 1),
+            content: .snapshot([], isFirst: true, isLast: true), cursor: Cursor(rawValue: "at-0"), version: .zero,
+            head: .zero, hasMore: false)
+        harness.answerPull(.success(.page(page)))
+        #expect(harness.storeOrders.isEmpty)
+        guard case .waiting(let words, _) = harness.session.status(now: harness.now).spaces[0].pull else {
+            Issue.record("\(harness.session.status(now: harness.now))")
+            return
+        }
+        #expect(words.contains("restarted the snapshot"))
+    }
+
+    @Test
+    func `after a contradictory page the session retries, then takes fresh snapshots, and finally retries rarely`() {
+        var harness = SessionHarness.online()
+        harness.send(.host(.syncRequested))
+        let contradiction = StoreFailure(.contradiction, "uid 7 is of another record")
+        var resets = 0
+        var waits: [Duration] = []
+        for _ in 0..<8 {
+            harness.answerPull(.success(.page(SessionHarness.page(version: Version(3)))))
+            harness.answerStore(.failed(.space(.default, .applyingPage), contradiction))
+            #expect(
+                harness.session.status(now: harness.now).spaces[0].pull.message == contradiction.message,
+                "\(harness.session.status(now: harness.now))")
+            let before = harness.now
+            for _ in 0..<50 where harness.pull == nil && harness.storeOrders.isEmpty { harness.wake() }
+            waits.append(harness.now - before)
+            if case .resetCursor? = harness.storeOrders.first {
+                resets += 1
+                harness.answerStore(.cursorReset(.default))
+                #expect(harness.pull?.request.cursor == nil)
+            }
+        }
+        #expect(resets == 7)
+        #expect(waits.prefix(5).allSatisfy { $0 <= harness.policy.backoff.cap })
+        #expect(waits.dropFirst(5).allSatisfy { $0 == PullMachine.restAfterContradictions })
+        // A consistent page is applied, and resets the count of contradictions.
+        harness.answerPull(.success(.page(SessionHarness.page(version: Version(3)))))
+        harness.answerStore(SessionHarness.applied(version: Version(3)))
+        #expect(harness.session.status(now: harness.now).isInSync)
+        #expect(harness.session.pulls[0].contradictions == 0)
+        #expect(harness.notes.last == .inSync)
+    }
+
+    @Test func `a snapshot that restarts repeatedly waits longer each time`() {
+        var harness = SessionHarness()
+        harness.send(.host(.started(SessionHarness.stored(), .up)))
+        harness.answerHello()
+        var waits: [Duration] = []
+        for turn in 0..<40 {
+            let page = PullPage(
+                space: .default, epoch: SessionHarness.epoch, serverTime: HybridTime(rawValue: 1),
+                content: .snapshot([], isFirst: true, isLast: false), cursor: Cursor(rawValue: "page-\(turn)"),
+                version: Version(1), head: Version(1), hasMore: true)
+            harness.answerPull(.success(.page(page)))
+            harness.answerStore(
+                .pageApplied(
+                    .default,
+                    .applied(
+                        StoredSpace(space: .default, cursor: page.cursor, version: Version(1), isComplete: false),
+                        outbox: OutboxSummary(), changedRecords: 1)))
+            harness.answerPull(.success(.mustReset(.horizon)))
+            let before = harness.now
+            for _ in 0..<50 where harness.storeOrders.isEmpty { harness.wake() }
+            waits.append(harness.now - before)
+            harness.answerStore(.cursorReset(.default))
+        }
+        #expect(harness.notes.last.map { if case .failed("reset", _) = $0 { true } else { false } } == true)
+        #expect(waits.max()! > .seconds(30))
+    }
+
+    @Test
+    func `a page is applied after the cursor it was requested with, and the session follows the store's new cursor`() {
+        var harness = SessionHarness()
+        harness.send(
+            .host(
+                .started(
+                    SessionHarness.stored(cursor: Cursor(rawValue: "at-9"), version: Version(9), isComplete: true), .up)
+            ))
+        harness.answerHello()
+        harness.answerPull(.success(.page(SessionHarness.page(version: Version(12)))))
+        guard case .apply(_, after: Cursor(rawValue: "at-9"), _)? = harness.storeOrders.first else {
+            Issue.record("\(harness.storeOrders)")
+            return
+        }
+        // Another engine has started a snapshot in the meantime.
+        let elsewhere = StoredSpace(
+            space: .default, cursor: Cursor(rawValue: "page-2"), version: Version(11), isComplete: false)
+        harness.answerStore(
+            .pageApplied(.default, .applied(elsewhere, outbox: OutboxSummary(), changedRecords: 0)))
+        #expect(harness.pull?.request.cursor == Cursor(rawValue: "page-2"))
+    }
+
+    @Test func `a page that could not be written to disk is requested again`() {
+        var harness = SessionHarness.online()
+        harness.send(.host(.syncRequested))
+        harness.answerPull(.success(.page(SessionHarness.page(version: Version(3)))))
+        harness.answerStore(
+            .failed(.space(.default, .applyingPage), StoreFailure(.inputOutput, "the disk failed")))
+        while harness.pull == nil, harness.storeOrders.isEmpty { harness.wake() }
+        #expect(harness.storeOrders.isEmpty)
+    }
+
+    @Test func `a cursor below the horizon starts a snapshot at once, and the next one after a delay`() {
+        var harness = SessionHarness.online()
+        harness.send(.host(.syncRequested))
+        harness.answerPull(.success(.mustReset(.horizon)))
+        #expect(harness.storeOrders == [.resetCursor(.default)])
+        harness.answerStore(.cursorReset(.default))
+        #expect(harness.pull?.request.cursor == nil)
+        harness.answerPull(.success(.mustReset(.horizon)))
+        #expect(harness.storeOrders.isEmpty && harness.pull == nil)
+        while harness.storeOrders.isEmpty { harness.wake() }
+        #expect(harness.storeOrders == [.resetCursor(.default)])
+    }
+}
+
+extension SyncStatus.Activity {
+    fileprivate var message: String? {
+        if case .waiting(let message, _) = self { message } else { nil }
+    }
+}

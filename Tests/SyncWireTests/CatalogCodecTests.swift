@@ -1,0 +1,169 @@
+import Foundation
+import SyncModel
+import SyncWire
+import Testing
+
+@Suite struct CatalogCodecTests {
+    private static func schemas(_ path: String) throws -> [UInt8] {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        return Array(try Data(contentsOf: root.appending(path: "Schemas/catalog/\(path)")))
+    }
+
+    private static let rules = ["name", "url(https,http)"].map { FieldRule(name: $0) { _ in nil } }
+
+    private static let catalog = SchemaCatalog([
+        ModelSchema(
+            collection: "person",
+            fields: [
+                .text("name", required: true, bytes: 1...200, rule: rules[0]), .text("homepage", rule: rules[1]),
+            ], deleteRule: .editWins),
+        ModelSchema(
+            collection: "todo",
+            fields: [
+                .text("title", required: true, bytes: 1...SchemaLimits.textBytes), .boolean("done", merge: .serverWins),
+                .integer("priority"), .real("estimate", merge: .clientWins), .json("labels", bytes: 0...4_096),
+                .reference("owner", to: "person", required: true),
+            ]),
+        ModelSchema(collection: "empty", fields: []),
+    ])
+
+    private func decode(_ text: String) throws -> SchemaCatalog {
+        try CatalogCodec.decode(Array(text.utf8)) { name in Self.rules.first { $0.name == name } }
+    }
+
+    /// Returns the words of the error that a catalog with these models causes.
+    private func problem(_ models: String) -> String {
+        do {
+            _ = try decode(#"{"format": 1, "models": [\#(models)]}"#)
+            return "nothing was wrong"
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    @Test func `bounds, defaults, and indexes come back as they were`() throws {
+        let catalog = SchemaCatalog([
+            ModelSchema(
+                collection: "todo",
+                fields: [
+                    .text("title").defaulting(to: .text("new")).indexed(),
+                    .boolean("done").defaulting(to: .boolean(false)),
+                    .integer("stars").bounded(by: .integer(0...5)).defaulting(to: .integer(3)),
+                    .real("effort").bounded(by: .real(0...0.1)).defaulting(to: .real(0)),
+                    .json("tags").defaulting(to: .json("[]")),
+                ])
+        ])
+        let bytes = CatalogCodec.encode(catalog)
+        #expect(try CatalogCodec.decode(bytes) { _ in nil } == catalog)
+    }
+
+    @Test(arguments: [
+        #"{"name":"a","type":"integer","minimum":1}"#, #"{"name":"a","type":"text","minimum":1,"maximum":2}"#,
+        #"{"name":"a","type":"integer","minimum":2,"maximum":1}"#, #"{"name":"a","type":"integer","default":"x"}"#,
+        #"{"name":"a","type":"integer","minimum":1,"maximum":2,"default":3}"#,
+    ])
+    func `bounds that no value meets, and defaults of another type, are refused`(field: String) {
+        let text = #"{"format":1,"models":[{"collection":"c","fields":[\#(field)]}]}"#
+        #expect(throws: WireError.self) { try CatalogCodec.decode(Array(text.utf8)) { _ in nil } }
+    }
+
+    @Test func `the golden example is what a catalog is written as, and is read as the same catalog`() throws {
+        let example = try Self.schemas("example.json")
+        #expect(
+            String(decoding: CatalogCodec.encode(Self.catalog), as: UTF8.self)
+                == String(decoding: example, as: UTF8.self))
+        #expect(try decode(String(decoding: example, as: UTF8.self)) == Self.catalog)
+    }
+
+    @Test func `the schema beside the example names every key, and every word that a key takes`() throws {
+        let schema = String(decoding: try Self.schemas("catalog.schema.json"), as: UTF8.self)
+        let example = String(decoding: try Self.schemas("example.json"), as: UTF8.self)
+        for key in example.split(separator: "\"").filter({ $0.allSatisfy(\.isLetter) }) {
+            if [
+                "format", "models", "collection", "onDelete", "fields", "name", "type", "required", "minimumBytes",
+                "rule",
+            ]
+            .contains(key) {
+                #expect(schema.contains("\"\(key)\""), "\(key)")
+            }
+        }
+        let words = FieldType.allCases.map(\.rawValue) + MergeRule.allCases.map(\.rawValue)
+        for word in words + DeleteRule.allCases.map(\.rawValue) { #expect(schema.contains("\"\(word)\""), "\(word)") }
+        _ = try JSONSerialization.jsonObject(with: Data(schema.utf8))
+    }
+
+    @Test(arguments: [
+        (
+            #"{"collection": "a", "feilds": []}"#,
+            #"models[0]: there is no key "feilds" here, collection, onDelete, fields expected, did you mean fields?"#
+        ),
+        (#"{"collection": "A", "fields": []}"#, "models[0].collection: a name expected"),
+        (#"{"collection": "a"}"#, #""fields" is missing"#),
+        (
+            #"{"collection": "a", "fields": []}, {"collection": "a", "fields": []}"#,
+            "models[1]: the collection a occurs twice"
+        ),
+        (
+            #"{"collection": "a", "onDelete": "maybe", "fields": []}"#,
+            "'maybe' found, one of deleteWins, editWins expected"
+        ),
+        (#"{"collection": "a", "fields": [{"name": "b"}]}"#, #"models[0].fields[0]: b: "type" is missing"#),
+        (#"{"collection": "a", "fields": [{"type": "text"}]}"#, #""name" is missing"#),
+        (
+            #"{"collection": "a", "fields": [{"name": "b", "type": "date"}]}"#,
+            "one of boolean, integer, real, text, reference, json expected"
+        ),
+        (#"{"collection": "a", "fields": [{"name": "id", "type": "text"}]}"#, "id is a reserved name"),
+        (
+            #"{"collection": "a", "fields": [{"name": "b", "type": "text"}, {"name": "b", "type": "text"}]}"#,
+            "fields[1]: the field b occurs twice"
+        ),
+        (#"{"collection": "a", "fields": [{"name": "b", "type": "reference"}]}"#, #"b: a reference needs a "target""#),
+        (
+            #"{"collection": "a", "fields": [{"name": "b", "type": "reference", "target": "aa"}]}"#,
+            "fields[0].target: there is no collection aa, did you mean a?"
+        ),
+        (
+            #"{"collection": "a", "fields": [{"name": "b", "type": "text", "target": "a"}]}"#,
+            "only a reference has a target"
+        ),
+        (
+            #"{"collection": "a", "fields": [{"name": "b", "type": "integer", "maximumBytes": 8}]}"#,
+            "only text and json have a length"
+        ),
+        (
+            #"{"collection": "a", "fields": [{"name": "b", "type": "text", "minimumBytes": 9, "maximumBytes": 8}]}"#,
+            "the minimum of 9 bytes is greater than the maximum of 8"
+        ),
+        (#"{"collection": "a", "fields": [{"name": "b", "type": "text", "maximumBytes": -1}]}"#, "the maximum is -1"),
+        (#"{"collection": "a", "fields": [{"name": "b", "type": "text", "required": 1}]}"#, "true or false expected"),
+        (
+            #"{"collection": "a", "fields": [{"name": "b", "type": "text", "rule": "nmae"}]}"#,
+            "fields[0].rule: this program has no rule 'nmae'"
+        ),
+    ])
+    func `what is no catalog is refused with the place and what was expected`(models: String, words: String) {
+        #expect(problem(models).contains(words), "\(problem(models))")
+    }
+
+    @Test(arguments: ["", "[]", #"{"models": []}"#, #"{"format": 2, "models": []}"#, #"{"format": 1}"#])
+    func `a file without a known format and models is refused`(text: String) {
+        #expect(throws: WireError.self) { try decode(text) }
+    }
+
+    @Test func `a collection may have so many fields as the model allows, and no more`() throws {
+        func fields(_ count: Int) -> String {
+            (0..<count).map { #"{"name": "f\#($0)", "type": "real"}"# }.joined(separator: ",")
+        }
+        #expect(problem(#"{"collection": "a", "fields": [\#(fields(SchemaLimits.fields))]}"#) == "nothing was wrong")
+        let words = problem(#"{"collection": "a", "fields": [\#(fields(SchemaLimits.fields + 1))]}"#)
+        #expect(words.contains("more than 64 fields"), "\(words)")
+    }
+
+    @Test func `a stored catalog keeps the names of rules that this program does not have`() throws {
+        let catalog = try CatalogCodec.decodeStored(CatalogCodec.encode(Self.catalog))
+        #expect(catalog == Self.catalog)
+        #expect(catalog["person"]?.fields[0].rule?.problem("\u{7}") == nil)
+    }
+}

@@ -1,0 +1,77 @@
+import Foundation
+import TestRings
+import Testing
+
+/// A server of an application's own models, as files give them.
+@Suite(.ring(.test)) struct CatalogProgramTests {
+    private let programs: Programs
+
+    init() throws {
+        programs = try Programs()
+        #expect(try programs.run("syncd", ["token", "add", "ned"]).status == 0)
+    }
+
+    /// Writes a catalog of one collection with these fields, and returns the path.
+    private func catalog(_ name: String, fields: String...) throws -> String {
+        let path = "\(programs.folder)/\(name).json"
+        let list = fields.joined(separator: ", ")
+        let text = #"{"format": 1, "models": [{"collection": "todo", "fields": [\#(list)]}]}"#
+        try text.write(toFile: path, atomically: true, encoding: .utf8)
+        return path
+    }
+
+    private let title = #"{"name": "title", "type": "text", "required": true}"#
+
+    private func serveOnce(_ file: String) throws {
+        let server = try programs.serve("--catalog", file).process
+        kill(server.processIdentifier, SIGTERM)
+        server.waitUntilExit()
+        #expect(server.terminationStatus == 0)
+    }
+
+    @Test func `an additive change of the models applies by itself`() throws {
+        try serveOnce(try catalog("first", fields: title))
+        let second = try catalog("second", fields: title, #"{"name": "due", "type": "integer"}"#)
+        let check = try programs.run("syncd", ["catalog", "check", second])
+        #expect(check.status == 0)
+        #expect(check.output == "adds todo.due\nthe catalog fits the stored one\n")
+        try serveOnce(second)
+        #expect(try programs.run("syncd", ["catalog", "check", second]).output == "the catalog fits the stored one\n")
+    }
+
+    @Test func `a server does not start with models that do not fit the stored ones, and names them`() throws {
+        try serveOnce(try catalog("first", fields: title, #"{"name": "due", "type": "integer"}"#))
+        let other = try catalog("other", fields: title, #"{"name": "due", "type": "text"}"#)
+        let words = """
+            syncd: the catalog does not fit the stored one: todo.due is stored as integer, and is text in the catalog
+              todo.due: add a field of another name for the new type
+
+            """
+        for arguments in [["--port", "0", "--catalog", other], ["catalog", "check", other]] {
+            let answer = try programs.run("syncd", arguments)
+            #expect(answer.errors == words)
+            #expect(answer.status == 78)
+        }
+        let stock = try programs.run("syncd", ["--port", "0"])
+        #expect(stock.errors.contains("todo is stored, and is not in the catalog"), "\(stock.errors)")
+    }
+
+    @Test func `the models of a server are printed as a file that serves them`() throws {
+        let shown = try programs.run("syncd", ["catalog", "show"])
+        let path = "\(programs.folder)/community.json"
+        try shown.output.write(toFile: path, atomically: true, encoding: .utf8)
+        try serveOnce(path)
+        #expect(try programs.run("syncd", ["catalog", "show", "--catalog", path]).output == shown.output)
+        #expect(try programs.run("syncd", ["catalog", "check", path]).output == "the catalog fits the stored one\n")
+    }
+
+    @Test func `a file that is no catalog is named, with the place`() throws {
+        let file = try catalog("bad", fields: #"{"name": "title", "typ": "text"}"#)
+        let answer = try programs.run("syncd", ["--port", "0", "--catalog", file])
+        #expect(answer.errors.contains("bad.json is no catalog"), "\(answer.errors)")
+        #expect(answer.errors.contains("models[0].fields[0]: there is no key"), "\(answer.errors)")
+        #expect(answer.errors.contains("did you mean type?"), "\(answer.errors)")
+        let missing = try programs.run("syncd", ["--port", "0", "--catalog", "/none.json"])
+        #expect(missing.errors == "syncd: the catalog /none.json was not read: there is no such file\n")
+    }
+}

@@ -1,0 +1,102 @@
+import Foundation
+import TestRings
+import Testing
+
+/// `syncctl record` over the database of an application that this program does not know.
+@Suite(.ring(.test)) struct RecordProgramTests {
+    private let programs: Programs
+    private let store: [String]
+
+    init() throws {
+        programs = try Programs()
+        let catalog = programs.folder + "/todo.json"
+        let text = #"""
+            {"format": 1, "models": [{"collection": "todo", "fields": [
+                {"name": "title", "type": "text", "required": true, "minimumBytes": 1, "rule": "name"},
+                {"name": "stars", "type": "integer"}, {"name": "done", "type": "boolean"},
+                {"name": "weight", "type": "real"}, {"name": "labels", "type": "json"},
+                {"name": "parent", "type": "reference", "target": "todo"}]}]}
+            """#
+        try text.write(toFile: catalog, atomically: true, encoding: .utf8)
+        store = ["--store", programs.folder + "/todo"]
+        #expect(try programs.run("syncctl", ["init", "--catalog", catalog] + store).status == 0)
+    }
+
+    private func record(_ arguments: String...) throws -> Programs.Answer {
+        try programs.run("syncctl", ["record"] + arguments + store)
+    }
+
+    private func lines(_ answer: Programs.Answer) throws -> [[String: Any]] {
+        try answer.output.split(separator: "\n").map {
+            try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
+        }
+    }
+
+    @Test func `a database tells its own collections and fields`() throws {
+        let answer = try record("collections")
+        #expect(answer.status == 0)
+        #expect(answer.output.contains("parent") && answer.output.contains("reference to todo"), "\(answer.output)")
+        #expect(!answer.output.contains("username"))
+    }
+
+    @Test func `records are created, changed, listed, and deleted with the types of their fields`() throws {
+        let made = try lines(
+            try record(
+                "create", "todo", "title=Milk", "stars=3", "done=true", "weight=1.5", #"labels=["a"]"#, "--json"))
+        let id = try #require(made.first?["id"] as? String)
+        #expect(made.first?["stars"] as? Int == 3)
+        #expect(made.first?["done"] as? Bool == true)
+        #expect(made.first?["weight"] as? Double == 1.5)
+        #expect(try record("create", "todo", "title=Butter", "parent=\(id)").status == 0)
+        #expect(try record("set", "todo", id, "stars=4", "done=").status == 0)
+        let shown = try #require(try lines(try record("show", "todo", id, "--json")).first)
+        #expect(shown["stars"] as? Int == 4)
+        #expect(shown["done"] is NSNull)
+        let found = try lines(try record("list", "todo", "--where", "title=Butter", "--json"))
+        #expect(found.map { $0["parent"] as? String } == [id])
+        #expect(try record("delete", "todo", id).output == "deleted todo \(id)\n")
+        #expect(try lines(try record("list", "todo", "--json")).count == 1)
+    }
+
+    @Test(arguments: [
+        (["list", "tood"], "this database has no collection 'tood'", "did you mean todo?"),
+        (["list", "user"], "this database has no collection 'user'", "the collections are todo"),
+        (["create", "todo", "titel=x"], "todo has no field 'titel'", "did you mean title?"),
+        (["create", "todo", "title=x", "stars=many"], "todo.stars: 'many' is no integer", ""),
+        (["create", "todo", "title= x"], "todo.title begins or ends with a space", ""),
+        (["create", "todo", "stars=1"], "todo.title", ""),
+        (["show", "todo", "7"], "there is no record of todo", "syncctl record list todo"),
+    ])
+    func `what cannot be done names the nearest collection or field`(arguments: [String], words: String, advice: String)
+        throws
+    {
+        let answer = try programs.run("syncctl", ["record"] + arguments + store)
+        #expect(answer.status != 0)
+        #expect(answer.errors.contains(words) && (advice.isEmpty || answer.errors.contains(advice)), "\(answer.errors)")
+    }
+
+    @Test func `the commands of one collection are those of any, and keep their own names`() throws {
+        #expect(try programs.syncctl("init").status == 0)
+        #expect(try programs.syncctl("user", "create", "username=Ned").status == 0)
+        let one = try programs.syncctl("user", "list", "--json")
+        #expect(try programs.syncctl("record", "list", "user", "--json").output == one.output)
+        let wrong = try programs.run("syncctl", ["user", "list"] + store)
+        #expect(wrong.errors.contains("this database has no collection 'user'"), "\(wrong.errors)")
+    }
+
+    @Test func `a device of any application syncs its records with a server of these models`() throws {
+        let catalog = programs.folder + "/todo.json"
+        let token = programs.folder + "/token"
+        #expect(try programs.run("syncd", ["token", "add", "ned", "--output", token]).status == 0)
+        let url = try programs.serve("--catalog", catalog).url
+        #expect(try record("create", "todo", "title=Milk").status == 0)
+        let server = ["--server", url, "--token-file", token, "--environment", "development"]
+        let sync = try programs.run("syncctl", ["sync"] + server + store)
+        #expect(sync.status == 0, "\(sync.errors)")
+        let other = ["--store", programs.folder + "/other"]
+        #expect(try programs.run("syncctl", ["init", "--catalog", catalog] + other).status == 0)
+        #expect(try programs.run("syncctl", ["sync"] + server + other).status == 0)
+        let list = try programs.run("syncctl", ["record", "list", "todo", "--json"] + other)
+        #expect(try lines(list).map { $0["title"] as? String } == ["Milk"])
+    }
+}

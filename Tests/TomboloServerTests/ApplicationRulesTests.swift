@@ -1,0 +1,227 @@
+import Foundation
+import Logging
+import SyncAuthority
+import SyncConcurrency
+import SyncCore
+import SyncModel
+import SyncRuntimeLive
+import SyncTransportHTTP
+import SyncWire
+import Testing
+
+@testable import SyncProgram
+@testable import TomboloServer
+
+/// A whole server with an application's own models and rules, asked over HTTP.
+@Suite(.timeLimit(.minutes(5))) struct ApplicationRulesTests {
+    private static let catalog = SchemaCatalog([
+        ModelSchema(collection: "todo", fields: [.text("title", required: true), .text("owner")])
+    ])
+
+    /// Tokens are the names of their principals; `nobody` is none, and `broken` cannot be looked up.
+    private static func application(_ configure: (inout ServerApplication) -> Void) -> ServerApplication {
+        var application = ServerApplication(catalog: catalog)
+        application.authenticate { request in
+            switch request.bearerToken {
+            case "nobody": return nil
+            case "broken": throw Broken()
+            default: return Principal(name: request.bearerToken)
+            }
+        }
+        configure(&application)
+        return application
+    }
+
+    private struct Broken: Error {}
+
+    /// Serves while `body` runs.
+    private func serving(
+        _ application: ServerApplication, _ body: @escaping @Sendable (_ port: Int) async throws -> Void
+    ) async throws {
+        let folder = NSTemporaryDirectory() + "tombolo-rules-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let sources = ConfigurationSources(
+            Program("syncd"),
+            flags: try ConfigurationFlags(settings: [
+                "environment=test", "authority.folder=\(folder)", "authority.durability=normal", "listen.port=0",
+            ]), variables: [:], file: nil)
+        let settings = try ServerSettings(ResolvedConfiguration(sources))
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let (ports, port) = AsyncStream.makeStream(of: Int.self)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                let server = ServerComposition(
+                    settings: settings, application: application, recipes: .live, logger: logger)
+                defer {
+                    server.close()
+                    port.finish()
+                }
+                try await server.serve { port.yield($0) }
+            }
+            for await port in ports {
+                do {
+                    try await body(port)
+                } catch {
+                    group.cancelAll()
+                    throw error
+                }
+                break
+            }
+            group.cancelAll()
+            while await group.nextResult() != nil {}
+        }
+    }
+
+    private func withTransport<Result>(
+        _ port: Int, token: String, _ body: (HTTPTransport) async throws -> Result
+    ) async throws -> Result {
+        let transport = try HTTPTransport(
+            configuration: HTTPTransportConfiguration(baseURL: "http://127.0.0.1:\(port)"), catalog: Self.catalog,
+            runtime: .live(), token: { token })
+        do {
+            let result = try await body(transport)
+            try await transport.shutdown()
+            return result
+        } catch {
+            try? await transport.shutdown()
+            throw error
+        }
+    }
+
+    private static func mutation(_ record: UInt64, _ intent: Mutation.Intent) -> Mutation {
+        Mutation(
+            collection: "todo", record: RecordID(bits: Identifier128(high: 2, low: record)),
+            time: HybridTime(wall: EngineRuntime.live().now(), counter: 0), intent: intent)
+    }
+
+    /// Pushes one transaction as a device of its own, and returns its outcome.
+    private func push(
+        _ mutations: [Mutation], to port: Int, as name: String, in space: SpaceID = .default, client: UInt64 = 1
+    ) async throws -> Outcome? {
+        let transaction = Transaction(space: space, mutations: mutations)
+        let numbered = NumberedTransaction(
+            number: .first, hash: try PayloadHash(of: transaction), transaction: transaction)
+        let identity = ClientIdentity(client: ClientID(bits: Identifier128(high: 1, low: client)), incarnation: 0)
+        let request = PushRequest(identity: identity, epoch: nil, acknowledged: .first, transactions: [numbered])
+        let reply = try await withTransport(port, token: name) { try await $0.push(request) }
+        guard case .answered(let results, _, _) = reply else { return nil }
+        return results.first?.outcome
+    }
+
+    private static func rejection(_ outcome: Outcome?) -> Rejection? {
+        guard case .rejected(let rejection) = outcome else { return nil }
+        return rejection
+    }
+
+    @Test func `a server asks the application who holds a token`() async throws {
+        try await serving(Self.application { _ in }) { port in
+            let hello = try await withTransport(port, token: "ned") { try await $0.hello() }
+            #expect(hello.account.rawValue == "ned")
+            #expect(hello.models == ServerModels(Self.catalog))
+            for (token, code) in [
+                ("nobody", TransportFailure.Code.unauthorized), ("broken", TransportFailure.Code.serverFailed),
+            ] {
+                let failure = await #expect(throws: TransportFailure.self) {
+                    try await withTransport(port, token: token) { try await $0.hello() }
+                }
+                #expect(failure?.code == code, "\(token): \(String(describing: failure))")
+            }
+        }
+    }
+
+    @Test func `a transaction that the application refuses is rejected with its words, and repeats stay rejected`()
+        async throws
+    {
+        let isOpen = Guarded(false)
+        let application = Self.application { server in
+            server.validate { transaction, principal in
+                guard !isOpen.withLock({ $0 }) else { return }
+                throw ServerRejection(
+                    code: "closed", message: "\(principal.name) is late", mutation: 0, fields: ["title", "owner"])
+            }
+        }
+        try await serving(application) { port in
+            let create = Self.mutation(1, .create(["title": .text("a")]))
+            let first = Self.rejection(try await push([create], to: port, as: "ned"))
+            #expect(first?.code.rawValue == "closed")
+            #expect(first?.message == "title, owner: ned is late")
+            #expect(first?.mutation == 0)
+            isOpen.withLock { $0 = true }
+            #expect(Self.rejection(try await push([create], to: port, as: "ned")) == first)
+            guard case .applied = try await push([create], to: port, as: "ned", client: 2) else {
+                Issue.record("an accepted transaction was not applied")
+                return
+            }
+        }
+    }
+
+    @Test func `who may write a record is decided by the record as it is`() async throws {
+        let application = Self.application { server in
+            server.authorize("todo") { write in
+                guard let record = write.record else { return true }
+                return record["owner"] == .text(write.principal.name)
+            }
+        }
+        try await serving(application) { port in
+            let create = Self.mutation(1, .create(["title": .text("a"), "owner": .text("ned")]))
+            #expect(Self.rejection(try await push([create], to: port, as: "ned")) == nil)
+            let edit = FieldEdit(field: "title", value: .text("b"), before: .text("a"), seen: Version(1))
+            let update = Self.mutation(1, .update([edit]))
+            let refused = Self.rejection(try await push([update], to: port, as: "rob", client: 2))
+            #expect(refused?.code == .forbidden)
+            #expect(refused?.message == "rob may not change this record of todo")
+            #expect(Self.rejection(try await push([update], to: port, as: "ned", client: 3)) == nil)
+        }
+    }
+
+    @Test func `the application says who reads and writes in which space`() async throws {
+        let application = Self.application { server in
+            server.authorizeSpaces { principal, space, access in
+                space.rawValue == principal.name || access == .read && principal.name == "guest"
+            }
+        }
+        try await serving(application) { port in
+            let create = Self.mutation(1, .create(["title": .text("a")]))
+            #expect(Self.rejection(try await push([create], to: port, as: "ned", in: "ned")) == nil)
+            let refused = try await push([create], to: port, as: "guest", in: "ned", client: 2)
+            #expect(Self.rejection(refused)?.code == .forbidden)
+            let pull = PullRequest(space: "ned", cursor: nil, limit: 10)
+            for (name, mayRead) in [("ned", true), ("guest", true), ("rob", false)] {
+                let reply = try await withTransport(port, token: name) { try await $0.pull(pull) }
+                if case .page = reply { #expect(mayRead, "\(name)") } else { #expect(!mayRead, "\(name)") }
+            }
+        }
+    }
+
+    @Test func `rules that fail or take too long reject nothing, and the device is told to come again`() async throws {
+        let waiting = Guarded<[CheckedContinuation<Void, Never>]>([])
+        defer { for continuation in waiting.withLock({ $0 }) { continuation.resume() } }
+        let application = Self.application { server in
+            server.timeout = .milliseconds(200)
+            server.validate { transaction, principal in
+                if principal.name == "rob" { throw Broken() }
+                // Goes on when it is cancelled.
+                await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+                    waiting.withLock { list in list.append(continuation) }
+                }
+            }
+        }
+        try await serving(application) { port in
+            let create = Self.mutation(1, .create(["title": .text("a")]))
+            for (name, client) in [("ned", UInt64(1)), ("rob", 2)] {
+                let failure = await #expect(throws: TransportFailure.self) {
+                    try await push([create], to: port, as: name, client: client)
+                }
+                #expect(failure?.code == .serverFailed, "\(name)")
+            }
+            let page = try await withTransport(port, token: "ned") {
+                try await $0.pull(PullRequest(space: .default, cursor: nil, limit: 10))
+            }
+            guard case .page(let page) = page else {
+                Issue.record("no page")
+                return
+            }
+            #expect(page.head == .zero)
+        }
+    }
+}
