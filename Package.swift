@@ -23,6 +23,8 @@ let package = Package(
     name: "tombolo",
     products: [
         .library(name: "Tombolo", targets: ["Tombolo"]),
+        .library(name: "TomboloCommunity", targets: ["TomboloCommunity"]),
+        .library(name: "TomboloModeling", targets: ["TomboloModeling"]),
         .library(name: "TomboloServer", targets: ["TomboloServer"]),
         .executable(name: "syncctl", targets: ["syncctl"]),
         .executable(name: "syncd", targets: ["syncd"]),
@@ -47,6 +49,9 @@ let package = Package(
 
         // The lock and the in-memory fan-out that all targets share.
         .target(name: "SyncConcurrency"),
+
+        // The declarations of models, which clients and servers share.
+        .target(name: "TomboloModeling", dependencies: ["SyncModel", "SyncConcurrency"]),
 
         // The JSON reader and writer. No dependencies.
         .target(name: "SyncJSON"),
@@ -137,16 +142,23 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ]),
 
-        // The application's model. Engine and stores know only its schemas.
+        // Live objects and typed queries of any models.
         .target(
-            name: "Models", dependencies: ["SyncModel", "SyncCore", "SyncConcurrency", "SyncJSON"]),
+            name: "SyncObjects", dependencies: ["SyncModel", "TomboloModeling", "SyncCore", "SyncConcurrency"]),
+        // The community's models. Engine and stores know only their schemas.
+        .target(
+            name: "TomboloCommunity",
+            dependencies: [
+                "SyncModel", "TomboloModeling", "SyncCore", "SyncConcurrency", "SyncObjects", "SyncJSON",
+            ]),
 
         // The test kit, for this package and for applications. Production programs never link it.
         .target(
             name: "SyncTestKit",
             dependencies: [
                 "SyncModel", "SyncCore", "SyncAuthority", "SyncWire", "SyncConcurrency",
-                "SyncStoreSQLite", "SyncSimulation", "Models", .product(name: "Logging", package: "swift-log"),
+                "SyncStoreSQLite", "SyncSimulation", "SyncObjects", "TomboloModeling", "TomboloCommunity",
+                .product(name: "Logging", package: "swift-log"),
             ]),
 
         // The simulation: virtual time, seeded choices, and fault injection for disk and network.
@@ -184,7 +196,8 @@ let package = Package(
             name: "syncbench",
             dependencies: [
                 "SyncModel", "SyncCore", "SyncConcurrency", "SyncAuthority", "SyncStoreSQLite", "AuthorityStoreSQLite",
-                "SyncTransportHTTP", "SyncServerHTTP", "SyncRuntimeLive", "Models", "CRawSQLite",
+                "SyncTransportHTTP", "SyncServerHTTP", "SyncRuntimeLive", "SyncObjects", "TomboloModeling",
+                "TomboloCommunity", "CRawSQLite",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ]),
@@ -215,7 +228,7 @@ let package = Package(
             name: "SyncBootstrap",
             dependencies: [
                 "SyncProgram", "SyncModel", "SyncConcurrency", "SyncCore", "SyncRuntimeLive", "SyncStoreSQLite",
-                "SyncTransportHTTP", "Models", "SyncReachabilityLinux", "SyncRecording",
+                "SyncTransportHTTP", "SyncObjects", "TomboloModeling", "SyncReachabilityLinux", "SyncRecording",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
@@ -223,7 +236,10 @@ let package = Package(
         // The product that a client program imports.
         .target(
             name: "Tombolo",
-            dependencies: ["SyncModel", "SyncCore", "SyncConcurrency", "Models", "SyncProgram", "SyncBootstrap"]),
+            dependencies: [
+                "SyncModel", "SyncCore", "SyncConcurrency", "SyncObjects", "TomboloModeling", "SyncProgram",
+                "SyncBootstrap", .product(name: "Logging", package: "swift-log"),
+            ]),
         // The server's, and what a server program imports.
         .target(
             name: "TomboloServer",
@@ -235,12 +251,13 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ]),
-        .executableTarget(name: "syncd", dependencies: ["TomboloServer", "Models", "SyncModel"]),
+        .executableTarget(name: "syncd", dependencies: ["TomboloServer", "TomboloCommunity", "SyncModel"]),
         .executableTarget(
             name: "syncctl",
             dependencies: [
                 "SyncModel", "SyncConcurrency", "SyncCore", "SyncProgram", "SyncBootstrap", "RecordImport", "SyncJSON",
-                "Models", "SyncRecording", .product(name: "Crypto", package: "swift-crypto"),
+                "SyncObjects", "TomboloModeling", "TomboloCommunity", "SyncRecording",
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
@@ -252,7 +269,7 @@ let package = Package(
                 "SyncModel", "SyncCore", "SyncJSON", "SyncWire", "SyncAuthority", "SyncRecording",
                 "RecordImport", "SyncStoreSQLite", "SyncTransportHTTP", "SyncServerHTTP", "SyncProgram",
                 "SyncBootstrap",
-                "TomboloServer", "Models", "SyncSimulation",
+                "TomboloServer", "SyncObjects", "TomboloModeling", "TomboloCommunity", "SyncSimulation",
             ],
             path: "Tests/ForeignBytes"),
         .testTarget(
@@ -262,6 +279,12 @@ let package = Package(
         .target(name: "TestRings", path: "Tests/TestRings"),
         .testTarget(name: "ArchitectureTests"),
         .testTarget(name: "SQLiteDatabaseTests", dependencies: ["SQLiteDatabase", "CSQLite", "SyncConcurrency"]),
+        .testTarget(name: "TomboloModelingTests", dependencies: ["TomboloModeling", "SyncModel"]),
+        // The smallest client, to see what a client links.
+        .executableTarget(name: "SmallClient", dependencies: ["Tombolo"], path: "Tests/SmallClient"),
+        .testTarget(
+            name: "TomboloTests",
+            dependencies: ["TestRings", "Tombolo", "TomboloCommunity", "SyncTestKit", "SmallClient"]),
         .testTarget(name: "SyncConcurrencyTests", dependencies: ["SyncConcurrency"]),
         .testTarget(name: "SyncModelTests", dependencies: ["TestRings", "SyncModel"]),
         .testTarget(name: "SyncJSONTests", dependencies: ["SyncJSON"]),
@@ -308,7 +331,8 @@ let package = Package(
         .testTarget(
             name: "ModelsTests",
             dependencies: [
-                "TestRings", "Models", "SyncTestKit", "SyncStoreSQLite", "SyncModel", "SyncCore", "SyncConcurrency",
+                "TestRings", "SyncObjects", "TomboloModeling", "TomboloCommunity", "SyncTestKit", "SyncStoreSQLite",
+                "SyncModel", "SyncCore", "SyncConcurrency",
                 "SyncWire", "SyncAuthority", "AuthorityStoreSQLite",
                 .product(name: "Logging", package: "swift-log"),
             ]),
@@ -349,8 +373,9 @@ let package = Package(
         .testTarget(
             name: "SyncTestKitTests",
             dependencies: [
-                "TestRings", "SyncTestKit", "SyncSimulation", "SyncStoreSQLite", "Models", "SyncCore", "SyncModel",
-                "SyncConcurrency", .product(name: "Logging", package: "swift-log"),
+                "TestRings", "SyncTestKit", "SyncSimulation", "SyncStoreSQLite", "SyncObjects", "TomboloModeling",
+                "TomboloCommunity", "SyncCore", "SyncModel", "SyncConcurrency",
+                .product(name: "Logging", package: "swift-log"),
             ]),
         .testTarget(
             name: "SyncctlTests",
@@ -379,10 +404,13 @@ if isFuzzing {
 
 /// The side of the sync that each target is on. It is the first level of folders in Sources.
 let sides = [
-    "Shared": ["SyncModel", "SyncConcurrency", "SyncJSON", "SyncWire", "CSQLite", "SQLiteDatabase", "SyncRuntimeLive"],
+    "Shared": [
+        "SyncModel", "TomboloModeling", "SyncConcurrency", "SyncJSON", "SyncWire", "CSQLite", "SQLiteDatabase",
+        "SyncRuntimeLive",
+    ],
     "Client": [
         "SyncCore", "SyncStoreSQLite", "SyncTransportHTTP", "SyncReachabilityLinux", "CNetlink", "SyncRecording",
-        "Models", "RecordImport",
+        "SyncObjects", "TomboloCommunity", "RecordImport",
     ],
     "Server": ["SyncAuthority", "AuthorityStoreSQLite", "SyncServerHTTP"],
     "Root": ["SyncProgram", "SyncBootstrap", "Tombolo", "TomboloServer"],

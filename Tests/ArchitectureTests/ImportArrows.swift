@@ -11,6 +11,7 @@ enum ImportArrows {
         "SyncModel": [],
         "SyncConcurrency": [],
         "SyncJSON": [],
+        "TomboloModeling": ["SyncModel", "SyncConcurrency", "FoundationEssentials", "Foundation"],
         // Policy.
         "SyncCore": ["SyncModel", "SyncConcurrency", "Logging"],
         "SyncAuthority": ["SyncModel", "SyncConcurrency", "Crypto"],
@@ -38,8 +39,9 @@ enum ImportArrows {
             "Logging",
             "Crypto",
         ],
-        // The application's model, which the engine does not use.
-        "Models": ["SyncModel", "SyncCore", "SyncConcurrency", "SyncJSON", "Foundation"],
+        // Live objects and queries, and the community's models. The engine uses neither.
+        "SyncObjects": ["SyncModel", "TomboloModeling", "SyncCore", "SyncConcurrency", "Observation"],
+        "TomboloCommunity": ["SyncModel", "TomboloModeling", "SyncCore", "SyncObjects", "SyncJSON"],
         // The time, randomness, threads, and network links of a real machine.
         "SyncRuntimeLive": ["SyncModel", "SyncCore", "Dispatch"],
         "SyncReachabilityLinux": ["SyncCore", "SyncConcurrency", "CNetlink", "Dispatch"],
@@ -53,9 +55,10 @@ enum ImportArrows {
         ],
         // The composition roots, which alone see the adapters: the client's, without anything of the server, and the server's.
         "SyncBootstrap": [
-            "SyncProgram", "SyncModel", "SyncConcurrency", "SyncCore", "Models", "SyncStoreSQLite", "SyncTransportHTTP",
+            "SyncProgram", "SyncModel", "SyncConcurrency", "SyncCore", "SyncObjects", "TomboloModeling",
+            "SyncStoreSQLite",
+            "SyncTransportHTTP",
             "SyncRuntimeLive", "SyncReachabilityLinux", "SyncRecording", "ServiceLifecycle", "UnixSignals", "Logging",
-            "Foundation",
         ],
         "TomboloServer": [
             "SyncProgram", "SyncModel", "SyncConcurrency", "SyncCore", "SyncAuthority", "AuthorityStoreSQLite",
@@ -65,25 +68,29 @@ enum ImportArrows {
         // Programs.
         "syncctl": [
             "SyncModel", "SyncCore", "SyncConcurrency", "SyncJSON", "SyncProgram", "SyncBootstrap", "RecordImport",
-            "Models", "SyncRecording", "ArgumentParser", "Crypto", "Logging", "Foundation",
+            "SyncObjects", "TomboloCommunity", "SyncRecording", "ArgumentParser", "Crypto", "Logging", "Foundation",
         ],
-        "syncd": ["TomboloServer", "Models", "SyncModel"],
+        "syncd": ["TomboloServer", "TomboloCommunity", "SyncModel"],
         "syncsim": [
             "SyncConcurrency", "SyncCore", "SyncSimulation", "SimulationRecipes", "SyncRuntimeLive", "ArgumentParser",
             "Dispatch", "Foundation",
         ],
         "syncbench": [
             "SyncModel", "SyncCore", "SyncConcurrency", "SyncAuthority", "SyncStoreSQLite", "AuthorityStoreSQLite",
-            "SyncTransportHTTP", "SyncServerHTTP", "SyncRuntimeLive", "Models", "CRawSQLite", "Foundation",
+            "SyncTransportHTTP", "SyncServerHTTP", "SyncRuntimeLive", "SyncObjects", "TomboloCommunity", "CRawSQLite",
+            "Foundation",
             "ArgumentParser",
             "Logging",
         ],
         // The product that a client imports.
-        "Tombolo": ["SyncModel", "SyncCore", "SyncConcurrency", "Models", "SyncProgram", "SyncBootstrap"],
+        "Tombolo": [
+            "SyncModel", "SyncCore", "SyncConcurrency", "SyncObjects", "TomboloModeling", "SyncProgram",
+            "SyncBootstrap", "Logging", "Foundation",
+        ],
         // For tests of this package and of applications.
         "SyncTestKit": [
             "SyncModel", "SyncCore", "SyncConcurrency", "SyncAuthority", "SyncWire",
-            "SyncStoreSQLite", "SyncSimulation", "Models", "Logging",
+            "SyncStoreSQLite", "SyncSimulation", "SyncObjects", "TomboloModeling", "TomboloCommunity", "Logging",
         ],
         "SimulationRecipes": [
             "SyncModel", "SyncCore", "SyncConcurrency", "SyncAuthority", "SyncSimulation", "SyncStoreSQLite",
@@ -109,7 +116,8 @@ enum ImportArrows {
 
     /// Modules that a server must not link. It takes time, chance, and threads from `SyncCore`.
     static let clientOnly: Set<String> = [
-        "SyncBootstrap", "SyncStoreSQLite", "SyncTransportHTTP", "SyncReachabilityLinux", "Models", "AsyncHTTPClient",
+        "SyncBootstrap", "SyncStoreSQLite", "SyncTransportHTTP", "SyncReachabilityLinux", "SyncObjects",
+        "AsyncHTTPClient",
     ]
 
     static let policy: Set<String> = ["SyncModel", "SyncConcurrency", "SyncCore", "SyncAuthority"]

@@ -1,7 +1,9 @@
-import Models
 import RecordImport
 import SyncJSON
 import SyncModel
+import SyncObjects
+import TomboloCommunity
+import TomboloModeling
 
 extension ForeignDecoder {
     /// The formats that `syncctl import` reads: JSON Lines, CSV, and accounts.

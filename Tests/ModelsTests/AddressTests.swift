@@ -1,8 +1,10 @@
-import Models
 import SyncCore
 import SyncModel
+import SyncObjects
 import SyncTestKit
 import Testing
+import TomboloCommunity
+import TomboloModeling
 
 /// A profile displays an address without knowing its kind.
 @Suite struct AddressTests {
@@ -23,17 +25,17 @@ import Testing
 
         profile.address = Self.raffles
         #expect(profile.displayAddress == "1 Raffles Place, Singapore 048616")
-        try await world.confirm(try #require(try await profile.save()))
+        try await world.confirm(try await profile.save())
         profile.address = Self.nanjing
         profile.fullName = "Eddard Stark"
-        try await world.confirm(try #require(try await profile.save()))
+        try await world.confirm(try await profile.save())
         let found = try await world.profiles.profiles(of: user)
         #expect(found.first === profile)
         #expect(profile.displayAddress == "Beijing East Road 1, Xuanwu, Nanjing, Jiangsu 210008, China")
         #expect(profile.address as? ChinaAddress == Self.nanjing)
 
         profile.address = nil
-        try await world.confirm(try #require(try await profile.save()))
+        try await world.confirm(try await profile.save())
         #expect(profile.displayAddress == "")
     }
 

@@ -1,95 +1,49 @@
-import Models
 import SyncCore
 import SyncModel
+import SyncObjects
 import SyncTestKit
 import Testing
+import TomboloCommunity
+import TomboloModeling
 
-/// A model that an application adds with only public API, as in the guide "add a model".
+/// A model that an application adds beside the community's, with public names alone.
 @Suite struct BadgeTests {
     @Test(arguments: [true, false])
-    func `an application can add its own model to the community's models`(isMock: Bool) async throws {
-        let catalog = SchemaCatalog(CommunityCatalog.catalog.models + [BadgeSchema.schema])
+    func `a model that an application adds lives beside the community's`(isMock: Bool) async throws {
+        let models = try ModelCatalog(CommunityCatalog.models + [Badge.self])
         let folder = try ScratchFolder()
         let runtime = EngineRuntime.mock()
         let source: any ModelSource =
             isMock
-            ? MockSource(catalog: catalog)
-            : StoredSource(store: try folder.open(runtime, catalog: catalog), server: .none)
-        let objects = LiveObjects(source: source, runtime: runtime)
-        let (users, badges) = (LiveUsers(objects), Badges(objects))
+            ? MockSource(catalog: models.schemas)
+            : StoredSource(store: try folder.open(runtime, catalog: models.schemas), server: .none)
+        let objects = LiveObjects(source: source, models: models, runtime: runtime)
+        let community = try Community(objects)
 
-        let user = users.make(username: "Ned Stark")
-        let badge = badges.make(owner: user, title: "Hand of the King")
+        let user = community.users.make(username: "Ned Stark")
+        let badge = try objects.draft(Badge.self) { badge in
+            badge.refer(badge.fields.owner, to: user)
+            badge.title = "Hand of the King"
+        }
         try await badge.create()
         #expect(user.presence == .here, "the draft that it refers to is created along with it")
         #expect(badge.owner === user)
-        #expect(try await badges.badges(of: user).first === badge)
+        #expect(try await objects.query(Badge.self).where { $0.owner == user.id }.first() === badge)
 
-        let bad = badges.make(owner: user, title: "hand of the king")
+        let bad = try objects.draft(Badge.self) { $0.title = "hand of the king" }
+        bad.owner = badge.owner
         let failure = await #expect(throws: ModelFailure.self) { try await bad.create() }
         #expect(failure?.message == "badge.title has to begin with a capital")
     }
 }
 
-protocol Badge: Presentable {
-    var owner: (any User)? { get }
-    var title: String { get set }
-}
+private struct Badge: Model {
+    static let collection = "badge"
 
-enum BadgeSchema {
-    static let schema = ModelSchema(
-        collection: "badge",
-        fields: [
-            .reference("owner", to: "user", required: true),
-            .text("title", required: true, bytes: 1...80, rule: capital),
-        ])
-
-    static let owner = schema.handle("owner")
-    static let title = schema.handle("title")
+    let owner = Reference<UserModel>("owner", .required)
+    let title = Field<String>("title", .required, .length(1...80), .rule(capital))
 
     private static let capital = FieldRule(name: "capital") { text in
         text.first?.isUppercase == true ? nil : "has to begin with a capital"
-    }
-
-    static let kind = ModelKind(schema)
-}
-
-final class LiveBadge: LiveModel, Badge {
-    static let kind = BadgeSchema.kind
-    let record: LiveRecord
-
-    init(record: LiveRecord) {
-        self.record = record
-    }
-
-    var owner: (any User)? { record.object(BadgeSchema.owner, as: LiveUser.self) }
-
-    var title: String {
-        get { record.text(BadgeSchema.title) ?? "" }
-        set { record.set(BadgeSchema.title, toText: newValue) }
-    }
-
-    var description: String { title }
-}
-
-struct Badges: Sendable {
-    let objects: LiveObjects
-
-    init(_ objects: LiveObjects) {
-        self.objects = objects
-    }
-
-    func make(owner: any User, title: String) -> any Badge {
-        objects.make(LiveBadge.self) { record in
-            record.set(BadgeSchema.owner, to: owner)
-            record.set(BadgeSchema.title, toText: title)
-        }
-    }
-
-    func badges(of owner: any User) async throws(ModelFailure) -> [any Badge] {
-        guard let id = owner.id else { return [] }
-        let condition = RecordQuery.Condition(BadgeSchema.owner.name, equals: .reference(id))
-        return try await objects.objects(
-            LiveBadge.self, matching: RecordQuery(BadgeSchema.schema.collection, where: [condition]))
     }
 }

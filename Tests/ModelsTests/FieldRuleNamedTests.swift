@@ -1,7 +1,8 @@
-import Models
 import SyncModel
 import SyncWire
 import Testing
+import TomboloCommunity
+import TomboloModeling
 
 @Suite struct FieldRuleNamedTests {
     @Test func `the catalog of the community is read back from its file with all rules`() throws {

@@ -1,9 +1,11 @@
-import Models
 import SyncConcurrency
 import SyncCore
 import SyncModel
+import SyncObjects
 import SyncTestKit
 import Testing
+import TomboloCommunity
+import TomboloModeling
 
 /// Each record has one live object, and reference cycles between records do not leak memory.
 @Suite struct IdentityTests {
@@ -17,9 +19,9 @@ import Testing
         user.avatar = avatar
         let receipt = try await user.create()
         store.confirmAll()
-        let uid = try await receipt.confirmation()
+        let uid = try await receipt.confirmed()
         #expect(try community.users.user(uid: uid) === user)
-        #expect(try community.users.user(id: receipt.record) === user)
+        #expect(try community.users.user(id: receipt.records[0]) === user)
         #expect(try await community.users.users().first === user)
         #expect(try await community.avatars.avatars(by: user).first === avatar)
         #expect(avatar.author === user)
@@ -52,7 +54,7 @@ import Testing
             let avatar = community.avatars.make(author: user)
             user.avatar = avatar
             weakUser = user
-            return try await user.create().record
+            return try await user.create().records[0]
         }
         let id = try await create()
         #expect(weakUser == nil)

@@ -1,15 +1,17 @@
 import AuthorityStoreSQLite
 import Foundation
 import Logging
-import Models
 import SyncAuthority
 import SyncConcurrency
 import SyncCore
 import SyncModel
+import SyncObjects
 import SyncStoreSQLite
 import SyncTestKit
 import SyncWire
 import Testing
+import TomboloCommunity
+import TomboloModeling
 
 /// A real authority on SQLite, called in process through the wire codec.
 final class LiveServer: Sendable {

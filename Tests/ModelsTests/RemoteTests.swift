@@ -1,8 +1,10 @@
-import Models
 import SyncCore
 import SyncModel
+import SyncObjects
 import SyncTestKit
 import Testing
+import TomboloCommunity
+import TomboloModeling
 
 /// Objects of a server, without a local store.
 @Suite struct RemoteTests {

@@ -1,8 +1,10 @@
 import Foundation
-import Models
 import SyncCore
 import SyncModel
+import SyncObjects
 import SyncStoreSQLite
+import TomboloCommunity
+import TomboloModeling
 
 /// A temporary folder that is deleted at the end of the test.
 final class ScratchFolder: Sendable {

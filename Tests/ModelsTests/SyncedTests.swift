@@ -1,9 +1,11 @@
-import Models
 import SyncConcurrency
 import SyncCore
 import SyncModel
+import SyncObjects
 import SyncTestKit
 import Testing
+import TomboloCommunity
+import TomboloModeling
 
 /// Objects over a store that the engine and other processes change too.
 @Suite struct SyncedTests {
@@ -22,7 +24,7 @@ import Testing
         #expect(user.presence == .here)
         #expect(!user.isValid)
         #expect(try user.isPending())
-        async let uid = receipt.confirmation()
+        async let uid = receipt.confirmed()
         store.confirmAll()
         #expect(try await uid == user.uid)
         #expect(user.isValid)
@@ -35,7 +37,7 @@ import Testing
         let user = community.users.make(username: "Ned")
         let receipt = try await user.create()
         store.rejectAll(Rejection(code: .forbidden, message: "no Starks here", mutation: 0))
-        let failure = await #expect(throws: ModelFailure.self) { try await receipt.confirmation() }
+        let failure = await #expect(throws: ModelFailure.self) { try await receipt.confirmed() }
         #expect(failure?.code == .rejected)
         #expect(failure?.message == "the server refused it (forbidden): no Starks here")
         for await presence in user.updates where presence == .gone { break }
@@ -47,7 +49,7 @@ import Testing
     @Test func `the confirmation of a canceled creation reports the cancellation`() async throws {
         let receipt = try await community.users.make(username: "Ned").create()
         try store.cancel(try #require(receipt.sequence), now: WallTime(milliseconds: 0))
-        let failure = await #expect(throws: ModelFailure.self) { try await receipt.confirmation() }
+        let failure = await #expect(throws: ModelFailure.self) { try await receipt.confirmed() }
         #expect(failure?.code == .takenBack)
     }
 
@@ -55,7 +57,7 @@ import Testing
         let user = community.users.make(username: "Ned")
         let receipt = try await user.create()
         let wait = EngineRuntime.mock().spawn {
-            let failure = await #expect(throws: ModelFailure.self) { try await receipt.confirmation() }
+            let failure = await #expect(throws: ModelFailure.self) { try await receipt.confirmed() }
             #expect(failure?.code == .interrupted)
         }
         wait.cancel()
@@ -65,7 +67,7 @@ import Testing
 
     @Test func `without a server, waiting for confirmation fails`() async throws {
         let receipt = try await Community.cached(store: store, runtime: .mock()).users.make(username: "Ned").create()
-        let failure = await #expect(throws: ModelFailure.self) { try await receipt.confirmation() }
+        let failure = await #expect(throws: ModelFailure.self) { try await receipt.confirmed() }
         #expect(failure?.code == .noServer)
     }
 
@@ -83,7 +85,7 @@ import Testing
         #expect(await news.next() == .here)
         #expect(user.username == "No One")
         user.username = "Arry"
-        #expect(try await user.save() == nil, "what the server has is no change")
+        #expect(try await user.save().isEmpty, "what the server has is no change")
     }
 
     @Test func `the updates of an object deliver each change and end when it is gone`() async throws {
@@ -116,7 +118,7 @@ import Testing
         #expect(try await community.users.users().first === user)
         #expect(user.presence == .here)
         user.username = "No One"
-        #expect(try await user.save() != nil)
+        #expect(try await !user.save().isEmpty)
     }
 
     @Test func `a reference to a deleted object is nil`() async throws {

@@ -1,8 +1,10 @@
-import Models
 import SyncConcurrency
 import SyncCore
 import SyncModel
+import SyncObjects
 import SyncTestKit
+import TomboloCommunity
+import TomboloModeling
 
 /// A server that keeps values in memory and can lose a response after it has applied the push.
 final class TinyServer: RemoteTransport {

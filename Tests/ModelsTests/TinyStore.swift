@@ -1,7 +1,9 @@
-import Models
 import SyncConcurrency
 import SyncCore
 import SyncModel
+import SyncObjects
+import TomboloCommunity
+import TomboloModeling
 
 /// A local store that keeps values in memory, with methods that play the server's part.
 final class TinyStore: LocalStore {

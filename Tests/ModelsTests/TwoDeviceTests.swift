@@ -1,8 +1,10 @@
-import Models
 import SyncCore
 import SyncModel
+import SyncObjects
 import TestRings
 import Testing
+import TomboloCommunity
+import TomboloModeling
 
 /// The same objects on two devices and on the server, with SQLite on both sides, the real engine, and the real
 /// authority.
@@ -21,7 +23,7 @@ import Testing
         user.avatar = avatar
         let profile = laptop.community.profiles.make(user: user, address: AddressTests.nanjing)
         try await profile.create()
-        let uid = try await user.create().confirmation()
+        let uid = try await user.create().confirmed()
         #expect(avatar.isValid)
         #expect(profile.isValid)
 
@@ -42,15 +44,15 @@ import Testing
     func `a live object shows changes from another device`() async throws {
         let (laptop, kiosk) = (try LiveDevice(server), try LiveDevice(server))
         let user = laptop.community.users.make(username: "Arya")
-        let uid = try await user.create().confirmation()
+        let uid = try await user.create().confirmed()
         let seen = try kiosk.community.users.user(uid: uid)
         try await seen.arrival()
         seen.username = "No One"
-        try await #require(try await seen.save()).confirmation()
+        try await seen.save().confirmed()
         for await _ in user.updates where user.username == "No One" { break }
         #expect(user.username == "No One")
 
-        try await #require(try await user.delete()).confirmation()
+        try await user.delete().confirmed()
         for await presence in seen.updates where presence == .gone { break }
         #expect(try await kiosk.community.users.users().isEmpty)
     }
@@ -60,7 +62,7 @@ import Testing
         let laptop = try LiveDevice(server)
         let user = laptop.community.users.make(username: "Ned")
         let avatar = laptop.community.avatars.make(author: user)
-        try await avatar.create().confirmation()
+        try await avatar.create().confirmed()
         // The deletion goes directly to the server, because the device's local store would refuse it.
         let remote = try server.community.users.user(uid: user.uid)
         try await remote.load()

@@ -1,7 +1,9 @@
-import Models
 import SyncCore
 import SyncModel
+import SyncObjects
 import SyncTestKit
+import TomboloCommunity
+import TomboloModeling
 
 /// The kinds of the model, each with a separate composition. All kinds run the same tests.
 enum Kind: CaseIterable, Sendable {
@@ -56,6 +58,6 @@ struct World: Sendable {
     /// Waits for the confirmation if there is a server.
     func confirm(_ receipt: Receipt) async throws {
         server()
-        if hasServer { _ = try await receipt.confirmation() }
+        if hasServer { _ = try await receipt.confirmed() }
     }
 }

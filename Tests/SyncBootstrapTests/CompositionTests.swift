@@ -4,6 +4,7 @@ import SyncCore
 import SyncModel
 import SyncProgram
 import Testing
+import TomboloCommunity
 
 @testable import SyncBootstrap
 
@@ -40,11 +41,11 @@ private struct NoLinks: Reachability {
             workshop.note("reachability")
             return NoLinks()
         }
-        recipes.store.open = { (_, _, _) throws(StoreFailure) in
+        recipes.store.open = { (_, _, _, _) throws(StoreFailure) in
             workshop.note("store")
             throw StoreFailure(.diskFull, "no room")
         }
-        recipes.remote.connect = { (server, _) throws(ConfigurationProblem) in
+        recipes.remote.connect = { (server, _, _) throws(ConfigurationProblem) in
             workshop.note("transport")
             throw ConfigurationProblem("no way to \(server.address)")
         }
@@ -53,7 +54,8 @@ private struct NoLinks: Reachability {
 
     private func client(_ workshop: Workshop, _ flags: [String: String] = [:]) throws -> ClientComposition {
         ClientComposition(
-            settings: try settings(flags), recipes: recipes(workshop), logger: Logger(label: "test"),
+            settings: try settings(flags), models: CommunityCatalog.registered, recipes: recipes(workshop),
+            logger: Logger(label: "test"),
             creatingStore: false)
     }
 

@@ -1,12 +1,14 @@
 import Foundation
-import Models
 import SyncAuthority
 import SyncCore
 import SyncModel
+import SyncObjects
 import SyncSimulation
 import SyncTestKit
 import SyncWire
 import Testing
+import TomboloCommunity
+import TomboloModeling
 
 /// The rules of the models are part of the schema, so the server enforces them even if a client checks nothing.
 @Suite struct ModelRuleTests {

@@ -2,24 +2,27 @@ import Foundation
 import Testing
 import Tombolo
 
-/// Tests the program in the README.
+/// The model of the program in the README.
+private struct Todo: Model {
+    static let collection = "todo"
+    let title = Field<String>("title", .required, .length(1...200))
+    let isDone = Field<Bool>("is_done", default: false)
+}
+
+/// The program in the README.
 @Suite struct ReadmeTests {
-    /// The program of the README. It is compiled but never run, because it would sync until it is stopped.
+    /// Compiled, and never run: it would sync until it is stopped.
     private func program() async throws {
-        let client = try ClientComposition.fromEnvironment()  // TOMBOLO_SERVER_URL and the like
-        let community = try client.community
+        try await withClient("todo", models: [Todo.self]) { client in  // the server comes from TODO_SERVER_URL
+            let milk = try await client.create(Todo.self) { $0.title = "Milk" }  // durable here at once
+            milk.isDone = true
+            let receipt = try await milk.save()  // on its way to the server whenever there is one
+            try await receipt.confirmed()  // accepted there, or throws the server's reason
 
-        let ned = community.users.make(username: "Ned Stark")
-        let avatar = community.avatars.make(author: ned)
-        try await avatar.create()  // durable at once; creates the author, too
-        ned.avatar = avatar
-        try await ned.save()  // sent as soon as the server can be reached
-
-        if case .acquired(let lease) = try client.acquireLease() {  // one process syncs a database
-            try await client.services(handlesSignals: true).run()  // until SIGTERM or SIGINT
-            withExtendedLifetime(lease) {}
+            for try await todos in client.query(Todo.self).where({ !$0.isDone }).updates {
+                print(todos.map(\.title))  // now, and after each change of any device
+            }
         }
-        await client.close()
     }
 
     private static func text(_ path: String) throws -> String {
@@ -39,29 +42,8 @@ import Tombolo
         let compiled = try Self.text("Tests/SyncBootstrapTests/ReadmeTests.swift").split(separator: "\n").map(Self.code)
         let lines = program.split(separator: "\n").map(Self.code)
         #expect(lines.count > 10)
-        for line in lines { #expect(compiled.contains(line), "not compiled: \(line)") }
-    }
-
-    @Test func `a client from the environment keeps its records and has one object for each`() async throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "readme-\(UUID())")
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let variables = ["HOME": folder.path(percentEncoded: false), "TOMBOLO_ENVIRONMENT": "development"]
-        let client = try ClientComposition.fromEnvironment(variables)
-        let ned = try client.community.users.make(username: "Ned Stark")
-        try await ned.create()
-        let id = try #require(ned.id)
-        #expect(try client.community.users.user(id: id) === ned)
-        await client.close()
-
-        let again = try ClientComposition.fromEnvironment(variables)
-        #expect(try await again.community.users.users().map(\.username) == ["Ned Stark"])
-        await again.close()
-    }
-
-    @Test func `an unknown variable is reported by name`() {
-        let error = #expect(throws: ConfigurationProblem.self) {
-            try ClientComposition.fromEnvironment(["HOME": "/nonexistent", "TOMBOLO_SERVER_ULR": "http://[::1]"])
+        for line in lines where line != "struct Todo: Model {" {
+            #expect(compiled.contains(line), "not compiled: \(line)")
         }
-        #expect(error?.message.contains("TOMBOLO_SERVER_ULR") == true)
     }
 }

@@ -1,14 +1,14 @@
-import Models
 import SyncTestKit
 import Testing
+import TomboloCommunity
 
 /// The example of the article "Test your application", without changes.
 @Suite struct AppSyncTests {
     @Test func `a name that is changed offline reaches the other device`() throws {
-        let lab = SyncLab(catalog: CommunityCatalog.catalog)
+        let lab = try SyncLab(models: CommunityCatalog.models)
         let (phone, tablet) = (try lab.device("phone"), try lab.device("tablet"))
-        let ned = phone.community.users.make(username: "Ned")
-        try lab.run { try await ned.create().confirmation() }
+        let ned = try phone.community.users.make(username: "Ned")
+        try lab.run { try await ned.create().confirmed() }
 
         phone.isOnline = false
         ned.username = "Lord Stark"

@@ -26,7 +26,7 @@ import Testing
         throws
     {
         let lab = SyncLab(catalog: Self.older)
-        let (phone, tablet) = (try lab.device("phone", models: Self.newer), try lab.device("tablet"))
+        let (phone, tablet) = (try lab.device("phone", catalog: Self.newer), try lab.device("tablet"))
         let (ned, chore) = (id(phone), id(phone))
         try write(phone, .create("users", ned, ["username": .text("Ned")]))
         try lab.settle()
@@ -44,10 +44,10 @@ import Testing
         #expect(try phone.store.record("tasks", .id(chore))?.values.first == .text("sweep"))
         #expect(phone.server.log.count < 600, "\(phone.server.log.count) calls in an hour")
 
-        lab.replaceServer(models: Self.newer)
+        lab.replaceServer(catalog: Self.newer)
         try lab.settle()
         #expect(try phone.store.outboxSummary().count == 0)
-        let console = try lab.device("console", models: Self.newer)
+        let console = try lab.device("console", catalog: Self.newer)
         try lab.settle()
         #expect(try console.store.record("tasks", .id(chore))?.values == [.text("sweep"), .reference(ned)])
         #expect(try console.store.record("users", .id(ned))?.values == [.text("Ned"), .text("Winter is coming")])
@@ -57,7 +57,7 @@ import Testing
     @Test func `an older device keeps unknown records and fields when it edits other fields`() throws {
         let lab = SyncLab(catalog: Self.newer)
         let (phone, tablet) = (
-            try lab.device("phone", models: Self.newer), try lab.device("tablet", models: Self.older)
+            try lab.device("phone", catalog: Self.newer), try lab.device("tablet", catalog: Self.older)
         )
         let (ned, chore) = (id(phone), id(phone))
         try write(phone, .create("users", ned, ["username": .text("Ned"), "motto": .text("Winter is coming")]))
@@ -75,14 +75,14 @@ import Testing
         let lab = SyncLab(catalog: Self.newer)
         let phone = try lab.device("phone")
         try lab.settle()
-        lab.replaceServer(models: Self.older)
+        lab.replaceServer(catalog: Self.older)
         let chore = id(phone)
         // The device does not know about the older build yet, so it sends the task.
         try write(phone, .create("tasks", chore, ["title": .text("sweep")]))
         try lab.advance(by: .seconds(3_600))
         #expect(try phone.store.outbox(limit: 9).map(\.heldFor) == ["tasks"])
         #expect(try phone.store.journal(state: .active, limit: 9).isEmpty)
-        lab.replaceServer(models: Self.newer)
+        lab.replaceServer(catalog: Self.newer)
         try lab.settle()
         #expect(try phone.store.record("tasks", .id(chore))?.uid != UID.none)
         try lab.finish()

@@ -1,12 +1,14 @@
 import Logging
-import Models
 import SyncConcurrency
 import SyncCore
 import SyncModel
+import SyncObjects
 import SyncSimulation
 import SyncStoreSQLite
 import TestRings
 import Testing
+import TomboloCommunity
+import TomboloModeling
 
 @Suite(.ring(.unit)) struct CommandProviderTests {
     @Test func `the engine executes each command that its provider makes, once`() throws {

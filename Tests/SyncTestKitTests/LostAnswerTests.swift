@@ -1,22 +1,24 @@
-import Models
 import SyncCore
 import SyncModel
+import SyncObjects
 import SyncTestKit
 import TestRings
 import Testing
+import TomboloCommunity
+import TomboloModeling
 
 /// A transaction that the server has applied is never reported as rejected, even if the device did not get the
 /// response.
 @Suite(.ring(.unit)) struct LostAnswerTests {
     static let refusals: [TransportFailure.Code] = [.tooLarge, .forbidden, .refused]
 
-    private func lab() -> SyncLab { SyncLab(catalog: CommunityCatalog.catalog) }
+    private func lab() throws -> SyncLab { try SyncLab(models: CommunityCatalog.models) }
 
     @Test(arguments: refusals)
     func `a transaction that was applied with a lost response is confirmed despite later refusals`(
         code: TransportFailure.Code
     ) throws {
-        let lab = lab()
+        let lab = try lab()
         let (phone, tablet) = (try lab.device("phone"), try lab.device("tablet"))
         try lab.settle()
         phone.server.script(.push, .dropReply)
@@ -41,7 +43,7 @@ import Testing
     @Test(arguments: refusals)
     func `a transaction that was only refused is rejected with the server's reason`(code: TransportFailure.Code) throws
     {
-        let lab = lab()
+        let lab = try lab()
         let phone = try lab.device("phone")
         try lab.settle()
         for _ in 0..<3 {

@@ -1,16 +1,18 @@
-import Models
 import SyncCore
 import SyncModel
+import SyncObjects
 import SyncSimulation
 import SyncTestKit
 import TestRings
 import Testing
+import TomboloCommunity
+import TomboloModeling
 
 @Suite(.ring(.unit)) struct SyncLabTests {
-    private func lab(seed: UInt64 = 1) -> SyncLab { SyncLab(seed: seed, catalog: CommunityCatalog.catalog) }
+    private func lab(seed: UInt64 = 1) throws -> SyncLab { try SyncLab(seed: seed, models: CommunityCatalog.models) }
 
     @Test func `an unconfirmed transaction at the end is a failure that names the device`() throws {
-        let lab = lab()
+        let lab = try lab()
         let phone = try lab.device("phone")
         phone.isOnline = false
         try lab.run { try await phone.community.users.make(username: "Ned").create() }
@@ -19,7 +21,7 @@ import Testing
     }
 
     @Test func `unused script steps at the end are a failure`() throws {
-        let lab = lab()
+        let lab = try lab()
         let phone = try lab.device("phone")
         try lab.settle()
         phone.server.script(.push, .captivePortal)
@@ -28,7 +30,7 @@ import Testing
     }
 
     @Test func `an unhandled rejection at the end is a failure`() throws {
-        let lab = lab()
+        let lab = try lab()
         let phone = try lab.device("phone")
         let rejection = Rejection(code: .forbidden, message: "not you", mutation: nil)
         phone.server.script(
@@ -45,7 +47,7 @@ import Testing
     }
 
     @Test func `a device that cannot sync is reported after its virtual time limit`() throws {
-        let lab = lab()
+        let lab = try lab()
         let phone = try lab.device("phone")
         phone.network.faults.refuse = 1
         let failure = try #require(throws: LabFailure.self) { try lab.settle(within: .seconds(100)) }
@@ -64,7 +66,7 @@ import Testing
 
     @Test func `runs of one seed are identical`() throws {
         func course(seed: UInt64) throws -> Course {
-            let lab = lab(seed: seed)
+            let lab = try lab(seed: seed)
             let (phone, tablet) = (try lab.device("phone"), try lab.device("tablet"))
             phone.network.faults = .poor
             tablet.network.faults = .poor
@@ -86,9 +88,9 @@ import Testing
     }
 
     @Test func `a record that another device deletes is gone`() throws {
-        let lab = lab()
+        let lab = try lab()
         let (phone, tablet) = (try lab.device("phone"), try lab.device("tablet"))
-        let uid = try lab.run { try await phone.community.users.make(username: "Ned").create().confirmation() }
+        let uid = try lab.run { try await phone.community.users.make(username: "Ned").create().confirmed() }
         try lab.settle()
         try lab.run {
             let seen = try tablet.community.users.user(uid: uid)

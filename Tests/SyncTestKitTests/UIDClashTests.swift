@@ -1,9 +1,11 @@
-import Models
 import SyncCore
 import SyncModel
+import SyncObjects
 import SyncTestKit
 import TestRings
 import Testing
+import TomboloCommunity
+import TomboloModeling
 
 /// If a snapshot assigns one uid to two records, the device keeps working and does not flood the server with requests.
 @Suite(.ring(.unit)) struct UIDClashTests {
@@ -28,7 +30,7 @@ import Testing
     }
 
     @Test func `a uid clash in a snapshot is retried rarely, blocks no write, and recovers`() throws {
-        let lab = SyncLab(catalog: CommunityCatalog.catalog)
+        let lab = try SyncLab(models: CommunityCatalog.models)
         let (tablet, phone) = (try lab.device("tablet"), try lab.device("phone"))
         phone.isOnline = false
         try lab.run { try await tablet.community.users.make(username: "Arya").create() }

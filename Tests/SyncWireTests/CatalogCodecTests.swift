@@ -42,6 +42,32 @@ import Testing
         }
     }
 
+    @Test func `bounds, defaults, and indexes come back as they were`() throws {
+        let catalog = SchemaCatalog([
+            ModelSchema(
+                collection: "todo",
+                fields: [
+                    .text("title").defaulting(to: .text("new")).indexed(),
+                    .boolean("done").defaulting(to: .boolean(false)),
+                    .integer("stars").bounded(by: .integer(0...5)).defaulting(to: .integer(3)),
+                    .real("effort").bounded(by: .real(0...0.1)).defaulting(to: .real(0)),
+                    .json("tags").defaulting(to: .json("[]")),
+                ])
+        ])
+        let bytes = CatalogCodec.encode(catalog)
+        #expect(try CatalogCodec.decode(bytes) { _ in nil } == catalog)
+    }
+
+    @Test(arguments: [
+        #"{"name":"a","type":"integer","minimum":1}"#, #"{"name":"a","type":"text","minimum":1,"maximum":2}"#,
+        #"{"name":"a","type":"integer","minimum":2,"maximum":1}"#, #"{"name":"a","type":"integer","default":"x"}"#,
+        #"{"name":"a","type":"integer","minimum":1,"maximum":2,"default":3}"#,
+    ])
+    func `bounds that no value meets, and defaults of another type, are refused`(field: String) {
+        let text = #"{"format":1,"models":[{"collection":"c","fields":[\#(field)]}]}"#
+        #expect(throws: WireError.self) { try CatalogCodec.decode(Array(text.utf8)) { _ in nil } }
+    }
+
     @Test func `the golden example is what a catalog is written as, and is read as the same catalog`() throws {
         let example = try Self.schemas("example.json")
         #expect(

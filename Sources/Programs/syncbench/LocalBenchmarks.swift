@@ -1,10 +1,11 @@
 import CRawSQLite
 import Foundation
-import Models
 import SyncCore
 import SyncModel
+import SyncObjects
 import SyncRuntimeLive
 import SyncStoreSQLite
+import TomboloCommunity
 
 /// Measures the local cache against the plain SQLite C API.
 struct LocalBenchmarks {

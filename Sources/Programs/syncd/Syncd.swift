@@ -1,5 +1,5 @@
-import Models
 import SyncModel
+import TomboloCommunity
 import TomboloServer
 
 /// The stock server: of the community's models, or of those of a file.

@@ -1,8 +1,18 @@
-// Re-exports everything that a client program needs.
+// Everything that a client program needs, by one import. Types that only some programs need are exported one by one, so that
+// general names of the engine do not reach the application.
 
-@_exported public import Models
-@_exported public import SyncBootstrap
-@_exported public import SyncConcurrency
-@_exported public import SyncCore
-@_exported public import SyncModel
-@_exported public import SyncProgram
+@_exported public import SyncObjects
+@_exported public import TomboloModeling
+
+// Parts that `ClientOptions` replaces.
+@_exported public import struct SyncBootstrap.ClientRecipes
+@_exported public import struct SyncCore.EngineRuntime
+@_exported public import protocol SyncCore.Reachability
+@_exported public import protocol SyncCore.RemoteTransport
+// Names in the declaration of models, and in queries.
+@_exported public import enum SyncModel.DeleteRule
+@_exported public import struct SyncModel.FieldRule
+@_exported public import enum SyncModel.MergeRule
+@_exported public import struct SyncModel.RecordCursor
+@_exported public import struct SyncModel.RecordID
+@_exported public import struct SyncModel.RejectionCode

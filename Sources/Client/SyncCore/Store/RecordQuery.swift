@@ -3,39 +3,54 @@ public import SyncModel
 /// A query for the current records of one collection.
 public struct RecordQuery: Hashable, Sendable {
     public var collection: CollectionName
-    /// Conditions that a record must all meet. Field names are looked up in the schema; values are bound, never written
+    /// The condition that a record must meet. Field names are looked up in the schema; values are bound, never written
     /// into SQL.
-    public var conditions: [Condition]
-    public var order: Order
+    public var filter: RecordFilter
+    /// The sort keys. The id is always the last key, so the order is total.
+    public var orders: [RecordOrder]
+    /// The position after which the result begins; nil for the beginning.
+    public var cursor: RecordCursor?
     public var limit: Int?
     public var offset: Int
 
-    public struct Condition: Hashable, Sendable {
-        public let field: FieldName
-        public let equals: FieldValue
-
-        public init(_ field: FieldName, equals value: FieldValue) {
-            self.field = field
-            self.equals = value
-        }
-    }
-
-    public enum Order: Hashable, Sendable {
-        /// In the order of creation.
-        case id
-        /// Records without a uid first.
-        case uid
-        case field(FieldName)
-    }
-
+    /// - Parameter conditions: a record must meet all of them.
     public init(
-        _ collection: CollectionName, where conditions: [Condition] = [], order: Order = .id, limit: Int? = nil,
+        _ collection: CollectionName, where conditions: [RecordFilter] = [], order: RecordOrder = .id,
+        limit: Int? = nil,
         offset: Int = 0
     ) {
         self.collection = collection
-        self.conditions = conditions
-        self.order = order
+        filter = .all(conditions)
+        orders = [order]
         self.limit = limit
         self.offset = offset
+    }
+}
+
+extension RecordQuery {
+    /// Returns the first error in the query as a sentence, or nil.
+    public func problem(in schema: ModelSchema) -> String? {
+        for case .field(let name) in orders.map(\.term) where schema.position(of: name) == nil {
+            return "\(collection).\(name): there is no such field"
+        }
+        if let cursor, cursor.filter(orders: orders) == nil {
+            return
+                "the cursor has \(cursor.values.count) values, and the order of the query has \(orders.total.count) keys"
+        }
+        return completeFilter.problem(in: schema)
+    }
+
+    /// The filter together with the position after which the result begins.
+    public var completeFilter: RecordFilter {
+        guard let after = cursor?.filter(orders: orders) else { return filter }
+        return filter && after
+    }
+
+    /// Evaluates the query over records in any order, for sources without a database.
+    public func matches(among records: some Sequence<Record>, schema: ModelSchema) -> [Record] {
+        let filter = completeFilter
+        let sorted = records.filter { filter.matches($0, schema: schema) }
+            .sorted { orders.precedes($0, $1, schema: schema) }
+        return Array(sorted.dropFirst(max(0, offset)).prefix(limit.map { max(0, $0) } ?? .max))
     }
 }

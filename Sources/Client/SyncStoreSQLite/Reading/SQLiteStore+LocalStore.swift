@@ -28,7 +28,7 @@ extension SQLiteStore: LocalStore {
         return try read { connection in
             let statement = try connection.statement(composed: sql.select)
             defer { statement.reset() }
-            sql.bind(to: statement)
+            sql.bindSelect(to: statement)
             var records: [Record] = []
             while try statement.step() { records.append(try table.record(statement)) }
             return records
@@ -40,8 +40,21 @@ extension SQLiteStore: LocalStore {
         return try read { connection in
             let statement = try connection.statement(composed: sql.count)
             defer { statement.reset() }
-            sql.bind(to: statement)
+            sql.bindCount(to: statement)
             return try statement.step() ? Int(statement.integer(0)) : 0
+        }
+    }
+
+    /// Returns how SQLite executes a query, one line per step, as EXPLAIN QUERY PLAN says it.
+    package func plan(of query: RecordQuery) throws(StoreFailure) -> [String] {
+        let sql = try QuerySQL(query, table: try table(query.collection))
+        return try read { connection in
+            let statement = try connection.prepare("EXPLAIN QUERY PLAN " + sql.select)
+            defer { statement.reset() }
+            sql.bindSelect(to: statement)
+            var lines: [String] = []
+            while try statement.step() { lines.append(statement.text(3)) }
+            return lines
         }
     }
 

@@ -14,6 +14,7 @@ struct CatalogMigration {
     func isDone() throws -> Bool {
         let wanted = tables.map { ($0.name, $0.model.fields.map(Column.init)) }
         guard try storedFields() == Dictionary(uniqueKeysWithValues: wanted) else { return false }
+        guard try storedIndexes() == wantedIndexes else { return false }
         return try StoredCatalog.text(in: connection) == StoredCatalog.text(of: tables)
     }
 
@@ -34,6 +35,7 @@ struct CatalogMigration {
                 try adoptForeignRows(table)
             }
         }
+        try updateIndexes()
         try StoredCatalog.store(StoredCatalog.text(of: tables), in: connection)
     }
 
@@ -160,6 +162,51 @@ struct CatalogMigration {
             let name = RecordTable.quote("sync_ref_\(table.name)_\(field.name)")
             let column = RecordTable.quote(field.name.rawValue)
             try connection.execute("CREATE INDEX \(name) ON \(table.quoted) (\(column))")
+        }
+    }
+
+    // MARK: Indexes
+
+    /// An index that the application declares for queries.
+    private struct FieldIndex: Hashable {
+        let name: String
+        let table: String
+        let field: String
+
+        static let prefix = "sync_index_"
+
+        init(_ table: RecordTable, _ field: FieldSchema) {
+            name = "\(Self.prefix)\(table.name)__\(field.name)"
+            self.table = table.quoted
+            self.field = RecordTable.quote(field.name.rawValue)
+        }
+    }
+
+    private var declaredIndexes: [FieldIndex] {
+        tables.flatMap { table in table.model.fields.filter(\.isIndexed).map { FieldIndex(table, $0) } }
+    }
+
+    private var wantedIndexes: Set<String> { Set(declaredIndexes.map(\.name)) }
+
+    private func storedIndexes() throws -> Set<String> {
+        let select = try connection.prepare(
+            "SELECT name FROM sqlite_schema WHERE type = 'index' AND name GLOB '\(FieldIndex.prefix)*'")
+        defer { select.reset() }
+        var names: Set<String> = []
+        while try select.step() { names.insert(select.text(0)) }
+        return names
+    }
+
+    /// Creates the indexes that the models declare, and drops those that they declare no longer.
+    private func updateIndexes() throws {
+        let stored = try storedIndexes()
+        for name in stored.subtracting(wantedIndexes).sorted() {
+            try connection.execute("DROP INDEX \(RecordTable.quote(name))")
+        }
+        for index in declaredIndexes where !stored.contains(index.name) {
+            // The id is the last key of every order.
+            try connection.execute(
+                "CREATE INDEX \(RecordTable.quote(index.name)) ON \(index.table) (\(index.field), id)")
         }
     }
 

@@ -1,11 +1,12 @@
 import ArgumentParser
 import Foundation
-import Models
 import RecordImport
 import SyncBootstrap
 import SyncCore
 import SyncModel
+import SyncObjects
 import SyncProgram
+import TomboloCommunity
 
 /// Imports existing data.
 struct ImportCommand: AsyncParsableCommand {

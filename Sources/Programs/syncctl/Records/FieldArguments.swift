@@ -1,6 +1,8 @@
 import RecordImport
 import SyncCore
 import SyncModel
+import SyncObjects
+import TomboloCommunity
 
 /// Parses `FIELD=VALUE` arguments, and checks them against the schema.
 enum FieldArguments {

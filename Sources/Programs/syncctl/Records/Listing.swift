@@ -18,7 +18,7 @@ struct Listing: ParsableArguments {
         }
     }
 
-    func order(of schema: ModelSchema) throws -> RecordQuery.Order {
+    func order(of schema: ModelSchema) throws -> RecordOrder {
         switch sort {
         case "uid": .uid
         case "id": .id

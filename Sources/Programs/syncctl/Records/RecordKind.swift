@@ -1,5 +1,5 @@
-import Models
 import SyncModel
+import TomboloCommunity
 
 /// A collection that has commands.
 protocol RecordKind: SendableMetatype {

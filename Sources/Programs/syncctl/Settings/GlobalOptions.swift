@@ -1,10 +1,10 @@
 import ArgumentParser
 import Foundation
 import Logging
-import Models
 import SyncBootstrap
 import SyncModel
 import SyncProgram
+import TomboloCommunity
 
 /// The options of every command.
 struct GlobalOptions: ParsableArguments {
@@ -60,7 +60,7 @@ struct GlobalOptions: ParsableArguments {
 
     /// The models that the database remembers, else those of the community. What is wrong with the database is for its opening to say.
     private func models(of settings: ClientSettings) -> SchemaCatalog {
-        (try? ClientRecipes.storedCatalog(of: settings)) ?? CommunityCatalog.catalog
+        (try? ClientRecipes.storedCatalog(of: settings, rule: FieldRule.named)) ?? CommunityCatalog.catalog
     }
 
     private func client(
@@ -68,14 +68,14 @@ struct GlobalOptions: ParsableArguments {
     ) throws -> ClientComposition {
         let configuration = try configuration()
         // Says so when the environment has no adapters here, before anything is missed in the settings.
-        _ = try ClientRecipes.picked(by: configuration.values.environment)
+        let recipes = try ClientRecipes.picked(by: configuration.values.environment)
         var settings = try ClientSettings(configuration)
-        let recipes = try ClientRecipes.picked(by: settings.environment, catalog: catalog ?? models(of: settings))
         if let requestTimeout, let server = settings.server {
             settings.server?.requestTimeout = min(server.requestTimeout, requestTimeout)
         }
         return ClientComposition(
-            settings: settings, recipes: recipes,
+            settings: settings, models: CommunityCatalog.registered, catalog: catalog ?? models(of: settings),
+            recipes: recipes,
             logger: ProgramLog.logger(label: "syncctl", level: settings.logLevel), creatingStore: creating)
     }
 

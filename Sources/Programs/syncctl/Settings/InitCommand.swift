@@ -1,9 +1,9 @@
 import ArgumentParser
-import Models
 import SyncBootstrap
 import SyncCore
 import SyncModel
 import SyncProgram
+import TomboloCommunity
 
 struct InitCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,5 +1,5 @@
-import Models
 import SyncCore
+import SyncObjects
 import SyncProgram
 
 /// The failure of a command: one line about the problem, one line of advice, and an exit status.

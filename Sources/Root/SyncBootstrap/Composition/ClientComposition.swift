@@ -1,9 +1,10 @@
 public import Logging
-public import Models
 public import SyncCore
-import SyncModel
+public import SyncModel
+public import SyncObjects
 import SyncProgram
 import SyncRecording
+public import TomboloModeling
 
 /// A client composed from its settings. Each part is created on first use and then kept.
 ///
@@ -14,20 +15,33 @@ public final class ClientComposition {
     public let logger: Logger
     private let recipes: ClientRecipes
     private let createsStore: Bool
+    /// Whether anything can confirm what is written here.
+    public let hasServer: Bool
 
     private var openStore: OpenStore?
     private var openTransport: OpenTransport?
     private var madeEngine: SyncEngine?
-    private var madeCommunity: Community?
+    /// The models of the application, for its live objects.
+    public let models: ModelCatalog
+    /// The schemas of the database: those of the models, unless a program serves the database of any application.
+    public let catalog: SchemaCatalog
+    private var madeObjects: LiveObjects?
 
     /// Creates a composition without opening anything.
     ///
     /// - Parameter creatingStore: whether to create the database if it is missing.
-    public init(settings: ClientSettings, recipes: ClientRecipes, logger: Logger, creatingStore: Bool) {
+    public init(
+        settings: ClientSettings, models: ModelCatalog, catalog: SchemaCatalog? = nil, recipes: ClientRecipes,
+        logger: Logger, creatingStore: Bool, transport: (any RemoteTransport)? = nil
+    ) {
+        self.catalog = catalog ?? models.schemas
         self.settings = settings
+        self.models = models
         self.recipes = recipes
         self.logger = logger
         createsStore = creatingStore
+        openTransport = transport.map { OpenTransport($0, close: {}) }
+        hasServer = transport != nil || settings.server != nil
     }
 
     // MARK: Machine
@@ -42,17 +56,16 @@ public final class ClientComposition {
         get throws(StoreFailure) { try opened.store }
     }
 
-    /// The providers of users, avatars, and profiles over the store.
+    /// The live objects over the store.
     ///
-    /// There is one community per client, so that a record has one live object. Without a server, the store alone
-    /// confirms writes.
-    public var community: Community {
+    /// There is one set per client, so that a record has one live object. Without a server, the store alone confirms
+    /// writes.
+    public var objects: LiveObjects {
         get throws(StoreFailure) {
-            if let madeCommunity { return madeCommunity }
-            let made: Community =
-                settings.server == nil
-                ? .cached(store: try store, runtime: runtime) : .synced(store: try store, runtime: runtime)
-            madeCommunity = made
+            if let madeObjects { return madeObjects }
+            let source = StoredSource(store: try store, server: hasServer ? .inStep : .none)
+            let made = LiveObjects(source: source, models: models, runtime: runtime)
+            madeObjects = made
             return made
         }
     }
@@ -65,7 +78,7 @@ public final class ClientComposition {
     private var opened: OpenStore {
         get throws(StoreFailure) {
             if let openStore { return openStore }
-            let made = try recipes.store.open(settings, runtime, createsStore)
+            let made = try recipes.store.open(settings, catalog, runtime, createsStore)
             openStore = made
             // A new device knows no space. Resetting the cursor adds the space that it follows.
             if try !made.store.session().spaces.contains(where: { $0.space == .default }) {
@@ -95,16 +108,44 @@ public final class ClientComposition {
         throw StoreFailure(.contradiction, "the server contradicts this database: \(failure.message)")
     }
 
+    /// Begins to report what other processes write to the store's observers.
+    ///
+    /// - Returns: a closure that ends it.
+    package func watchOtherProcesses() throws(StoreFailure) -> @Sendable () -> Void {
+        try opened.watch()
+    }
+
+    /// Tries to become the one process that syncs this database. It outlives the composition.
+    package var leasing: @Sendable () throws(StoreFailure) -> LeaseAttempt {
+        let (recipes, settings) = (recipes, settings)
+        return { () throws(StoreFailure) in try recipes.store.lease(settings, .zero) }
+    }
+
+    /// Closes the store alone, when making another part has failed.
+    package func closeStore() {
+        openStore?.close()
+        openStore = nil
+    }
+
+    /// Closes what has been made, in the reverse order. It outlives the composition.
+    package var closing: @Sendable () async -> Void {
+        let (transport, store) = (openTransport, openStore)
+        return {
+            await transport?.close()
+            store?.close()
+        }
+    }
+
     /// Closes the database, and replaces it with a new one that contains everything readable that only this device has.
     ///
     /// The next use opens the new database.
     ///
     /// - Throws: `busy` when another process has the database open.
     public func salvageStore() throws(StoreFailure) -> SalvageReport {
-        madeCommunity = nil
+        madeObjects = nil
         openStore?.close()
         openStore = nil
-        return try recipes.store.salvage(settings, runtime)
+        return try recipes.store.salvage(settings, catalog, runtime)
     }
 
     /// Tries to become the only process that syncs this database.
@@ -122,8 +163,8 @@ public final class ClientComposition {
                     "no server is configured: server.url is not set",
                     advice: "set \(settings.program.variable("server.url")), or server.url in the configuration file")
             }
-            if let problem = server.tokenProblem { throw problem }
-            let made = try recipes.remote.connect(server, runtime)
+            if server.bearer == nil, let problem = server.tokenProblem { throw problem }
+            let made = try recipes.remote.connect(server, catalog, runtime)
             openTransport = made
             return made.transport
         }
@@ -154,8 +195,15 @@ public final class ClientComposition {
     ///
     /// - Parameter handlesSignals: whether SIGTERM and SIGINT stop them gracefully.
     public func services(handlesSignals: Bool) throws -> ClientServices {
+        try services(handlesSignals: handlesSignals, watch: try opened.watch)
+    }
+
+    /// - Parameter watch: begins to report what other processes write, for as long as the services run.
+    package func services(
+        handlesSignals: Bool, watch: @escaping @Sendable () throws(StoreFailure) -> @Sendable () -> Void
+    ) throws -> ClientServices {
         ClientServices(
-            engine: try engine, watch: try opened.watch, reachability: reachability,
+            engine: try engine, watch: watch, reachability: reachability,
             token: settings.server?.token, clock: runtime.clock, deadline: settings.stopDeadline,
             handlesSignals: handlesSignals, logger: logger)
     }
@@ -163,7 +211,7 @@ public final class ClientComposition {
     /// Closes the parts that were opened, in reverse order.
     public func close() async {
         madeEngine = nil
-        madeCommunity = nil
+        madeObjects = nil
         await openTransport?.close()
         openTransport = nil
         openStore?.close()

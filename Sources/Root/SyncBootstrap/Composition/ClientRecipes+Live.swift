@@ -1,4 +1,3 @@
-import Models
 public import SyncCore
 public import SyncModel
 public import SyncProgram
@@ -12,30 +11,16 @@ extension ClientRecipes {
     ///
     /// - Throws: when the adapters of the environment are not linked into this program.
     public static func picked(by environment: Environment) throws(ConfigurationProblem) -> ClientRecipes {
-        try picked(by: environment, catalog: CommunityCatalog.catalog)
-    }
-
-    /// The parts that an environment picks, for an application's own models.
-    ///
-    /// - Throws: when its adapters are not linked into this program.
-    public static func picked(
-        by environment: Environment, catalog: SchemaCatalog
-    ) throws(ConfigurationProblem) -> ClientRecipes {
         guard environment.choices.hasLiveAdapters else {
             throw ConfigurationProblem(
                 "environment: \(environment) needs the adapters of the test kit, which are not linked into this program",
                 advice: "use production, staging, development or test")
         }
-        return live(catalog: catalog)
+        return live
     }
 
-    /// A real clock, a real disk, a real network, and the community's models.
-    public static let live = live(catalog: CommunityCatalog.catalog)
-
-    /// A real clock, a real disk, a real network, and an application's own models.
-    public static func live(catalog: SchemaCatalog) -> ClientRecipes {
-        ClientRecipes(machine: .live, store: .sqlite(catalog), remote: .http(catalog))
-    }
+    /// A real clock, a real disk, a real network.
+    public static let live = ClientRecipes(machine: .live, store: .sqlite, remote: .http)
 }
 
 extension ClientRecipes.Machine {
@@ -45,43 +30,45 @@ extension ClientRecipes.Machine {
 }
 
 extension ClientRecipes.Store {
-    static func sqlite(_ catalog: SchemaCatalog) -> ClientRecipes.Store {
-        ClientRecipes.Store(
-            open: { (settings, runtime, creating) throws(StoreFailure) in
-                var configuration = StoreConfiguration(settings.store)
-                configuration.createsIfMissing = creating
-                var random = runtime.generator
-                let store = try SQLiteStore.open(
-                    configuration, catalog: catalog, now: runtime.now(), random: &random)
-                return OpenStore(
-                    store, recordings: store,
-                    watch: { () throws(StoreFailure) in
-                        let watcher = try ExternalChangeWatcher(watching: store)
-                        return { watcher.stop() }
-                    },
-                    verify: { () throws(StoreFailure) in try store.verify() }, close: { store.close() })
-            },
-            lease: { (settings, patience) throws(StoreFailure) in
-                switch try SyncLease.tryAcquire(file: settings.store.file, within: patience) {
-                case .acquired(let lease): .acquired(lease)
-                case .held(let process): .held(by: process)
-                }
-            },
-            salvage: { (settings, runtime) throws(StoreFailure) in
-                var random = runtime.generator
-                return try SQLiteStore.salvage(
-                    StoreConfiguration(settings.store), catalog: catalog, now: runtime.now(),
-                    random: &random)
-            })
-    }
+    static let sqlite = ClientRecipes.Store(
+        open: { (settings, catalog, runtime, creating) throws(StoreFailure) in
+            var configuration = StoreConfiguration(settings.store)
+            configuration.createsIfMissing = creating
+            var random = runtime.generator
+            let store = try SQLiteStore.open(
+                configuration, catalog: catalog, now: runtime.now(), random: &random)
+            return OpenStore(
+                store, recordings: store,
+                watch: { () throws(StoreFailure) in
+                    let watcher = try ExternalChangeWatcher(watching: store)
+                    return { watcher.stop() }
+                },
+                verify: { () throws(StoreFailure) in try store.verify() }, close: { store.close() })
+        },
+        lease: { (settings, patience) throws(StoreFailure) in
+            switch try SyncLease.tryAcquire(file: settings.store.file, within: patience) {
+            case .acquired(let lease): .acquired(lease)
+            case .held(let process): .held(by: process)
+            }
+        },
+        salvage: { (settings, catalog, runtime) throws(StoreFailure) in
+            var random = runtime.generator
+            return try SQLiteStore.salvage(
+                StoreConfiguration(settings.store), catalog: catalog, now: runtime.now(),
+                random: &random)
+        })
 }
 
 extension ClientRecipes {
-    /// Returns the models of the application that opened a device's database last; nil when there is none that remembers any.
+    /// Returns the models of the application that opened a device's database last, or nil when there is none that remembers
+    /// any.
     ///
+    /// - Parameter rule: returns the field rule of a name.
     /// - Throws: when there is a database, and it cannot be read.
-    public static func storedCatalog(of settings: ClientSettings) throws(StoreFailure) -> SchemaCatalog? {
-        try SQLiteStore.storedCatalog(of: StoreConfiguration(settings.store), rule: FieldRule.named)
+    public static func storedCatalog(
+        of settings: ClientSettings, rule: (_ name: String) -> FieldRule?
+    ) throws(StoreFailure) -> SchemaCatalog? {
+        try SQLiteStore.storedCatalog(of: StoreConfiguration(settings.store), rule: rule)
     }
 }
 
@@ -93,24 +80,25 @@ extension StoreConfiguration {
 }
 
 extension ClientRecipes.Remote {
-    static func http(_ catalog: SchemaCatalog) -> ClientRecipes.Remote {
-        ClientRecipes.Remote(
-            connect: { (server, runtime) throws(ConfigurationProblem) in
-                let configuration = HTTPTransportConfiguration(
-                    baseURL: server.address.description, connectTimeout: server.connectTimeout,
-                    readTimeout: server.requestTimeout, callTimeout: server.requestTimeout,
-                    trustedCertificates: server.certificateFile,
-                    // The settings refuse an address without TLS, except in an environment that allows one.
-                    sendsTokenInPlainText: true)
-                do {
-                    let token = server.token
-                    let transport = try HTTPTransport(
-                        configuration: configuration, catalog: catalog, runtime: runtime,
-                        token: { token?.current.secret })
-                    return OpenTransport(transport) { try? await transport.shutdown() }
-                } catch {
-                    throw ConfigurationProblem("server: \(error)")
-                }
-            })
-    }
+    static let http = ClientRecipes.Remote(
+        connect: { (server, catalog, runtime) throws(ConfigurationProblem) in
+            let configuration = HTTPTransportConfiguration(
+                baseURL: server.address.description, connectTimeout: server.connectTimeout,
+                readTimeout: server.requestTimeout, callTimeout: server.requestTimeout,
+                trustedCertificates: server.certificateFile,
+                // The settings reject an address without TLS, except in an environment that allows it.
+                sendsTokenInPlainText: true)
+            do {
+                let token = server.token
+                let transport = try HTTPTransport(
+                    configuration: configuration, catalog: catalog, runtime: runtime,
+                    token: {
+                        if let bearer = server.bearer { return bearer() }
+                        return token?.current.secret
+                    })
+                return OpenTransport(transport) { try? await transport.shutdown() }
+            } catch {
+                throw ConfigurationProblem("server: \(error)")
+            }
+        })
 }

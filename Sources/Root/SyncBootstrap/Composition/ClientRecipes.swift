@@ -1,4 +1,5 @@
 public import SyncCore
+public import SyncModel
 public import SyncProgram
 
 /// The functions that create the parts of a client, grouped by domain.
@@ -33,16 +34,21 @@ public struct ClientRecipes: Sendable {
     /// The local cache, and the lease to sync it.
     public struct Store: Sendable {
         /// Opens the database. Creates it only if `creating` is true.
-        public var open: @Sendable (ClientSettings, EngineRuntime, _ creating: Bool) throws(StoreFailure) -> OpenStore
+        public var open:
+            @Sendable (ClientSettings, SchemaCatalog, EngineRuntime, _ creating: Bool) throws(StoreFailure) -> OpenStore
         /// Tries to take the lease, and waits up to the given duration.
         public var lease: @Sendable (ClientSettings, Duration) throws(StoreFailure) -> LeaseAttempt
         /// Replaces a damaged database, which must be closed, with a new one that contains its readable data.
-        public var salvage: @Sendable (ClientSettings, EngineRuntime) throws(StoreFailure) -> SalvageReport
+        public var salvage:
+            @Sendable (ClientSettings, SchemaCatalog, EngineRuntime) throws(StoreFailure) -> SalvageReport
 
         public init(
-            open: @escaping @Sendable (ClientSettings, EngineRuntime, Bool) throws(StoreFailure) -> OpenStore,
+            open:
+                @escaping @Sendable (ClientSettings, SchemaCatalog, EngineRuntime, Bool) throws(StoreFailure) ->
+                OpenStore,
             lease: @escaping @Sendable (ClientSettings, Duration) throws(StoreFailure) -> LeaseAttempt,
-            salvage: @escaping @Sendable (ClientSettings, EngineRuntime) throws(StoreFailure) -> SalvageReport
+            salvage:
+                @escaping @Sendable (ClientSettings, SchemaCatalog, EngineRuntime) throws(StoreFailure) -> SalvageReport
         ) {
             self.open = open
             self.lease = lease
@@ -53,11 +59,13 @@ public struct ClientRecipes: Sendable {
     /// The connection to the server.
     public struct Remote: Sendable {
         public var connect:
-            @Sendable (ClientSettings.RemoteSettings, EngineRuntime) throws(ConfigurationProblem) -> OpenTransport
+            @Sendable (ClientSettings.RemoteSettings, SchemaCatalog, EngineRuntime) throws(ConfigurationProblem) ->
+                OpenTransport
 
         public init(
             connect:
-                @escaping @Sendable (ClientSettings.RemoteSettings, EngineRuntime) throws(ConfigurationProblem) ->
+                @escaping @Sendable (ClientSettings.RemoteSettings, SchemaCatalog, EngineRuntime)
+                throws(ConfigurationProblem) ->
                 OpenTransport
         ) {
             self.connect = connect

@@ -28,6 +28,8 @@ public struct ClientSettings: Sendable {
         public let token: TokenSource?
         /// The reason why the token file cannot be used. Only what needs the server fails because of it.
         public let tokenProblem: ConfigurationProblem?
+        /// Returns the token of the application, which then replaces `token`.
+        public var bearer: (@Sendable () -> String?)?
         public let certificateFile: String?
         public let connectTimeout: Duration
         public var requestTimeout: Duration

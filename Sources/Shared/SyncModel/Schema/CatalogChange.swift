@@ -84,6 +84,8 @@ public struct CatalogChange: Hashable, Sendable {
         if new.rule != old.rule {
             adjustments.append("\(name) has \(new.rule.map { "the rule \($0.name)" } ?? "no rule")")
         }
+        if new.bounds != old.bounds { adjustments.append("\(name) has \(new.bounds.map { "\($0)" } ?? "no bounds")") }
+        if new.defaultValue != old.defaultValue { adjustments.append("\(name) has the default \(new.defaultValue)") }
         if new.mergeRule != old.mergeRule { adjustments.append("\(name) merges by \(new.mergeRule.rawValue)") }
     }
 

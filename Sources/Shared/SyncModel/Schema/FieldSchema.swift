@@ -32,6 +32,12 @@ public struct FieldSchema: Hashable, Sendable {
     public let target: CollectionName?
     /// For text and JSON: a rule that is checked in addition to the length.
     public let rule: FieldRule?
+    /// For numbers: the values that are allowed; nil for all.
+    public private(set) var bounds: FieldBounds?
+    /// The value that a new record gets, and that a record of an older build shows; null for none.
+    public private(set) var defaultValue = FieldValue.null
+    /// Whether a client's database has an index on this field.
+    public private(set) var isIndexed = false
 
     private init(
         name: FieldName, type: FieldType, isRequired: Bool, minimumBytes: Int, maximumBytes: Int, mergeRule: MergeRule,
@@ -101,6 +107,54 @@ public struct FieldSchema: Hashable, Sendable {
     }
 }
 
+extension FieldSchema {
+    /// Returns the same field with an index in the databases of clients.
+    public func indexed() -> FieldSchema {
+        var field = self
+        field.isIndexed = true
+        return field
+    }
+
+    /// Returns the same field with a range for its numbers.
+    public func bounded(by bounds: FieldBounds) -> FieldSchema {
+        var field = self
+        field.bounds = bounds
+        return field
+    }
+
+    /// Returns the same field with a default value.
+    public func defaulting(to value: FieldValue) -> FieldSchema {
+        var field = self
+        field.defaultValue = value
+        return field
+    }
+}
+
+/// The numbers that a field allows.
+public enum FieldBounds: Hashable, Sendable, CustomStringConvertible {
+    case integer(ClosedRange<Int64>)
+    case real(ClosedRange<Double>)
+
+    /// The numbers, as they are written in messages: `0 to 5`.
+    public var description: String {
+        switch self {
+        case .integer(let range): "\(range.lowerBound) to \(range.upperBound)"
+        case .real(let range): "\(range.lowerBound) to \(range.upperBound)"
+        }
+    }
+
+    /// Returns the end of a sentence that begins with the field, or nil if the value is allowed.
+    func problem(with value: FieldValue) -> String? {
+        switch (self, value) {
+        case (.integer(let range), .integer(let number)) where !range.contains(number):
+            "is \(number); \(self) is expected"
+        case (.real(let range), .real(let number)) where !range.contains(number):
+            "is \(number); \(self) is expected"
+        default: nil
+        }
+    }
+}
+
 /// An error in a value for a field. The description names the field and the expected value.
 public struct InvalidValue: Error, Hashable, Sendable, CustomStringConvertible {
     public let collection: CollectionName
@@ -157,8 +211,11 @@ extension FieldSchema {
             if text.utf8.contains(0) { return .containsNUL }
             return rule?.problem(text).map { .breaksRule($0) }
         case .real(let number):
-            return number.isFinite ? nil : .notFinite
-        case .null, .boolean, .integer, .reference:
+            guard number.isFinite else { return .notFinite }
+            return bounds?.problem(with: value).map { .breaksRule($0) }
+        case .integer:
+            return bounds?.problem(with: value).map { .breaksRule($0) }
+        case .null, .boolean, .reference:
             return nil
         }
     }

@@ -20,4 +20,8 @@ public enum SchemaLimits {
     /// Each renewed identity adds one, and the oldest is dropped. A device that is copied more often than this is a
     /// template.
     public static let formerClients = 16
+    /// The maximum number of conditions of one filter. SQLite limits the depth of an expression to 1,000.
+    public static let filterTerms = 400
+    /// The maximum number of values in the lists of one filter. SQLite limits the parameters of a statement to 32,766.
+    public static let filterValues = 10_000
 }

@@ -58,6 +58,23 @@ package enum CatalogCodec {
             writer.key("merge")
             writer.string(field.mergeRule.rawValue)
         }
+        switch field.bounds {
+        case .integer(let range): writer.range(range) { $0.integer($1) }
+        case .real(let range): writer.range(range) { $0.real($1) }
+        case nil: break
+        }
+        switch field.defaultValue {
+        case .boolean(let value): writer.defaultValue { $0.boolean(value) }
+        case .integer(let value): writer.defaultValue { $0.integer(value) }
+        case .real(let value): writer.defaultValue { $0.real(value) }
+        case .text(let value), .json(let value): writer.defaultValue { $0.string(value) }
+        // No default, or one that no model can declare.
+        case .null, .reference: break
+        }
+        if field.isIndexed {
+            writer.key("indexed")
+            writer.boolean(true)
+        }
         writer.endObject()
         return writer.text
     }
@@ -86,4 +103,18 @@ package enum CatalogCodec {
 extension FieldType {
     /// Whether values have a length in bytes that can be limited.
     var hasLength: Bool { self == .text || self == .json }
+}
+
+extension JSONWriter {
+    fileprivate mutating func range<Bound>(_ range: ClosedRange<Bound>, _ write: (inout JSONWriter, Bound) -> Void) {
+        key("minimum")
+        write(&self, range.lowerBound)
+        key("maximum")
+        write(&self, range.upperBound)
+    }
+
+    fileprivate mutating func defaultValue(_ write: (inout JSONWriter) -> Void) {
+        key("default")
+        write(&self)
+    }
 }

@@ -113,6 +113,10 @@ struct CatalogDecoder {
             case "minimumBytes": parts.minimumBytes = try Self.length(&reader, "the minimum")
             case "maximumBytes": parts.maximumBytes = try Self.length(&reader, "the maximum")
             case "merge": parts.merge = try Self.word(&reader)
+            case "minimum": parts.minimum = try reader.number()
+            case "maximum": parts.maximum = try reader.number()
+            case "default": parts.initial = try Self.initial(&reader)
+            case "indexed": parts.isIndexed = try reader.boolean()
             case "target":
                 _ = try reader.kind()
                 let offset = reader.position
@@ -133,6 +137,14 @@ struct CatalogDecoder {
             }
         }
         return try parts.field(reader, at: start)
+    }
+
+    private static func initial(_ reader: inout JSONReader) throws(JSONError) -> FieldParts.Initial {
+        switch try reader.kind() {
+        case .boolean: .boolean(try reader.boolean())
+        case .number: .number(try reader.number())
+        default: .text(try reader.text(bytes: SchemaLimits.textBytes, "the default"))
+        }
     }
 
     private static func length(_ reader: inout JSONReader, _ what: StaticString) throws(JSONError) -> Int {
@@ -166,7 +178,17 @@ struct CatalogDecoder {
 
 /// The members of a field, before they are compared with each other.
 private struct FieldParts {
-    static let keys = ["name", "type", "target", "required", "minimumBytes", "maximumBytes", "rule", "merge"]
+    static let keys = [
+        "name", "type", "target", "required", "minimumBytes", "maximumBytes", "rule", "merge", "minimum", "maximum",
+        "default", "indexed",
+    ]
+
+    /// A default, before it is compared with the type.
+    enum Initial {
+        case boolean(Bool)
+        case number(JSONNumber)
+        case text(String)
+    }
 
     var name: FieldName?
     var type: FieldType?
@@ -176,6 +198,10 @@ private struct FieldParts {
     var maximumBytes: Int?
     var rule: FieldRule?
     var merge = MergeRule.latestEdit
+    var minimum: JSONNumber?
+    var maximum: JSONNumber?
+    var initial: Initial?
+    var isIndexed = false
 
     func field(_ reader: borrowing JSONReader, at offset: Int) throws(JSONError) -> FieldSchema {
         func wrong(_ problem: String) -> JSONError { JSONError(.content, at: offset, problem) }
@@ -189,15 +215,59 @@ private struct FieldParts {
         guard minimum <= maximum else {
             throw wrong("\(name): the minimum of \(minimum) bytes is greater than the maximum of \(maximum)")
         }
+        var field: FieldSchema
         switch type {
-        case .text: return .text(name, required: isRequired, bytes: minimum...maximum, rule: rule, merge: merge)
-        case .json: return .json(name, required: isRequired, bytes: minimum...maximum, rule: rule, merge: merge)
-        case .integer: return .integer(name, required: isRequired, merge: merge)
-        case .real: return .real(name, required: isRequired, merge: merge)
-        case .boolean: return .boolean(name, required: isRequired, merge: merge)
+        case .text: field = .text(name, required: isRequired, bytes: minimum...maximum, rule: rule, merge: merge)
+        case .json: field = .json(name, required: isRequired, bytes: minimum...maximum, rule: rule, merge: merge)
+        case .integer: field = .integer(name, required: isRequired, merge: merge)
+        case .real: field = .real(name, required: isRequired, merge: merge)
+        case .boolean: field = .boolean(name, required: isRequired, merge: merge)
         case .reference:
             guard let target else { throw wrong("\(name): a reference needs a \"target\"") }
-            return .reference(name, to: target, required: isRequired, merge: merge)
+            field = .reference(name, to: target, required: isRequired, merge: merge)
+        }
+        if self.minimum != nil || self.maximum != nil {
+            guard let bounds = bounds(of: type) else {
+                throw wrong(
+                    "\(name): a minimum and a maximum go together, belong to integer and real, and the minimum is not the greater one"
+                )
+            }
+            field = field.bounded(by: bounds)
+        }
+        if let initial {
+            guard let value = Self.value(of: initial, as: type), field.problem(with: value) == nil else {
+                throw wrong("\(name): the default is no value of this field")
+            }
+            field = field.defaulting(to: value)
+        }
+        return isIndexed ? field.indexed() : field
+    }
+
+    private func bounds(of type: FieldType) -> FieldBounds? {
+        switch (type, minimum, maximum) {
+        case (.integer, .integer(let low)?, .integer(let high)?): low <= high ? .integer(low...high) : nil
+        case (.real, let low?, let high?): low.double <= high.double ? .real(low.double...high.double) : nil
+        default: nil
+        }
+    }
+
+    private static func value(of initial: Initial, as type: FieldType) -> FieldValue? {
+        switch (initial, type) {
+        case (.boolean(let value), .boolean): .boolean(value)
+        case (.number(.integer(let value)), .integer): .integer(value)
+        case (.number(let value), .real): .real(value.double)
+        case (.text(let value), .text): .text(value)
+        case (.text(let value), .json): .json(value)
+        default: nil
+        }
+    }
+}
+
+extension JSONNumber {
+    fileprivate var double: Double {
+        switch self {
+        case .integer(let value): Double(value)
+        case .real(let value), .rounded(let value): value
         }
     }
 }

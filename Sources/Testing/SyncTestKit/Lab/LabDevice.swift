@@ -1,14 +1,16 @@
 import Logging
-public import Models
 import SyncAuthority
 import SyncConcurrency
 public import SyncCore
 import SyncModel
+public import SyncObjects
 public import SyncSimulation
 import SyncStoreSQLite
+public import TomboloCommunity
+import TomboloModeling
 
 /// A device of a `SyncLab`, with its store, its engine, its link, and its route to the server.
-public final class LabDevice: Sendable {
+public final class LabDevice: ModelAccess {
     public let name: String
     /// The server as this device sees it. Script it to change the replies to this device.
     public let server: MockServer
@@ -18,6 +20,7 @@ public final class LabDevice: Sendable {
     private let simulation: Simulation
     /// The models of the application on this device.
     private let catalog: SchemaCatalog
+    private let models: ModelCatalog
     private let policy: SyncPolicy
     private let disk: SimulatedDisk
     private let link = SimulatedReachability()
@@ -29,6 +32,7 @@ public final class LabDevice: Sendable {
         let store: SQLiteStore
         let engine: SyncEngine
         let runtime: EngineRuntime
+        let objects: LiveObjects
         let task: Task<Void, Never>
     }
 
@@ -38,12 +42,14 @@ public final class LabDevice: Sendable {
     }
 
     init(
-        name: String, simulation: Simulation, catalog: SchemaCatalog, policy: SyncPolicy, authority: Authority,
+        name: String, simulation: Simulation, catalog: SchemaCatalog, models: ModelCatalog, policy: SyncPolicy,
+        authority: Authority,
         serverCatalog: SchemaCatalog
     ) {
         self.name = name
         self.simulation = simulation
         self.catalog = catalog
+        self.models = models
         self.policy = policy
         wallClock = simulation.makeWallClock()
         var noise = simulation.random("disk.\(name)")
@@ -77,6 +83,8 @@ public final class LabDevice: Sendable {
         let engine = SyncEngine(
             store: store, commands: TransportCommands(network), reachability: link, runtime: runtime, policy: policy,
             logger: Logger(label: name, factory: { _ in SwiftLogNoOpLogHandler() }))
+        let objects = LiveObjects(
+            source: StoredSource(store: store, server: .inStep), models: models, runtime: runtime)
         let task = simulation.start(name) { [simulation, name] in
             do {
                 try await engine.run()
@@ -85,7 +93,8 @@ public final class LabDevice: Sendable {
             }
         }
         state.withLock { state in
-            state.life = Life(process: process, store: store, engine: engine, runtime: runtime, task: task)
+            state.life = Life(
+                process: process, store: store, engine: engine, runtime: runtime, objects: objects, task: task)
         }
     }
 
@@ -118,8 +127,15 @@ public final class LabDevice: Sendable {
     /// The local cache. The device must be on.
     public var store: any LocalStore & EngineStore { life.store }
 
-    /// The application's models, backed by the local cache. The device must be on.
-    public var community: Community { .synced(store: life.store, runtime: life.runtime) }
+    /// The live objects, one per record. They belong to one life of the process. The device must be on.
+    public var objects: LiveObjects { life.objects }
+
+    /// The community's models on this device. The device must be on.
+    ///
+    /// - Throws: `invalidModel` when the device was made without the community's models.
+    public var community: Community {
+        get throws(ModelFailure) { try Community(self) }
+    }
 
     /// The clock and the random numbers of this device. The device must be on.
     public var runtime: EngineRuntime { life.runtime }

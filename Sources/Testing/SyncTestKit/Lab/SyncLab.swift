@@ -3,6 +3,7 @@ import SyncConcurrency
 public import SyncCore
 public import SyncModel
 public import SyncSimulation
+public import TomboloModeling
 
 /// Devices and a server on virtual time, for an application's tests.
 ///
@@ -10,10 +11,11 @@ public import SyncSimulation
 /// in a synchronous test:
 ///
 /// ```swift
-/// let lab = SyncLab(catalog: CommunityCatalog.catalog)
-/// let phone = try lab.device("phone")
-/// try lab.run { try await phone.community.users.make(username: "Ned").create() }
+/// let lab = try SyncLab(models: [Todo.self])
+/// let (phone, tablet) = (try lab.device("phone"), try lab.device("tablet"))
+/// try lab.run { try await phone.create(Todo.self) { $0.title = "Milk" } }
 /// try lab.settle()
+/// #expect(try lab.run { try await tablet.query(Todo.self).count() } == 1)
 /// try lab.finish()
 /// ```
 ///
@@ -22,6 +24,7 @@ public final class SyncLab {
     public let simulation: Simulation
     /// The models of the server, and of devices created without models of their own.
     public private(set) var catalog: SchemaCatalog
+    private let models: ModelCatalog
     private let policy: SyncPolicy
     private let store: InMemoryAuthorityStore
     private var authority: Authority
@@ -29,10 +32,24 @@ public final class SyncLab {
 
     /// - Parameters:
     ///   - seed: decides the order of events wherever several orders are possible.
-    ///   - catalog: the application's models.
-    public init(seed: UInt64 = 1, catalog: SchemaCatalog, policy: SyncPolicy = SyncPolicy()) {
+    ///   - models: the application's models.
+    /// - Throws: `ModelDeclarationError` when a declaration has an error.
+    public convenience init(
+        seed: UInt64 = 1, models: [any Model.Type], policy: SyncPolicy = SyncPolicy()
+    ) throws(ModelDeclarationError) {
+        let models = try ModelCatalog(models)
+        self.init(seed: seed, catalog: models.schemas, models: models, policy: policy)
+    }
+
+    /// A lab for schemas without models, for tests that write to the stores directly.
+    public convenience init(seed: UInt64 = 1, catalog: SchemaCatalog, policy: SyncPolicy = SyncPolicy()) {
+        self.init(seed: seed, catalog: catalog, models: ModelCatalog(), policy: policy)
+    }
+
+    private init(seed: UInt64, catalog: SchemaCatalog, models: ModelCatalog, policy: SyncPolicy) {
         simulation = Simulation(seed: seed)
         self.catalog = catalog
+        self.models = models
         self.policy = policy
         store = InMemoryAuthorityStore(epoch: Epoch(rawValue: "lab"))
         authority = Authority(store: store, catalog: catalog)
@@ -40,26 +57,51 @@ public final class SyncLab {
 
     /// Adds a device that is on, has a link, and syncs the space `default`.
     ///
-    /// - Parameter models: the models of the application on the device, for an older or newer build; nil for the lab's.
-    /// - Throws: `StoreFailure` when the store cannot be opened, which is a fault of the catalog.
-    public func device(_ name: String, models: SchemaCatalog? = nil) throws(StoreFailure) -> LabDevice {
+    /// - Throws: `StoreFailure` when the store cannot be opened.
+    public func device(_ name: String) throws(StoreFailure) -> LabDevice {
+        try device(name, catalog: catalog, models: models)
+    }
+
+    /// Adds a device with an older or newer build of the application.
+    ///
+    /// - Throws: `ModelDeclarationError` when a declaration has an error, or `StoreFailure` when the store cannot be opened.
+    public func device(_ name: String, models: [any Model.Type]) throws -> LabDevice {
+        let models = try ModelCatalog(models)
+        return try device(name, catalog: models.schemas, models: models)
+    }
+
+    /// Adds a device with an older or newer build that is known by its schemas alone.
+    public func device(_ name: String, catalog: SchemaCatalog) throws(StoreFailure) -> LabDevice {
+        try device(name, catalog: catalog, models: ModelCatalog())
+    }
+
+    private func device(
+        _ name: String, catalog: SchemaCatalog, models: ModelCatalog
+    ) throws(StoreFailure) -> LabDevice {
         let device = LabDevice(
-            name: name, simulation: simulation, catalog: models ?? catalog, policy: policy, authority: authority,
-            serverCatalog: catalog)
+            name: name, simulation: simulation, catalog: catalog, models: models, policy: policy, authority: authority,
+            serverCatalog: self.catalog)
         try device.start()
         devices.append(device)
         return device
+    }
+
+    /// Replaces the server with one that has other models.
+    ///
+    /// - Throws: `ModelDeclarationError` when a declaration has an error.
+    public func replaceServer(models: [any Model.Type]) throws(ModelDeclarationError) {
+        replaceServer(catalog: try ModelCatalog(models).schemas)
     }
 
     /// Replaces the server with one that has other models, over the same data, as an operator does by installing
     /// another build.
     ///
     /// Open hint streams end.
-    public func replaceServer(models: SchemaCatalog) {
+    public func replaceServer(catalog: SchemaCatalog) {
         let former = authority
-        catalog = models
-        authority = Authority(store: store, catalog: models)
-        for device in devices { device.server.replace(authority: authority, catalog: models) }
+        self.catalog = catalog
+        authority = Authority(store: store, catalog: catalog)
+        for device in devices { device.server.replace(authority: authority, catalog: catalog) }
         former.commits.finish()
     }
 

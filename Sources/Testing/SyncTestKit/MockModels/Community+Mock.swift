@@ -1,14 +1,16 @@
-public import Models
 public import SyncCore
+public import SyncObjects
+public import TomboloCommunity
 
 extension Community {
-    /// Returns a community with no store and no network, which responds at once.
+    /// A community without store or network, whose source answers at once.
     public static func mock(runtime: EngineRuntime = .mock()) -> Community {
-        Community(LiveObjects(source: MockSource(), runtime: runtime))
+        Community(source: MockSource(catalog: CommunityCatalog.catalog), runtime: runtime)
     }
 
-    /// Returns a community in which every write fails with the given error.
+    /// A community in which every write fails with the given error.
     public static func mock(failingWith failure: ModelFailure, runtime: EngineRuntime = .mock()) -> Community {
-        Community(LiveObjects(source: MockSource(failingWith: failure), runtime: runtime))
+        Community(
+            source: MockSource(catalog: CommunityCatalog.catalog, failingWith: failure), runtime: runtime)
     }
 }

@@ -1,7 +1,7 @@
-public import Models
 public import SyncConcurrency
 public import SyncCore
 public import SyncModel
+public import SyncObjects
 
 /// A source of live objects with no store and no network, which confirms each write at once.
 public final class MockSource: ModelSource {
@@ -10,7 +10,7 @@ public final class MockSource: ModelSource {
     private let space: Guarded<RemoteSpace>
 
     /// - Parameter failure: the error that each write throws; nil when writes succeed.
-    public init(catalog: SchemaCatalog = CommunityCatalog.catalog, failingWith failure: ModelFailure? = nil) {
+    public init(catalog: SchemaCatalog, failingWith failure: ModelFailure? = nil) {
         self.catalog = catalog
         self.failure = failure
         space = Guarded(RemoteSpace(catalog))

@@ -58,7 +58,7 @@ public struct LocalStoreConformance<Store: LocalStore & EngineStore> {
 
     private var checks: [Check] {
         commitChecks + pushChecks + heldChecks + pullChecks + snapshotChecks + spaceChecks + accessChecks
-            + journalChecks + restoreChecks
+            + journalChecks + queryChecks + restoreChecks
             + identityChecks + noticeChecks + randomChecks
     }
 }

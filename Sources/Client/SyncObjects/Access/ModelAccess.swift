@@ -1,0 +1,76 @@
+public import SyncModel
+public import TomboloModeling
+
+/// Something with the live objects of an application: a client, or a device of the test kit.
+public protocol ModelAccess: Sendable {
+    /// The live objects, one per record.
+    var objects: LiveObjects { get }
+}
+
+extension LiveObjects: ModelAccess {
+    public var objects: LiveObjects { self }
+}
+
+extension ModelAccess {
+    /// Makes an object that exists only in memory, until it or an object that refers to it is created.
+    ///
+    /// - Parameter fill: Sets the first values.
+    /// - Throws: `invalidModel` if the model is not in the list of models.
+    public func draft<M: Model>(
+        _ type: M.Type, _ fill: (Live<M>) -> Void = { _ in }
+    ) throws(ModelFailure) -> Live<M> {
+        objects.make(try objects.kind(of: type), fill: fill)
+    }
+
+    /// Creates a record. It is durable on this device when this returns; `object.create()` returns its receipt again.
+    ///
+    /// - Parameter fill: Sets the first values.
+    /// - Throws: `invalidValue` when a value breaks a rule, or the failure of the source.
+    @discardableResult public func create<M: Model>(
+        _ type: M.Type, _ fill: (Live<M>) -> Void
+    ) async throws(ModelFailure) -> Live<M> {
+        let object = try draft(type, fill)
+        try await object.create()
+        return object
+    }
+
+    /// Returns the object with this id. If the record is not here, the object is a placeholder, which fills when it arrives.
+    public func object<M: Model>(_ type: M.Type, id: RecordID) throws(ModelFailure) -> Live<M> {
+        try objects.object(try objects.kind(of: type), id: id)
+    }
+
+    /// Returns the object with this uid. If the record is not here, the object is a placeholder, which fills when it arrives.
+    ///
+    /// - Throws: `invalidValue` when the uid is negative.
+    public func object<M: Model>(_ type: M.Type, uid: Int) throws(ModelFailure) -> Live<M> {
+        try objects.object(try objects.kind(of: type), uid: uid)
+    }
+
+    /// A query for all objects of a model.
+    public func query<M: Model>(_ type: M.Type) -> ModelQuery<M> {
+        ModelQuery(type, objects: objects)
+    }
+
+    /// The provider of a model's objects, to be handed to code that should not have the whole client.
+    public func provider<M: Model>(of type: M.Type) throws(ModelFailure) -> ModelProvider<M> {
+        ModelProvider(objects: objects, kind: try objects.kind(of: type))
+    }
+
+    /// Writes several changes in one transaction: all of them take effect, here and on the server, or none.
+    ///
+    /// ```swift
+    /// let receipt = try await client.write { tx in
+    ///     tx.create(Todo.self) { $0.title = "Milk" }
+    ///     tx.edit(bread) { $0.isDone = true }
+    ///     tx.delete(old)
+    /// }
+    /// ```
+    ///
+    /// - Returns: The receipt, which is empty when nothing was changed.
+    /// - Throws: A `ModelFailure`, or what `body` throws. Edits then stay staged, and created objects are drafts.
+    @discardableResult public func write(_ body: (ModelTransaction) throws -> Void) async throws -> Receipt {
+        let transaction = ModelTransaction(objects)
+        try body(transaction)
+        return try await objects.write(transaction)
+    }
+}

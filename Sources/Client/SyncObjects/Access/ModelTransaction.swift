@@ -1,0 +1,64 @@
+public import TomboloModeling
+
+/// Collects the changes of one transaction. See ``ModelAccess/write(_:)``.
+public final class ModelTransaction {
+    private let objects: LiveObjects
+    private var written: [LiveCell] = []
+    private var deleted: [LiveCell] = []
+    private var problem: ModelFailure?
+    /// Keeps the objects alive until they are written.
+    private var held: [AnyObject] = []
+
+    init(_ objects: LiveObjects) {
+        self.objects = objects
+    }
+
+    /// Creates an object in this transaction.
+    ///
+    /// - Returns: The object; nil if the model is not in the list of models. The write then throws.
+    @discardableResult public func create<M: Model>(_ type: M.Type, _ fill: (Live<M>) -> Void) -> Live<M>? {
+        do throws(ModelFailure) {
+            let object = try objects.draft(type, fill)
+            add(object)
+            return object
+        } catch {
+            note(error)
+            return nil
+        }
+    }
+
+    /// Writes the edits of an object in this transaction: those that `body` makes, and those that were staged before.
+    public func edit<M: Model>(_ object: Live<M>, _ body: (Live<M>) -> Void = { _ in }) {
+        body(object)
+        add(object)
+    }
+
+    /// Deletes an object in this transaction.
+    public func delete<M: Model>(_ object: Live<M>) {
+        if isOwn(object) { deleted.append(object.cell) }
+        held.append(object)
+    }
+
+    private func add<M: Model>(_ object: Live<M>) {
+        if isOwn(object) { written.append(object.cell) }
+        held.append(object)
+    }
+
+    private func isOwn<M: Model>(_ object: Live<M>) -> Bool {
+        if object.cell.objects === objects { return true }
+        note(ModelFailure(.invalidValue, "\(object) belongs to another client: it cannot be written by this one"))
+        return false
+    }
+
+    private func note(_ failure: ModelFailure) {
+        if problem == nil { problem = failure }
+    }
+
+    /// The states to write and to delete.
+    ///
+    /// - Throws: The first error of a step.
+    func steps() throws(ModelFailure) -> (written: [LiveCell], deleted: [LiveCell]) {
+        if let problem { throw problem }
+        return (written, deleted)
+    }
+}

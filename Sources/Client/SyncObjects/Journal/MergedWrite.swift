@@ -1,0 +1,75 @@
+import SyncCore
+public import SyncModel
+public import TomboloModeling
+
+/// A merge in which values of this device lost against those of another. The lost values can be restored.
+public struct MergedWrite: Identifiable, Sendable {
+    /// The number of the entry in the journal.
+    public let id: Int64
+    /// One element per field in which the values differed.
+    public let fields: [MergedField]
+    let objects: LiveObjects
+
+    /// Returns the merge in a journal entry; nil if the entry tells of something else.
+    init?(_ entry: JournalEntry, objects: LiveObjects) {
+        switch entry.event {
+        case .merged(let conflicts), .overwritten(let conflicts, _):
+            fields = conflicts.map { MergedField(conflict: $0) }
+        case .rejected, .cancelled, .forgotten: return nil
+        }
+        id = entry.number
+        self.objects = objects
+    }
+
+    /// Writes the lost values over the present ones.
+    public func restore() throws(ModelFailure) {
+        let runtime = objects.runtime
+        _ = try objects.decide { (store) throws(StoreFailure) in
+            try store.resend(
+                journal: id, now: runtime.now(),
+                newID: {
+                    var random = runtime.generator
+                    return RecordID.make(at: runtime.now(), random: &random)
+                })
+        }
+    }
+
+    /// Accepts the merge: it is not reported again.
+    public func accept() throws(ModelFailure) {
+        try objects.decide { (store) throws(StoreFailure) in try store.dismiss(journal: id) }
+    }
+}
+
+/// One field of a merge, with both values.
+public struct MergedField: Hashable, Sendable {
+    let conflict: FieldConflict
+
+    /// The collection of the record.
+    public var collection: String { conflict.collection.rawValue }
+    public var record: RecordID { conflict.record }
+    /// The name of the field.
+    public var field: String { conflict.field.rawValue }
+
+    /// The value that stays; nil if this is another field.
+    public func kept<M: Model, Value>(_ field: ModelField<M, Value>) -> Value? {
+        isFor(field.key, of: M.self) ? field.value(conflict.winner.value) : nil
+    }
+
+    /// The value that was lost; nil if this is another field.
+    public func lost<M: Model, Value>(_ field: ModelField<M, Value>) -> Value? {
+        isFor(field.key, of: M.self) ? field.value(conflict.loser.value) : nil
+    }
+
+    private func isFor<M: Model>(_ key: FieldKey, of type: M.Type) -> Bool {
+        conflict.field == key.name && conflict.collection.rawValue == M.collection
+    }
+}
+
+extension MergedWrite: CustomStringConvertible {
+    public var description: String {
+        let list = fields.map {
+            "\($0.collection).\($0.field): \($0.conflict.loser.value) gave way to \($0.conflict.winner.value)"
+        }
+        return "merged: \(list.joined(separator: ", "))"
+    }
+}

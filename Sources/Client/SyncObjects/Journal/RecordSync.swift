@@ -1,0 +1,50 @@
+import SyncCore
+import SyncModel
+import TomboloModeling
+
+/// How far the writes of one object have come.
+public enum RecordSync: Sendable {
+    /// A draft, or edits that are not saved.
+    case unsaved
+    /// Saved on this device, and not confirmed by the server.
+    case pending
+    /// Rejected by the server, and not decided about.
+    case rejected(RejectedWrite)
+    /// Nothing is left to do.
+    case synced
+}
+
+extension Live {
+    /// How far the writes of this object have come. A rejection is reported before anything else.
+    public var sync: RecordSync {
+        get throws(ModelFailure) {
+            guard let id else { return .synced }
+            let rejection = try cell.objects.rejections.all().last { $0.changes.contains { $0.record == id } }
+            if let rejection { return .rejected(rejection) }
+            if presence == .draft || !edits.isEmpty { return .unsaved }
+            return try isPending() ? .pending : .synced
+        }
+    }
+}
+
+extension ModelAccess {
+    /// The rejected transactions that nobody has decided about: those that are there, and each new one.
+    public var rejections: JournalEntries<RejectedWrite> {
+        JournalEntries(objects) { [objects] in RejectedWrite($0, objects: objects) }
+    }
+
+    /// The merges in which values of this device were lost: those that nobody has decided about, and each new one.
+    public var merges: JournalEntries<MergedWrite> {
+        JournalEntries(objects) { [objects] in MergedWrite($0, objects: objects) }
+    }
+}
+
+extension LiveObjects {
+    /// Decides about an entry of the journal.
+    func decide<Value>(_ body: (any LocalStore) throws(StoreFailure) -> Value) throws(ModelFailure) -> Value {
+        guard let journal = source.journal else {
+            throw ModelFailure(.noServer, "this client keeps no journal, so there is nothing to decide about")
+        }
+        do { return try body(journal) } catch { throw ModelFailure(error) }
+    }
+}

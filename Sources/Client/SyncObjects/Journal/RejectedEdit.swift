@@ -1,0 +1,53 @@
+import SyncModel
+public import TomboloModeling
+
+/// The objects of a rejected transaction, with the attempted values staged. See ``RejectedWrite/edit(_:)``.
+public final class RejectedEdit {
+    /// The changes that are written. Add others to it, or take the objects from ``objects(_:)``.
+    public let transaction: ModelTransaction
+    private let live: LiveObjects
+    private var staged: [AnyObject] = []
+    /// The drafts that stand for records whose creation was rejected: an id is never used twice.
+    private var drafts: [RecordID: RecordID] = [:]
+
+    init(_ objects: LiveObjects) {
+        live = objects
+        transaction = ModelTransaction(objects)
+    }
+
+    /// The objects of a model whose creation or change was rejected.
+    public func objects<M: Model>(_ type: M.Type) -> [Live<M>] {
+        staged.compactMap { $0 as? Live<M> }
+    }
+
+    /// Stages the attempted values on the objects.
+    func stage(_ rejected: Transaction) throws(ModelFailure) {
+        for mutation in rejected.mutations {
+            guard let type = live.models.model(of: mutation.collection) else {
+                throw ModelFailure(.invalidModel, "no model has the collection \(mutation.collection)")
+            }
+            try stage(mutation, as: type)
+        }
+    }
+
+    private func stage<M: Model>(_ mutation: Mutation, as type: M.Type) throws(ModelFailure) {
+        let object: Live<M>
+        switch mutation.intent {
+        case .create:
+            object = try live.draft(type)
+            drafts[mutation.record] = object.id
+        case .update: object = try live.object(type, id: mutation.record)
+        case .delete:
+            transaction.delete(try live.object(type, id: mutation.record))
+            return
+        }
+        for (name, value) in AttemptedChange(mutation).values {
+            guard let slot = object.cell.schema.position(of: name) else { continue }
+            var value = value
+            if case .reference(let id) = value, let draft = drafts[id] { value = .reference(draft) }
+            object.cell.set(FieldKey(slot: slot, name: name), to: value)
+        }
+        staged.append(object)
+        transaction.edit(object)
+    }
+}

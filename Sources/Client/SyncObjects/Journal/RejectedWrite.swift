@@ -1,0 +1,117 @@
+import SyncCore
+public import SyncModel
+public import TomboloModeling
+
+/// A transaction that the server rejected. It is kept, with the attempted values, until it is retried, edited, or discarded.
+public struct RejectedWrite: Identifiable, Sendable {
+    /// The number of the entry in the journal.
+    public let id: Int64
+    public let code: RejectionCode
+    /// The server's reason.
+    public let message: String
+    /// The attempted changes, in the order in which they were made.
+    public let changes: [AttemptedChange]
+    let objects: LiveObjects
+    let transaction: Transaction
+
+    /// Returns the rejection in a journal entry; nil if the entry tells of something else.
+    init?(_ entry: JournalEntry, objects: LiveObjects) {
+        switch entry.event {
+        case .rejected(let transaction, let rejection):
+            self.transaction = transaction
+            code = rejection.code
+            message = rejection.message
+        case .forgotten(let transaction):
+            self.transaction = transaction
+            code = RejectionCode(rawValue: "forgotten")
+            message = "the server has lost its history, and no longer has these changes"
+        case .merged, .overwritten, .cancelled: return nil
+        }
+        id = entry.number
+        changes = transaction.mutations.map { AttemptedChange($0) }
+        self.objects = objects
+    }
+
+    // MARK: Decisions
+
+    /// Sends the transaction again, over the present values.
+    ///
+    /// - Throws: A `ModelFailure` of the local store, for example when a record to which it refers is gone.
+    public func retry() throws(ModelFailure) {
+        let runtime = objects.runtime
+        _ = try objects.decide { (store) throws(StoreFailure) in
+            try store.resend(
+                journal: id, now: runtime.now(),
+                newID: {
+                    var random = runtime.generator
+                    return RecordID.make(at: runtime.now(), random: &random)
+                })
+        }
+    }
+
+    /// Drops the attempted values.
+    public func discard() throws(ModelFailure) {
+        try objects.decide { (store) throws(StoreFailure) in try store.dismiss(journal: id) }
+    }
+
+    /// Writes corrected values in the place of the rejected ones.
+    ///
+    /// The attempted values are staged again: `body` finds the objects with ``RejectedEdit/objects(_:)``, and corrects them. All
+    /// of them are written in one transaction, and the rejection is resolved.
+    ///
+    /// - Throws: A `ModelFailure`, or what `body` throws. The rejection then stays.
+    @discardableResult public func edit(_ body: (RejectedEdit) throws -> Void) async throws -> Receipt {
+        let edit = RejectedEdit(objects)
+        try edit.stage(transaction)
+        try body(edit)
+        let receipt = try await objects.write(edit.transaction)
+        try discard()
+        return receipt
+    }
+}
+
+/// One attempted change of a rejected transaction.
+public struct AttemptedChange: Hashable, Sendable {
+    public enum Kind: String, Hashable, Sendable, CaseIterable {
+        case create, update, delete
+    }
+
+    public let kind: Kind
+    /// The collection of the record.
+    public let collection: String
+    public let record: RecordID
+    /// The names of the fields that were set, sorted.
+    public var fields: [String] { values.map(\.field.rawValue) }
+    let values: Patch
+
+    init(_ mutation: Mutation) {
+        collection = mutation.collection.rawValue
+        record = mutation.record
+        switch mutation.intent {
+        case .create(let patch):
+            kind = .create
+            values = patch
+        case .update(let edits):
+            kind = .update
+            var patch = Patch()
+            for edit in edits { patch.set(edit.field, to: edit.value) }
+            values = patch
+        case .delete:
+            kind = .delete
+            values = Patch()
+        }
+    }
+
+    /// The attempted value of a field; nil if the change did not set it, or if it concerns another model.
+    public func value<M: Model, Value>(_ field: ModelField<M, Value>) -> Value? {
+        guard collection == M.collection, let stored = values[field.key.name] else { return nil }
+        return field.value(stored)
+    }
+}
+
+extension RejectedWrite: CustomStringConvertible {
+    public var description: String {
+        let list = changes.map { "\($0.kind) \($0.collection) \($0.record)" }
+        return "rejected (\(code)): \(message): \(list.joined(separator: ", "))"
+    }
+}

@@ -1,0 +1,84 @@
+import SyncCore
+public import SyncModel
+public import TomboloModeling
+
+extension Live {
+    public var uid: Int {
+        track()
+        return Int(cell.uid.rawValue)
+    }
+
+    public var id: RecordID? { cell.id }
+
+    public var presence: Presence {
+        track()
+        return cell.presence
+    }
+
+    @discardableResult public func create() async throws(ModelFailure) -> Receipt {
+        try await cell.objects.create(cell)
+    }
+
+    public func create(
+        written: @escaping @Sendable () -> Void,
+        completion: @escaping @Sendable (Result<Int, ModelFailure>) -> Void
+    ) {
+        // Spawned, so that both moments are reported outside the caller's stack, as every kind does.
+        _ = cell.objects.runtime.spawn { [self] in
+            do throws(ModelFailure) {
+                let receipt = try await create()
+                written()
+                completion(.success(try await receipt.confirmed()))
+            } catch {
+                completion(.failure(error))
+            }
+        }
+    }
+
+    @discardableResult public func save() async throws(ModelFailure) -> Receipt {
+        try await cell.objects.save(cell)
+    }
+
+    @discardableResult public func delete() async throws(ModelFailure) -> Receipt {
+        try await cell.objects.delete(cell)
+    }
+
+    public func load() async throws(ModelFailure) {
+        try await cell.objects.load(cell)
+    }
+
+    public func isPending() throws(ModelFailure) -> Bool {
+        guard let id, presence != .draft else { return false }
+        return try cell.objects.source.isPending(cell.collection, id)
+    }
+
+    public var updates: ObjectUpdates {
+        ObjectUpdates(cell: cell)
+    }
+
+    /// The values of the object now, and again after each change that was written or arrived. Ends when the object is gone.
+    public var snapshots: ObjectSnapshots<M> {
+        ObjectSnapshots(object: self)
+    }
+}
+
+/// A model that says how its objects describe themselves.
+public protocol DescribedModel: Model {
+    /// Returns the text for an object that is here, was here, or is a draft.
+    static func description(of object: Live<Self>) -> String
+}
+
+extension Live: CustomStringConvertible {
+    /// The text that the model gives, or the collection and the id.
+    public var description: String {
+        switch presence {
+        case .awaited, .notHere: return cell.label
+        case .draft, .here, .gone: break
+        }
+        func text<Described: DescribedModel>(_ type: Described.Type) -> String? {
+            (self as? Live<Described>).map(Described.description(of:))
+        }
+        guard let type = M.self as? any DescribedModel.Type else { return cell.label }
+        return text(type) ?? cell.label
+    }
+}

@@ -1,0 +1,155 @@
+public import Observation
+import SyncCore
+import SyncModel
+public import TomboloModeling
+
+/// One record as an object: its values now, and the edits that are not written yet.
+///
+/// A client has one object per record, however it is reached, so `todo.owner === ned` compares records. Reads are
+/// synchronous, need no store, and never fail. Setting a property stages an edit, which ``save()`` writes and ``revert()``
+/// drops. Safe to use from any thread, and observable: views and `withObservationTracking` follow its changes.
+///
+/// ```swift
+/// todo.title = "Bread"
+/// let receipt = try await todo.save()     // durable on this device
+/// try await receipt.confirmed()           // accepted by the server
+/// ```
+///
+/// A deleted object keeps the values that it last had, and its ``presence`` is `gone`.
+@dynamicMemberLookup
+public final class Live<M: Model>: Presentable, Observable {
+    let kind: LiveKind<M>
+    let cell: LiveCell
+    /// The drafts that this object keeps alive.
+    let draftGroup: DraftGroup
+    private let registrar = ObservationRegistrar()
+
+    init(kind: LiveKind<M>, cell: LiveCell) {
+        self.kind = kind
+        self.cell = cell
+        draftGroup = cell.group
+        cell.attach(self)
+    }
+
+    /// The model's shape, whose fields name the properties: `todo[todo.fields.title]`.
+    public var fields: M { kind.shape.fields }
+
+    // MARK: Properties
+
+    /// The value of a field: `todo.title`.
+    ///
+    /// Setting it stages an edit. A value that breaks a rule of the model is reported by ``save()``, by the name of the field.
+    public subscript<Value>(dynamicMember path: KeyPath<M, ModelField<M, Value>>) -> Value {
+        get { self[fields[keyPath: path]] }
+        set { self[fields[keyPath: path]] = newValue }
+    }
+
+    /// The object to which a reference leads: `todo.owner`. Nil if there is none, or if it was deleted.
+    ///
+    /// Setting it stages an edit. A draft that is set is created together with this object.
+    public subscript<Other>(dynamicMember path: KeyPath<M, ModelReference<M, Other>>) -> Live<Other>? {
+        get { self[fields[keyPath: path]] }
+        set { self[fields[keyPath: path]] = newValue }
+    }
+
+    /// The value of a field. In loops, this subscript is faster than a property.
+    public subscript<Value>(field: ModelField<M, Value>) -> Value {
+        get {
+            track()
+            return field.value(cell.value(at: field.key.slot))
+        }
+        set {
+            guard let stored = field.stored(newValue) else {
+                return refuse(field.key, newValue.storageProblem ?? "the value cannot be stored")
+            }
+            set(field.key, to: stored)
+        }
+    }
+
+    /// The object to which a reference leads.
+    public subscript<Other>(reference: ModelReference<M, Other>) -> Live<Other>? {
+        get {
+            track()
+            guard case .reference(let id) = cell.value(at: reference.key.slot),
+                let kind = try? cell.objects.kind(of: Other.self)
+            else { return nil }
+            let object = cell.objects.reach(kind, id)
+            // A deleted object shows its last values, and so do all objects that it refers to.
+            return object.presence == .gone && cell.presence != .gone ? nil : object
+        }
+        set { refer(reference, to: newValue) }
+    }
+
+    /// Sets a reference to any presentable object; nil removes it.
+    public func refer<Other>(_ reference: ModelReference<M, Other>, to object: (any Presentable)?) {
+        guard let object else { return set(reference.key, to: .null) }
+        guard let id = object.id else {
+            return refuse(reference.key, "cannot refer to \(object): it is not here, and so its id is not known")
+        }
+        if let other = object as? Live<Other> {
+            guard other.cell.objects === cell.objects else {
+                return refuse(reference.key, "cannot refer to \(object): it belongs to another client")
+            }
+            if other.cell.presence == .draft { cell.objects.join(draftGroup, with: other.draftGroup) }
+        }
+        set(reference.key, to: .reference(id))
+    }
+
+    private func set(_ key: FieldKey, to value: FieldValue) {
+        if let problem = key.problem(in: M.collection) { return cell.refuse(key.name, ModelFailure(problem)) }
+        cell.set(key, to: value)
+    }
+
+    private func refuse(_ key: FieldKey, _ problem: String) {
+        cell.refuse(key.name, ModelFailure(.invalidValue, "\(M.collection).\(key.name) \(problem)"))
+    }
+
+    // MARK: Edits
+
+    /// The edits that are staged and not written.
+    public var edits: ModelChange<M> {
+        track()
+        return ModelChange(cell.staged.map { ($0.field, $0.before, $0.after) })
+    }
+
+    /// Drops the staged edits. A draft gets the values with which it was made.
+    public func revert() {
+        cell.revert()
+    }
+
+    // MARK: State
+
+    /// The number of visible changes of this object.
+    public var version: Int {
+        track()
+        return cell.observedState.revision
+    }
+
+    /// The values of the record now, staged edits included; nil for a placeholder whose id is not known.
+    public var snapshot: Snapshot<M>? {
+        track()
+        guard let id else { return nil }
+        return Snapshot(id: id, uid: uid, values: cell.values, shape: kind.shape)
+    }
+
+    func track() {
+        registrar.access(self, keyPath: kind.version)
+    }
+}
+
+extension Live: CellObserver {
+    /// Announces a change after it is visible, so that an observer on another thread reads the new value.
+    func cellChanged() {
+        registrar.withMutation(of: self, keyPath: kind.version) {}
+    }
+}
+
+extension Live: Hashable {
+    public static func == (left: Live, right: Live) -> Bool { left === right }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(ObjectIdentifier(self))
+    }
+}
+
+extension Live: Identifiable {}

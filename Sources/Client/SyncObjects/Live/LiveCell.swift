@@ -1,0 +1,348 @@
+import SyncConcurrency
+import SyncCore
+import SyncModel
+import TomboloModeling
+
+/// The in-memory state of one record: the values that the source last showed, overlaid with local edits not written
+/// yet.
+final class LiveCell: Sendable {
+    let schema: ModelSchema
+    let objects: LiveObjects
+    private let state: Guarded<State>
+    /// The objects that show this state. They are told after each visible change, outside of the lock.
+    private let observers = Guarded<[WeakObserver]>([])
+
+    private struct State: Sendable {
+        var key: RecordKey
+        var presence: Presence
+        /// The record as the source last showed it.
+        var shown: Record?
+        /// Values that were set here and not written yet.
+        var edits: Patch
+        /// The values with which a draft began.
+        let initial: Patch
+        /// The values that reads return, one per field: `shown` overlaid with `edits`.
+        var values: [FieldValue]
+        /// The reasons why values could not be set. They are thrown when the object is written.
+        var refusals: [FieldName: ModelFailure] = [:]
+        /// The write that created the record; nil when it was not created here.
+        var creation: Written?
+        /// Number of visible changes.
+        var revision = 0
+        /// The latest read of the source that was applied.
+        var lastRead = ReadSequence.none
+        weak var group: DraftGroup?
+        /// The state of the same record that was already registered under its id when this one was found under its uid.
+        var successor: LiveCell?
+    }
+
+    init(schema: ModelSchema, objects: LiveObjects, key: RecordKey, presence: Presence) {
+        self.schema = schema
+        self.objects = objects
+        var values = Array(repeating: FieldValue.null, count: schema.fields.count)
+        var edits = Patch()
+        // A draft is created with its defaults, so that every client sees the same.
+        if presence == .draft {
+            for (position, field) in schema.fields.enumerated() where !field.defaultValue.isNull {
+                values[position] = field.defaultValue
+                edits.set(field.name, to: field.defaultValue)
+            }
+        }
+        state = Guarded(State(key: key, presence: presence, edits: edits, initial: edits, values: values))
+    }
+
+    deinit {
+        let (key, uid) = state.withLock { ($0.key, $0.shown?.uid ?? .none) }
+        objects.forget(collection, key, uid: uid, ObjectIdentifier(self))
+    }
+
+    var collection: CollectionName { schema.collection }
+
+    // MARK: Observers
+
+    private struct WeakObserver: Sendable {
+        weak var object: (any CellObserver)?
+    }
+
+    func attach(_ observer: any CellObserver) {
+        observers.withLock { list in
+            list.removeAll { $0.object == nil }
+            list.append(WeakObserver(object: observer))
+        }
+    }
+
+    private func announce() {
+        let list = observers.withLock { $0 }
+        for observer in list { observer.object?.cellChanged() }
+    }
+
+    // MARK: Reads
+
+    func value(at position: Int) -> FieldValue {
+        let (value, successor) = state.withLock { state in
+            (state.values.indices.contains(position) ? state.values[position] : .null, state.successor)
+        }
+        return successor?.value(at: position) ?? value
+    }
+
+    var key: RecordKey { read { $0.key } }
+
+    var id: RecordID? {
+        if case .id(let id) = key { id } else { nil }
+    }
+
+    var uid: UID {
+        let (uid, successor) = state.withLock { ($0.shown?.uid ?? .none, $0.successor) }
+        return successor?.uid ?? uid
+    }
+
+    var presence: Presence {
+        let (presence, successor) = state.withLock { ($0.presence, $0.successor) }
+        return successor?.presence ?? presence
+    }
+
+    var observedState: (presence: Presence, revision: Int) { read { ($0.presence, $0.revision) } }
+
+    var creation: Written? { read { $0.creation } }
+
+    var shown: Record? { read { $0.shown } }
+
+    /// The records that the values refer to, with their collections.
+    var references: [(collection: CollectionName, id: RecordID)] {
+        let values = read { $0.values }
+        return zip(schema.fields, values).compactMap { field, value in
+            guard let target = field.target, case .reference(let id) = value else { return nil }
+            return (target, id)
+        }
+    }
+
+    var group: DraftGroup {
+        get {
+            if let group = state.withLock({ $0.group }) { return group }
+            let group = DraftGroup()
+            state.withLock { $0.group = group }
+            return group
+        }
+        set { state.withLock { $0.group = newValue } }
+    }
+
+    private func read<Value: Sendable>(_ body: (State) -> Value) -> Value {
+        let (value, successor) = state.withLock { (body($0), $0.successor) }
+        return successor?.read(body) ?? value
+    }
+
+    // MARK: Edits
+
+    func set(_ field: FieldKey, to value: FieldValue) {
+        let (successor, isNew): (LiveCell?, Bool) = state.withLock { state in
+            if let successor = state.successor { return (successor, false) }
+            state.refusals[field.name] = nil
+            if let shown = state.shown, state.presence != .draft, shown.values[field.slot] == value {
+                state.edits.remove(field.name)
+            } else {
+                state.edits.set(field.name, to: value)
+            }
+            guard state.values[field.slot] != value else { return (nil, false) }
+            state.values[field.slot] = value
+            state.revision += 1
+            return (nil, true)
+        }
+        successor?.set(field, to: value)
+        if isNew { announce() }
+    }
+
+    func refuse(_ field: FieldName, _ failure: ModelFailure) {
+        let successor: LiveCell? = state.withLock { state in
+            if state.successor == nil { state.refusals[field] = failure }
+            return state.successor
+        }
+        successor?.refuse(field, failure)
+    }
+
+    /// Drops the values that were set and not written. A draft gets the values with which it began.
+    func revert() {
+        let successor: LiveCell? = state.withLock { state in
+            if let successor = state.successor { return successor }
+            state.refusals = [:]
+            state.edits = state.presence == .draft ? state.initial : Patch()
+            rebase(&state)
+            state.revision += 1
+            return nil
+        }
+        successor?.revert()
+        announce()
+    }
+
+    /// The values that were set and not written, with those that the source last showed.
+    var staged: [(field: FieldName, before: FieldValue, after: FieldValue)] {
+        let (shown, edits) = read { ($0.shown, $0.edits) }
+        return edits.map { name, value in
+            let before = schema.position(of: name).flatMap { shown?.values[$0] } ?? .null
+            return (name, before, value)
+        }
+    }
+
+    /// All values at one moment.
+    var values: [FieldValue] { read { $0.values } }
+
+    /// Returns an edit with the values that were set and not written, or nil when there is nothing to write. Checks all
+    /// rules.
+    func edit() throws(ModelFailure) -> ModelEdit? {
+        let (key, presence, shown, edits, refusals) = read { ($0.key, $0.presence, $0.shown, $0.edits, $0.refusals) }
+        if let refusal = refusals.min(by: { $0.key < $1.key }) { throw refusal.value }
+        guard case .id(let id) = key else {
+            throw nothingHere
+        }
+        switch presence {
+        case .draft:
+            var patch = edits
+            for (name, value) in edits where value.isNull { patch.remove(name) }
+            try check { () throws(InvalidValue) in try schema.check(creating: patch) }
+            return ModelEdit(.create(collection, id, patch), shown: nil)
+        case .here:
+            guard !edits.isEmpty else { return nil }
+            try check { () throws(InvalidValue) in try schema.check(updating: edits) }
+            return ModelEdit(.update(collection, id, edits), shown: shown)
+        case .awaited, .notHere: throw nothingHere
+        case .gone: throw ModelFailure(.gone, "\(label) is gone: it cannot be written")
+        }
+    }
+
+    private func check(_ body: () throws(InvalidValue) -> Void) throws(ModelFailure) {
+        do { try body() } catch { throw ModelFailure(error) }
+    }
+
+    // MARK: Updates from the source
+
+    /// Applies the result of a read, unless a read that began later has already been applied: two threads may read at
+    /// once.
+    ///
+    /// - Returns: Whether anything visible changed.
+    @discardableResult func show(_ found: LookupResult, _ reading: ReadSequence) -> Bool {
+        // Objects must be released outside the lock.
+        let (isNew, replaced) = state.withLock { state -> (Bool, Record?) in
+            guard reading > state.lastRead, state.successor == nil else { return (false, nil) }
+            state.lastRead = reading
+            let before = state
+            take(found, into: &state)
+            let isNew =
+                before.presence != state.presence || before.values != state.values
+                || before.shown?.uid != state.shown?.uid || before.shown?.version != state.shown?.version
+            if isNew { state.revision += 1 }
+            return (isNew, before.shown)
+        }
+        if isNew { announce() }
+        if isNew, case .here(let record) = found, record.uid.isValid, record.uid != replaced?.uid {
+            objects.index(collection, record.uid, record.id)
+        }
+        return isNew
+    }
+
+    private func take(_ found: LookupResult, into state: inout State) {
+        switch (found, state.presence) {
+        case (_, .draft), (.elsewhere, _), (.notHere, .gone): break
+        // A deleted record comes back when its deletion is rejected, or when its creation is sent again from the
+        // journal.
+        case (.here(let record), .awaited), (.here(let record), .notHere), (.here(let record), .here),
+            (.here(let record), .gone):
+            state.key = .id(record.id)
+            state.presence = .here
+            state.shown = fitted(record)
+            rebase(&state)
+        case (.notHere, .here): state.presence = .gone
+        case (.notHere, .awaited): state.presence = .notHere
+        case (.notHere, .notHere): break
+        }
+    }
+
+    /// Updates the state after an edit was written, before the source is read again.
+    ///
+    /// - Parameter reading: A read that began after the write. Results of earlier reads are ignored from now on.
+    func written(_ edit: RecordEdit, _ written: Written, _ reading: ReadSequence) {
+        state.withLock { state in
+            state.lastRead = max(state.lastRead, reading)
+            state.revision += 1
+            switch edit {
+            case .create(_, let id, let patch):
+                state.creation = written
+                state.presence = .here
+                settle(patch, in: &state)
+                state.shown = Record(
+                    id: id, uid: .none, version: .zero, values: schema.fields.map { patch[$0.name] ?? .null })
+                // A null in a draft means that the value is absent, and it has been written that way.
+                for (name, value) in state.edits where value.isNull && patch[name] == nil { state.edits.remove(name) }
+                rebase(&state)
+            case .update(_, _, let patch):
+                for (name, value) in patch {
+                    if let position = schema.position(of: name) { state.shown?.values[position] = value }
+                }
+                settle(patch, in: &state)
+                rebase(&state)
+            case .delete: state.presence = .gone
+            }
+        }
+        announce()
+    }
+
+    /// Discards a draft.
+    func drop() {
+        state.withLock { state in
+            state.presence = .gone
+            state.revision += 1
+        }
+        announce()
+    }
+
+    /// Removes the edits that were written. A value that was set again during the write stays an edit.
+    private func settle(_ patch: Patch, in state: inout State) {
+        for (name, value) in patch where state.edits[name] == value { state.edits.remove(name) }
+    }
+
+    private func rebase(_ state: inout State) {
+        state.values = state.shown?.values ?? Array(repeating: .null, count: schema.fields.count)
+        for (name, value) in state.edits {
+            if let position = schema.position(of: name) { state.values[position] = value }
+        }
+    }
+
+    /// Returns the record with as many values as this build's schema has fields. A source of an older or newer build
+    /// may show fewer or more.
+    private func fitted(_ record: Record) -> Record {
+        let count = schema.fields.count
+        guard record.values.count != count else { return record }
+        var fitted = record
+        fitted.values = Array(record.values.prefix(count))
+        fitted.values += Array(repeating: .null, count: count - fitted.values.count)
+        fitted.fieldVersions = []
+        return fitted
+    }
+
+    /// Makes `other` the state of this record from now on.
+    func redirect(to other: LiveCell) {
+        state.withLock { state in
+            state.successor = other
+            state.revision += 1
+        }
+        for observer in observers.withLock({ $0 }) {
+            if let object = observer.object { other.attach(object) }
+        }
+        announce()
+    }
+
+    // MARK: Descriptions
+
+    var label: String {
+        switch key {
+        case .id(let id): "\(collection) \(id)"
+        case .uid(let uid): "\(collection) with uid \(uid)"
+        }
+    }
+
+    var nothingHere: ModelFailure { ModelFailure(.notHere, "\(label) is not here") }
+}
+
+/// An object that shows the state of a cell.
+protocol CellObserver: AnyObject, Sendable {
+    /// Called after each visible change, outside of all locks.
+    func cellChanged()
+}

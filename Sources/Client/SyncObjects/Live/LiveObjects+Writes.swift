@@ -1,0 +1,99 @@
+import SyncConcurrency
+import SyncCore
+import SyncModel
+
+/// Writing: one write at a time, each of them one transaction of the source.
+extension LiveObjects {
+    func create(_ cell: LiveCell) async throws(ModelFailure) -> Receipt {
+        try await writes.pass { () async throws(ModelFailure) in
+            switch cell.presence {
+            case .draft: return try await write([cell])
+            case .here, .gone:
+                // Created before, perhaps together with another object.
+                guard let creation = cell.creation else {
+                    throw ModelFailure(.alreadyExists, "\(cell.label) exists already: save() writes its changes")
+                }
+                return Receipt(objects: self, cell: cell, written: creation)
+            case .awaited, .notHere: throw cell.nothingHere
+            }
+        }
+    }
+
+    func save(_ cell: LiveCell) async throws(ModelFailure) -> Receipt {
+        try await writes.pass { () async throws(ModelFailure) in try await write([cell]) }
+    }
+
+    func delete(_ cell: LiveCell) async throws(ModelFailure) -> Receipt {
+        try await writes.pass { () async throws(ModelFailure) in try await write([], deleting: [cell]) }
+    }
+
+    func write(_ transaction: ModelTransaction) async throws(ModelFailure) -> Receipt {
+        try await writes.pass { () async throws(ModelFailure) in
+            let (written, deleted) = try transaction.steps()
+            return try await write(written, deleting: deleted)
+        }
+    }
+
+    /// Writes the edits of these objects and of all drafts that they refer to, and the deletions, in one transaction.
+    private func write(_ roots: [LiveCell], deleting deleted: [LiveCell] = []) async throws(ModelFailure) -> Receipt {
+        let removed = Set(deleted.map { ObjectIdentifier($0) })
+        var edits: [(LiveCell, ModelEdit)] = []
+        for cell in drafts(from: roots) where !removed.contains(ObjectIdentifier(cell)) {
+            if let edit = try cell.edit() { edits.append((cell, edit)) }
+        }
+        for cell in deleted {
+            switch cell.presence {
+            case .draft:
+                cell.drop()
+                if let id = cell.id { cell.group.root.remove(id) }
+            case .here:
+                guard let id = cell.id else { continue }
+                edits.append((cell, ModelEdit(.delete(cell.collection, id), shown: cell.shown)))
+            case .awaited, .notHere: throw cell.nothingHere
+            case .gone: continue
+            }
+        }
+        guard !edits.isEmpty else {
+            return Receipt(objects: self, cell: roots.first ?? deleted.first, written: nil)
+        }
+        return try await commit(edits)
+    }
+
+    private func commit(_ edits: [(cell: LiveCell, edit: ModelEdit)]) async throws(ModelFailure) -> Receipt {
+        let ticket = try await source.write(edits.map(\.edit), now: runtime.now())
+        let written = Written(ticket: ticket, edits: edits.map(\.edit.edit))
+        var change = StoreChange()
+        for (cell, edit) in edits {
+            let id = edit.edit.record
+            cell.written(edit.edit, written, beginRead())
+            cell.group.root.remove(id)
+            if let record = ticket.shown[id] { cell.show(.here(record), beginRead()) }
+            change.touch(cell.collection, id)
+        }
+        refresh(edits.map(\.cell))
+        changes.publish(change)
+        return Receipt(objects: self, cell: edits.first?.cell, written: written)
+    }
+
+    /// Returns these states and those of all drafts that can be reached from them.
+    private func drafts(from roots: [LiveCell]) -> [LiveCell] {
+        var found: [LiveCell] = []
+        var known: Set<ObjectIdentifier> = []
+        for root in roots where known.insert(ObjectIdentifier(root)).inserted { found.append(root) }
+        var next = 0
+        while next < found.count {
+            for cell in cells(found[next].references)
+            where cell.presence == .draft && known.insert(ObjectIdentifier(cell)).inserted {
+                found.append(cell)
+            }
+            next += 1
+        }
+        return found
+    }
+
+    /// Waits for the server, and then shows the outcome on all records of the transaction.
+    func confirm(_ written: Written) async throws(ModelFailure) {
+        try await source.confirm(written.ticket)
+        refresh(cells(written.records))
+    }
+}

@@ -1,0 +1,349 @@
+import SyncConcurrency
+public import SyncCore
+import SyncModel
+public import TomboloModeling
+
+/// All live objects of one source. Each record has one live object, however it is reached.
+///
+/// Objects are held weakly: an object lives as long as the caller keeps it, and is created again when it is requested.
+public final class LiveObjects: Sendable {
+    public let source: any ModelSource
+    /// The models of the application.
+    public let models: ModelCatalog
+    let runtime: EngineRuntime
+
+    /// Publishes each change after the live objects show it.
+    let changes = Broadcast<StoreChange>()
+
+    private struct Key: Hashable, Sendable {
+        let collection: CollectionName
+        let key: RecordKey
+    }
+
+    private struct Entry: Sendable {
+        /// Increases with each registration, so that an entry is only replaced by code that has seen it.
+        let serial: Int
+        let cellIdentity: ObjectIdentifier
+        weak var cell: LiveCell?
+        weak var object: (any CellObserver)?
+    }
+
+    private struct Registry: Sendable {
+        var serial = 0
+        var entries: [Key: Entry] = [:]
+        /// The ids of live records, by uid.
+        var uids: [Key: RecordID] = [:]
+        /// The entries whose record is not here and is known only by its uid.
+        var placeholders: Set<Key> = []
+        var reads = 0
+    }
+
+    private let registry = Guarded(Registry())
+    private let groups = Guarded(())
+    private let ended = Guarded(false)
+    private let kinds = Guarded<[ObjectIdentifier: any Sendable]>([:])
+    let writes = AsyncMutex()
+    private let watcher = Guarded<Task<Void, Never>?>(nil)
+
+    /// - Parameter models: The models whose schemas the source has.
+    public init(source: any ModelSource, models: ModelCatalog, runtime: EngineRuntime) {
+        self.source = source
+        self.models = models
+        self.runtime = runtime
+        guard let news = source.changes?.subscribe() else { return }
+        let task = runtime.spawn { [weak self] in
+            for await change in news {
+                guard let self else { return }
+                self.absorb(change)
+            }
+            // The store is closed: sequences over the objects end.
+            self?.end()
+        }
+        watcher.withLock { $0 = task }
+    }
+
+    deinit {
+        watcher.withLock { $0?.cancel() }
+        changes.finish()
+    }
+
+    /// Ends all sequences over the objects, because the source is about to be closed.
+    package func end() {
+        ended.withLock { $0 = true }
+        changes.finish()
+    }
+
+    var isEnded: Bool { ended.withLock { $0 } }
+
+    // MARK: Objects
+
+    /// Returns the parts that all objects of a model share.
+    ///
+    /// - Throws: `invalidModel` if the model is not one of ``models``.
+    func kind<M: Model>(of type: M.Type) throws(ModelFailure) -> LiveKind<M> {
+        let key = ObjectIdentifier(type)
+        if let kind = kinds.withLock({ $0[key] }) as? LiveKind<M> { return kind }
+        let kind: LiveKind<M>
+        do { kind = LiveKind(try models.shape(of: type)) } catch { throw ModelFailure(error) }
+        kinds.withLock { $0[key] = kind }
+        return kind
+    }
+
+    /// Creates a draft. Neither the store nor the server knows it until it is created.
+    ///
+    /// - Parameter fill: Sets the first values.
+    func make<M: Model>(_ kind: LiveKind<M>, fill: (Live<M>) -> Void) -> Live<M> {
+        var random = runtime.generator
+        let id = RecordID.make(at: runtime.now(), random: &random)
+        let cell = LiveCell(schema: kind.schema, objects: self, key: .id(id), presence: .draft)
+        let object = Live(kind: kind, cell: cell)
+        object.draftGroup.add(cell, id: id)
+        fill(object)
+        return register(object, under: .id(id))
+    }
+
+    /// Returns the object with this id, or a placeholder when it is not here.
+    func object<M: Model>(_ kind: LiveKind<M>, id: RecordID) throws(ModelFailure) -> Live<M> {
+        if let object = registered(kind, .id(id)) { return object }
+        let reading = beginRead()
+        return adopt(kind, .id(id), try source.lookup(kind.collection, .id(id)), reading)
+    }
+
+    /// Returns the object with this uid, or a placeholder when it is not here.
+    ///
+    /// - Throws: `invalidValue` when the uid is negative, or the failure of the source.
+    func object<M: Model>(_ kind: LiveKind<M>, uid: Int) throws(ModelFailure) -> Live<M> {
+        let collection = kind.collection
+        guard uid >= 0 else {
+            throw ModelFailure(.invalidValue, "\(uid) is no uid of a \(collection): uids are 0 or more")
+        }
+        let key = RecordKey.uid(UID(Int64(uid)))
+        if let id = registry.withLock({ $0.uids[Key(collection: collection, key: key)] }),
+            let object = registered(kind, .id(id)), object.uid == uid
+        {
+            return object
+        }
+        if let object = registered(kind, key) { return object }
+        let reading = beginRead()
+        return adopt(kind, key, try source.lookup(collection, key), reading)
+    }
+
+    /// Returns the matching records in the order of the query, each with its live object.
+    func objects<M: Model>(
+        _ kind: LiveKind<M>, matching query: RecordQuery
+    ) async throws(ModelFailure) -> [(record: Record, object: Live<M>)] {
+        let reading = beginRead()
+        return try await source.records(matching: query).map { ($0, adopt(kind, .id($0.id), .here($0), reading)) }
+    }
+
+    /// Returns the object of a reference. If the source fails, it is a placeholder whose `load` throws the reason.
+    func reach<M: Model>(_ kind: LiveKind<M>, _ id: RecordID) -> Live<M> {
+        if let object = registered(kind, .id(id)) { return object }
+        do throws(ModelFailure) {
+            return try object(kind, id: id)
+        } catch {
+            return placeholder(kind, .id(id), presence: .awaited)
+        }
+    }
+
+    // MARK: Registry: one object per record
+
+    private func registered<M: Model>(_ kind: LiveKind<M>, _ key: RecordKey) -> Live<M>? {
+        let entry = entry(kind.collection, key)
+        if let object = entry?.object as? Live<M> { return object }
+        // A draft that another object holds, or a record whose previous object was released.
+        guard let cell = entry?.cell else { return nil }
+        return register(Live(kind: kind, cell: cell), under: key)
+    }
+
+    private func entry(_ collection: CollectionName, _ key: RecordKey) -> Entry? {
+        registry.withLock { $0.entries[Key(collection: collection, key: key)] }
+    }
+
+    /// Returns the object of a record that was just read, creating it when it is not in use.
+    private func adopt<M: Model>(
+        _ kind: LiveKind<M>, _ key: RecordKey, _ found: LookupResult, _ reading: ReadSequence
+    ) -> Live<M> {
+        switch found {
+        case .here(let record):
+            if let object = registered(kind, .id(record.id)) {
+                object.cell.show(found, reading)
+                return object
+            }
+            let cell = LiveCell(schema: kind.schema, objects: self, key: .id(record.id), presence: .awaited)
+            cell.show(found, reading)
+            return register(Live(kind: kind, cell: cell), under: .id(record.id))
+        case .notHere:
+            return placeholder(kind, key, presence: .notHere)
+        case .elsewhere:
+            let object = placeholder(kind, key, presence: .awaited)
+            _ = runtime.spawn {
+                // Ignore the failure: `load` asks again and throws it.
+                do throws(ModelFailure) { try await self.load(object.cell) } catch {}
+            }
+            return object
+        }
+    }
+
+    private func placeholder<M: Model>(_ kind: LiveKind<M>, _ key: RecordKey, presence: Presence) -> Live<M> {
+        let cell = LiveCell(schema: kind.schema, objects: self, key: key, presence: presence)
+        return register(Live(kind: kind, cell: cell), under: key)
+    }
+
+    /// Registers the object under the key, or returns the one that was registered in the meantime.
+    private func register<M: Model>(_ candidate: Live<M>, under key: RecordKey) -> Live<M> {
+        let place = Key(collection: candidate.cell.collection, key: key)
+        while true {
+            let found = registry.withLock { $0.entries[place] }
+            if let object = found?.object as? Live<M> { return object }
+            let isPlaced = registry.withLock { registry in
+                guard registry.entries[place]?.serial == found?.serial else { return false }
+                registry.serial += 1
+                registry.entries[place] = Entry(
+                    serial: registry.serial, cellIdentity: ObjectIdentifier(candidate.cell), cell: candidate.cell,
+                    object: candidate)
+                if case .uid = key { registry.placeholders.insert(place) }
+                return true
+            }
+            if isPlaced { return candidate }
+        }
+    }
+
+    /// Records the uid of a record. Called by a state that has learned its uid.
+    func index(_ collection: CollectionName, _ uid: UID, _ id: RecordID) {
+        registry.withLock { $0.uids[Key(collection: collection, key: .uid(uid))] = id }
+    }
+
+    /// Removes a state. Called when the state is released.
+    func forget(_ collection: CollectionName, _ key: RecordKey, uid: UID, _ identity: ObjectIdentifier) {
+        let place = Key(collection: collection, key: key)
+        registry.withLock { registry in
+            guard registry.entries[place]?.cellIdentity == identity else { return }
+            registry.entries[place] = nil
+            registry.placeholders.remove(place)
+            registry.uids[Key(collection: collection, key: .uid(uid))] = nil
+        }
+    }
+
+    /// Handles a record that was found under its uid: its placeholder becomes the object of the id, or redirects to it.
+    private func settle(_ cell: LiveCell, uid key: RecordKey, as record: Record, _ reading: ReadSequence) -> Bool {
+        let collection = cell.collection
+        let (old, new) = (Key(collection: collection, key: key), Key(collection: collection, key: .id(record.id)))
+        while true {
+            let found = registry.withLock { $0.entries[new] }
+            if let other = found?.cell, other !== cell {
+                cell.redirect(to: other)
+                registry.withLock { registry in
+                    registry.entries[old] = nil
+                    registry.placeholders.remove(old)
+                }
+                other.show(.here(record), reading)
+                return true
+            }
+            let object = registry.withLock { $0.entries[old] }?.object
+            let isPlaced = registry.withLock { registry in
+                guard registry.entries[new]?.serial == found?.serial else { return false }
+                registry.serial += 1
+                registry.entries[new] = Entry(
+                    serial: registry.serial, cellIdentity: ObjectIdentifier(cell), cell: cell, object: object)
+                registry.entries[old] = nil
+                registry.placeholders.remove(old)
+                return true
+            }
+            if isPlaced { return cell.show(.here(record), reading) }
+        }
+    }
+
+    // MARK: Drafts
+
+    /// Joins two draft groups. From then on, holding one of the two objects keeps the drafts of both alive.
+    func join(_ one: DraftGroup, with other: DraftGroup) {
+        groups.withLock { _ in
+            let (first, second) = (one.root, other.root)
+            guard first !== second else { return }
+            second.move(into: first)
+        }
+    }
+
+    /// Returns the states of these records that are in use.
+    func cells(_ records: [(collection: CollectionName, id: RecordID)]) -> [LiveCell] {
+        records.compactMap { entry($0.collection, .id($0.id))?.cell }
+    }
+
+    // MARK: Reads
+
+    /// Begins a read. Call it before reading the source, and pass the result along with the record that was read.
+    func beginRead() -> ReadSequence {
+        registry.withLock { registry in
+            registry.reads += 1
+            return ReadSequence(number: registry.reads)
+        }
+    }
+
+    func load(_ cell: LiveCell) async throws(ModelFailure) {
+        switch cell.presence {
+        case .draft: return
+        case .here, .awaited, .notHere:
+            let reading = beginRead()
+            var found = try source.lookup(cell.collection, cell.key)
+            if found == .elsewhere {
+                let record = try await source.fetch(cell.collection, cell.key)
+                found = record.map { .here($0) } ?? .notHere
+            }
+            if take(found, into: cell, reading) { publish(cell) }
+        case .gone: break
+        }
+        switch cell.presence {
+        case .here, .draft: return
+        case .gone: throw ModelFailure(.gone, "\(cell.label) is gone")
+        case .awaited, .notHere: throw cell.nothingHere
+        }
+    }
+
+    /// Updates states from the source. A state that the source cannot read right now is left alone.
+    @discardableResult func refresh(_ cells: [LiveCell]) -> Bool {
+        var isNew = false
+        for cell in cells {
+            let reading = beginRead()
+            do throws(ModelFailure) {
+                let found = try source.lookup(cell.collection, cell.key)
+                if take(found, into: cell, reading) { isNew = true }
+            } catch {
+                continue
+            }
+        }
+        return isNew
+    }
+
+    private func take(_ found: LookupResult, into cell: LiveCell, _ reading: ReadSequence) -> Bool {
+        if case .here(let record) = found, case .uid = cell.key {
+            return settle(cell, uid: cell.key, as: record, reading)
+        }
+        return cell.show(found, reading)
+    }
+
+    private func publish(_ cell: LiveCell) {
+        var change = StoreChange()
+        switch cell.key {
+        case .id(let id): change.touch(cell.collection, id)
+        case .uid: change.extents[cell.collection] = .all
+        }
+        changes.publish(change)
+    }
+
+    /// Updates the live objects among the records that the source reports as changed.
+    private func absorb(_ change: StoreChange) {
+        let touched = registry.withLock { registry -> [Entry] in
+            var keys = registry.placeholders.filter { change.extents[$0.collection] != nil }
+            for (collection, extent) in change.extents {
+                switch extent {
+                case .all: keys.formUnion(registry.entries.keys.filter { $0.collection == collection })
+                case .records(let ids): for id in ids { keys.insert(Key(collection: collection, key: .id(id))) }
+                }
+            }
+            return keys.compactMap { registry.entries[$0] }
+        }
+        refresh(touched.compactMap(\.cell))
+        changes.publish(change)
+    }
+}

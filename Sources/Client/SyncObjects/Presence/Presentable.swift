@@ -1,0 +1,72 @@
+public import SyncModel
+
+/// An object that can be created through the server, changed, and deleted.
+///
+/// Each write completes in two stages. It is *written* when the call returns: durable on this device if there is a
+/// store, or answered by the server if there is none. It is *confirmed* when the server has it and has shown it back.
+/// Both stages can be awaited, the second one through the receipt. Safe to use from any thread.
+public protocol Presentable: Indexable {
+    /// The record's id; nil for a placeholder that was requested by a uid that is not here.
+    var id: RecordID? { get }
+
+    var presence: Presence { get }
+
+    /// Creates the object, together with all drafts that it refers to, in one transaction.
+    ///
+    /// Calling it again returns the first receipt, even for a draft that was created together with another one.
+    ///
+    /// - Throws: `invalidValue` when a value breaks a rule, `alreadyExists` for an object that was not created on this
+    ///   device, or the failure of the source. The object is still a draft then.
+    @discardableResult func create() async throws(ModelFailure) -> Receipt
+
+    /// Creates the object, for callers that are not async.
+    ///
+    /// - Parameters:
+    ///   - written: Called once, on any thread, when the object is written; not called when writing fails.
+    ///   - completion: Called once, on any thread, with the uid when the object exists on the server, or with the
+    ///     failure.
+    func create(
+        written: @escaping @Sendable () -> Void,
+        completion: @escaping @Sendable (Result<Int, ModelFailure>) -> Void)
+
+    /// Writes the properties that were set since the last save. Creates the object if it is a draft.
+    ///
+    /// - Returns: The receipt, which is empty when nothing was changed.
+    @discardableResult func save() async throws(ModelFailure) -> Receipt
+
+    /// Deletes the object. A draft is only discarded.
+    ///
+    /// - Returns: The receipt, which is empty when there was nothing to write.
+    @discardableResult func delete() async throws(ModelFailure) -> Receipt
+
+    /// Makes sure that the values are here, asking the server if necessary.
+    ///
+    /// - Throws: `notHere` when the object cannot be found, `gone` when it has been deleted.
+    func load() async throws(ModelFailure)
+
+    /// Returns whether any write of the object is unconfirmed.
+    func isPending() throws(ModelFailure) -> Bool
+
+    /// The presence now, and again after each change that was written or arrived. Ends when the object is gone.
+    var updates: ObjectUpdates { get }
+}
+
+extension Presentable {
+    public func create(completion: @escaping @Sendable (Result<Int, ModelFailure>) -> Void) {
+        create(written: {}, completion: completion)
+    }
+
+    /// Waits until the values are here. That can take any amount of time; cancel the task to stop waiting.
+    ///
+    /// - Throws: `gone` when the object is gone, `interrupted` when the task was cancelled.
+    public func arrival() async throws(ModelFailure) {
+        for await presence in updates {
+            switch presence {
+            case .here: return
+            case .gone: throw ModelFailure(.gone, "\(self) is gone: it will not arrive")
+            case .draft, .awaited, .notHere: continue
+            }
+        }
+        throw ModelFailure(.interrupted, "the wait for \(self) was interrupted")
+    }
+}

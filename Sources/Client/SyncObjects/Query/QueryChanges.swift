@@ -1,0 +1,86 @@
+import SyncModel
+public import TomboloModeling
+
+/// One change of the objects that match a query.
+public struct QueryChange<M: Model>: Sendable {
+    /// All matching objects after the change, in the order of the query.
+    public let objects: [Live<M>]
+    /// The objects that match since this change. In the first element, all objects.
+    public let inserted: [Live<M>]
+    /// The objects that match no longer, or were deleted.
+    public let removed: [Live<M>]
+    /// The objects whose place among the others changed.
+    public let moved: [Live<M>]
+    /// The objects whose values changed, with the fields.
+    public let changed: [(object: Live<M>, fields: ModelChange<M>)]
+}
+
+/// The changes of the objects that match a query, beginning with the objects that match now. A slow reader gets one change
+/// for several writes.
+public struct QueryChanges<M: Model>: AsyncSequence, Sendable {
+    public typealias Element = QueryChange<M>
+    public typealias Failure = ModelFailure
+
+    let updates: QueryUpdates<Pair>
+    let schema: ModelSchema?
+
+    struct Pair: Sendable {
+        let record: ShownRecord
+        let object: Live<M>
+    }
+
+    public func makeAsyncIterator() -> Iterator {
+        Iterator(updates: updates.makeAsyncIterator(), schema: schema)
+    }
+
+    public struct Iterator: AsyncIteratorProtocol {
+        var updates: QueryUpdates<Pair>.Iterator
+        let schema: ModelSchema?
+        var last: [Pair] = []
+
+        init(updates: QueryUpdates<Pair>.Iterator, schema: ModelSchema?) {
+            self.updates = updates
+            self.schema = schema
+        }
+
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(ModelFailure) -> QueryChange<M>?
+        {
+            guard let now = try await updates.next(isolation: actor) else { return nil }
+            let before = last
+            last = now
+            return change(from: before, to: now)
+        }
+
+        public mutating func next() async throws(ModelFailure) -> QueryChange<M>? {
+            try await next(isolation: #isolation)
+        }
+
+        private func change(from before: [Pair], to now: [Pair]) -> QueryChange<M> {
+            let known = Dictionary(before.map { ($0.record.id, $0.record) }, uniquingKeysWith: { first, _ in first })
+            let present = Set(now.map(\.record.id))
+            let stayed = before.map(\.record.id).filter { present.contains($0) }
+            let ordered = now.map(\.record.id).filter { known[$0] != nil }
+            var displaced: Set<RecordID> = []
+            for step in ordered.difference(from: stayed) {
+                if case .insert(_, let id, _) = step { displaced.insert(id) }
+            }
+            return QueryChange(
+                objects: now.map(\.object),
+                inserted: now.filter { known[$0.record.id] == nil }.map(\.object),
+                removed: before.filter { !present.contains($0.record.id) }.map(\.object),
+                moved: now.filter { displaced.contains($0.record.id) }.map(\.object),
+                changed: now.compactMap { pair in
+                    guard let old = known[pair.record.id], old.values != pair.record.values else { return nil }
+                    return (pair.object, fields(from: old, to: pair.record))
+                })
+        }
+
+        private func fields(from old: ShownRecord, to new: ShownRecord) -> ModelChange<M> {
+            var changes: [(field: FieldName, before: FieldValue, after: FieldValue)] = []
+            for (field, values) in zip(schema?.fields ?? [], zip(old.values, new.values)) where values.0 != values.1 {
+                changes.append((field.name, values.0, values.1))
+            }
+            return ModelChange(changes)
+        }
+    }
+}

@@ -1,0 +1,84 @@
+import SyncConcurrency
+import SyncCore
+import SyncModel
+
+/// The objects that match a query: a list now, and another after each change that affects it.
+///
+/// Equal lists are never repeated: a list follows when a record joins or leaves it, moves, or changes a value. A slow reader
+/// gets the newest list, not all of them.
+public struct QueryUpdates<Object: Sendable>: AsyncSequence, Sendable {
+    public typealias Element = [Object]
+    public typealias Failure = ModelFailure
+
+    let collection: CollectionName
+    let changes: Broadcast<StoreChange>
+    /// Whether the source is closed.
+    let isEnded: @Sendable () -> Bool
+    let read: @Sendable () async throws(ModelFailure) -> [(record: Record, object: Object)]
+
+    init(
+        collection: CollectionName, changes: Broadcast<StoreChange>, isEnded: @escaping @Sendable () -> Bool,
+        read: @escaping @Sendable () async throws(ModelFailure) -> [(record: Record, object: Object)]
+    ) {
+        self.collection = collection
+        self.changes = changes
+        self.isEnded = isEnded
+        self.read = read
+    }
+
+    /// Returns the same sequence with each object transformed, for example into a protocol that it conforms to.
+    public func map<Other: Sendable>(each body: @escaping @Sendable (Object) -> Other) -> QueryUpdates<Other> {
+        QueryUpdates<Other>(
+            collection: collection, changes: changes, isEnded: isEnded,
+            read: { [read] () async throws(ModelFailure) in
+                try await read().map { ($0.record, body($0.object)) }
+            })
+    }
+
+    public func makeAsyncIterator() -> Iterator {
+        // Subscribe before the first read, so that no change is missed in between.
+        Iterator(updates: self, changes: changes.subscribe().makeAsyncIterator())
+    }
+
+    public struct Iterator: AsyncIteratorProtocol {
+        let updates: QueryUpdates
+        var changes: Broadcast<StoreChange>.Subscription.Iterator
+        var last: [ShownRecord]?
+
+        init(updates: QueryUpdates, changes: Broadcast<StoreChange>.Subscription.Iterator) {
+            self.updates = updates
+            self.changes = changes
+        }
+
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(ModelFailure) -> [Object]? {
+            while true {
+                if last != nil {
+                    guard let change = await changes.next(isolation: actor), !updates.isEnded() else { return nil }
+                    guard change.extents[updates.collection] != nil else { continue }
+                }
+                let found = try await updates.read()
+                let shown = found.map { ShownRecord($0.record) }
+                guard shown != last else { continue }
+                last = shown
+                return found.map(\.object)
+            }
+        }
+
+        public mutating func next() async throws(ModelFailure) -> [Object]? {
+            try await next(isolation: #isolation)
+        }
+    }
+}
+
+/// The part of a record that an application sees. Confirmation by the server changes a version, and no value.
+struct ShownRecord: Hashable, Sendable {
+    let id: RecordID
+    let uid: UID
+    let values: [FieldValue]
+
+    init(_ record: Record) {
+        id = record.id
+        uid = record.uid
+        values = record.values
+    }
+}

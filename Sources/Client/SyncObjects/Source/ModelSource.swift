@@ -1,0 +1,82 @@
+public import SyncConcurrency
+public import SyncCore
+public import SyncModel
+
+/// The source and destination of live objects. It is the only thing in which the kinds of the model differ.
+///
+/// Safe to call from any thread. Callers have checked all edits against the schemas.
+public protocol ModelSource: Sendable {
+    var catalog: SchemaCatalog { get }
+
+    /// Returns the state of a record at once, without waiting for a network.
+    func lookup(_ collection: CollectionName, _ key: RecordKey) throws(ModelFailure) -> LookupResult
+
+    /// Returns the record from the server, or nil when there is none. Called only after `lookup` returned `elsewhere`.
+    func fetch(_ collection: CollectionName, _ key: RecordKey) async throws(ModelFailure) -> Record?
+
+    func records(matching query: RecordQuery) async throws(ModelFailure) -> [Record]
+
+    /// Returns the number of records that match the filter. Cursor, limit, and offset do not count.
+    func count(matching query: RecordQuery) async throws(ModelFailure) -> Int
+
+    /// Writes the edits in one transaction, which is complete when this returns.
+    ///
+    /// - Parameter now: The device's wall clock.
+    func write(_ edits: [ModelEdit], now: WallTime) async throws(ModelFailure) -> WriteTicket
+
+    /// Waits until the server has the write. Throws `rejected`, `takenBack`, `noServer`, or `interrupted`.
+    func confirm(_ ticket: WriteTicket) async throws(ModelFailure)
+
+    func isPending(_ collection: CollectionName, _ id: RecordID) throws(ModelFailure) -> Bool
+
+    /// Publishes changes made by others; nil when `write` is the only source of changes.
+    var changes: Broadcast<StoreChange>? { get }
+
+    /// The store with the journal of rejected and merged writes; nil when the source has none.
+    var journal: (any LocalStore)? { get }
+}
+
+extension ModelSource {
+    public var journal: (any LocalStore)? { nil }
+
+    public func count(matching query: RecordQuery) async throws(ModelFailure) -> Int {
+        var all = query
+        all.cursor = nil
+        all.limit = nil
+        all.offset = 0
+        return try await records(matching: all).count
+    }
+}
+
+/// The result of looking up a record without waiting for a network.
+public enum LookupResult: Hashable, Sendable {
+    case here(Record)
+    case notHere
+    /// Only the server knows; `fetch` asks it.
+    case elsewhere
+}
+
+/// An edit, with the record that its author saw.
+public struct ModelEdit: Hashable, Sendable {
+    public let edit: RecordEdit
+    /// The record as it was shown; nil for a create.
+    public let shown: Record?
+
+    public init(_ edit: RecordEdit, shown: Record?) {
+        self.edit = edit
+        self.shown = shown
+    }
+}
+
+/// The receipt of a write at its source, used to await the confirmation.
+public struct WriteTicket: Hashable, Sendable {
+    /// Nil when there is no outbox or the edits changed nothing.
+    public let sequence: OutboxSequence?
+    /// The records as the source knows them after the write, if `lookup` cannot return them.
+    public let shown: [RecordID: Record]
+
+    public init(sequence: OutboxSequence?, shown: [RecordID: Record] = [:]) {
+        self.sequence = sequence
+        self.shown = shown
+    }
+}

@@ -1,0 +1,89 @@
+public import SyncConcurrency
+public import SyncCore
+public import SyncModel
+
+/// A source of live objects over the local cache. Reads and writes never wait for a network.
+public struct StoredSource: ModelSource {
+    private let store: any LocalStore
+    private let space: SpaceID
+    private let server: Server
+
+    /// Whether an engine keeps the store in sync with a server.
+    public enum Server: Hashable, Sendable {
+        /// An engine syncs the store, so confirmations can be awaited.
+        case inStep
+        /// Nothing leaves this device, and records created here keep the uid −1.
+        case none
+    }
+
+    public init(store: any LocalStore, space: SpaceID = .default, server: Server) {
+        self.store = store
+        self.space = space
+        self.server = server
+    }
+
+    public var catalog: SchemaCatalog { store.catalog }
+
+    public var changes: Broadcast<StoreChange>? { store.changes }
+
+    public func lookup(_ collection: CollectionName, _ key: RecordKey) throws(ModelFailure) -> LookupResult {
+        try asked { () throws(StoreFailure) in try store.record(collection, key) }.map { .here($0) } ?? .notHere
+    }
+
+    public func fetch(_ collection: CollectionName, _ key: RecordKey) throws(ModelFailure) -> Record? {
+        try asked { () throws(StoreFailure) in try store.record(collection, key) }
+    }
+
+    public func records(matching query: RecordQuery) throws(ModelFailure) -> [Record] {
+        try asked { () throws(StoreFailure) in try store.records(matching: query) }
+    }
+
+    public func count(matching query: RecordQuery) throws(ModelFailure) -> Int {
+        try asked { () throws(StoreFailure) in try store.count(matching: query) }
+    }
+
+    public var journal: (any LocalStore)? { store }
+
+    public func write(_ edits: [ModelEdit], now: WallTime) throws(ModelFailure) -> WriteTicket {
+        WriteTicket(
+            sequence: try asked { () throws(StoreFailure) in
+                try store.commit(edits.map(\.edit), in: space, now: now)
+            })
+    }
+
+    public func confirm(_ ticket: WriteTicket) async throws(ModelFailure) {
+        guard server == .inStep else {
+            throw ModelFailure(
+                .noServer, "it is written on this device; this composition has no server that could confirm it")
+        }
+        guard let sequence = ticket.sequence else { return }
+        let fate: TransactionFate
+        do {
+            fate = try await store.settledFate(of: sequence)
+        } catch let failure as StoreFailure {
+            throw ModelFailure(failure)
+        } catch {
+            throw ModelFailure(
+                .interrupted, "the wait for transaction \(sequence) was interrupted; the transaction goes on")
+        }
+        switch fate {
+        case .confirmed, .pending: return
+        case .forgotten:
+            throw ModelFailure(
+                .interrupted, "transaction \(sequence) was settled so long ago that the journal does not tell how")
+        case .cancelled: throw ModelFailure(.takenBack, "transaction \(sequence) was taken back before it was sent")
+        case .rejected(let entry):
+            if case .rejected(_, let rejection) = entry.event { throw ModelFailure(rejection) }
+            throw ModelFailure(
+                .rejected, "transaction \(sequence) was refused: see entry \(entry.number) of the journal")
+        }
+    }
+
+    public func isPending(_ collection: CollectionName, _ id: RecordID) throws(ModelFailure) -> Bool {
+        try asked { () throws(StoreFailure) in try store.isPending(collection, id) }
+    }
+
+    private func asked<Answer>(_ body: () throws(StoreFailure) -> Answer) throws(ModelFailure) -> Answer {
+        do { return try body() } catch { throw ModelFailure(error) }
+    }
+}

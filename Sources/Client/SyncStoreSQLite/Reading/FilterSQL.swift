@@ -1,0 +1,83 @@
+import SyncModel
+
+/// A filter as SQL. Names come from the schema, and values are bound.
+///
+/// SQL has three truth values, and a filter has two: a comparison with NULL must be false, and its negation true. Negations
+/// are therefore moved to the comparisons, which test `IS NOT TRUE` there. Comparisons that are not negated stay plain, so
+/// that SQLite can use an index for them.
+struct FilterSQL {
+    private(set) var values: [FieldValue] = []
+    /// The number of the first parameter.
+    private let first: Int
+
+    init(firstParameter: Int) {
+        first = firstParameter
+    }
+
+    /// Returns the condition, and adds its values.
+    mutating func condition(_ filter: RecordFilter, negated: Bool = false) -> String {
+        switch filter {
+        case .all(let parts): return join(parts, negated ? " OR " : " AND ", empty: negated ? "0" : "1", negated)
+        case .any(let parts): return join(parts, negated ? " AND " : " OR ", empty: negated ? "1" : "0", negated)
+        case .not(let inner): return condition(inner, negated: !negated)
+        case .compare(let term, let comparison, let value):
+            let column = Self.column(term)
+            switch comparison {
+            case .equal: return "\(column) \(negated ? "IS NOT" : "IS") \(bind(value))"
+            case .notEqual: return "\(column) \(negated ? "IS" : "IS NOT") \(bind(value))"
+            case .less, .lessOrEqual, .greater, .greaterOrEqual:
+                return test("\(column) \(comparison.rawValue) \(bind(value))", negated)
+            }
+        case .isIn(let field, let values):
+            let column = Self.column(.field(field))
+            let bound = values.filter { !$0.isNull }.map { bind($0) }.joined(separator: ", ")
+            let isListed = "\(column) IN (\(bound))"
+            guard values.contains(where: \.isNull) else { return test(isListed, negated) }
+            return test("(\(isListed) OR \(column) IS NULL)", negated)
+        case .hasPrefix(let field, let prefix):
+            let column = Self.column(.field(field))
+            guard !prefix.isEmpty else { return "\(column) \(negated ? "IS" : "IS NOT") NULL" }
+            var range = "\(column) >= \(bind(.text(prefix)))"
+            if let end = Self.successor(ofPrefix: prefix) { range += " AND \(column) < \(bind(.text(end)))" }
+            return test("(\(range))", negated)
+        case .contains(let field, let part):
+            return test("instr(\(Self.column(.field(field))), \(bind(.text(part)))) > 0", negated)
+        }
+    }
+
+    private mutating func join(_ parts: [RecordFilter], _ word: String, empty: String, _ negated: Bool) -> String {
+        guard !parts.isEmpty else { return empty }
+        return "(" + parts.map { condition($0, negated: negated) }.joined(separator: word) + ")"
+    }
+
+    private func test(_ condition: String, _ negated: Bool) -> String {
+        negated ? "(\(condition)) IS NOT TRUE" : condition
+    }
+
+    private mutating func bind(_ value: FieldValue) -> String {
+        values.append(value)
+        return "?\(first + values.count - 1)"
+    }
+
+    static func column(_ term: RecordTerm) -> String {
+        switch term {
+        case .id: "id"
+        case .uid: "uid"
+        case .field(let name): RecordTable.quote(name.rawValue)
+        }
+    }
+
+    /// Returns the first text after all texts with this prefix; nil if there is none. The order of UTF-8 bytes is the order
+    /// of Unicode scalars.
+    private static func successor(ofPrefix prefix: String) -> String? {
+        var scalars = Array(prefix.unicodeScalars)
+        while let last = scalars.popLast() {
+            let next = last.value == 0xD7FF ? 0xE000 : last.value + 1
+            guard let scalar = Unicode.Scalar(next) else { continue }
+            var text = String.UnicodeScalarView(scalars)
+            text.append(scalar)
+            return String(text)
+        }
+        return nil
+    }
+}

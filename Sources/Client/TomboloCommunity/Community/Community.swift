@@ -1,0 +1,58 @@
+public import SyncCore
+public import SyncModel
+public import SyncObjects
+
+/// The providers of the community's models.
+///
+/// Each kind of the model has its own initializer. Code that uses the providers cannot tell the kinds apart.
+public struct Community: Sendable {
+    public let users: any UserProvider
+    public let avatars: any AvatarProvider
+    public let profiles: any ProfileProvider
+
+    public init(users: any UserProvider, avatars: any AvatarProvider, profiles: any ProfileProvider) {
+        self.users = users
+        self.avatars = avatars
+        self.profiles = profiles
+    }
+
+    /// The community of a client, or of a device of the test kit.
+    ///
+    /// - Throws: `invalidModel` if the client was opened without ``CommunityCatalog/models``.
+    public init(_ access: some ModelAccess) throws(ModelFailure) {
+        self.init(
+            users: try access.provider(of: UserModel.self), avatars: try access.provider(of: AvatarModel.self),
+            profiles: try access.provider(of: ProfileModel.self))
+    }
+
+    /// The community alone, over any source that has its schemas.
+    public init(source: any ModelSource, runtime: EngineRuntime) {
+        do {
+            try self.init(LiveObjects(source: source, models: CommunityCatalog.registered, runtime: runtime))
+        } catch {
+            preconditionFailure("the community's own models: \(error)")
+        }
+    }
+
+    /// Uses the local cache alone: writes are durable at once, and nothing leaves the device.
+    public static func cached(store: any LocalStore, space: SpaceID = .default, runtime: EngineRuntime) -> Community {
+        Community(source: StoredSource(store: store, space: space, server: .none), runtime: runtime)
+    }
+
+    /// Uses the local cache, which an engine keeps in sync with a server.
+    public static func synced(store: any LocalStore, space: SpaceID = .default, runtime: EngineRuntime) -> Community {
+        Community(source: StoredSource(store: store, space: space, server: .inStep), runtime: runtime)
+    }
+
+    /// Talks to the server directly, without a store.
+    ///
+    /// - Parameter hash: Hashes a transaction's canonical bytes, as the wire format defines them.
+    public static func remote(
+        transport: any RemoteTransport, space: SpaceID = .default, runtime: EngineRuntime,
+        hash: @escaping @Sendable (Transaction) throws -> PayloadHash
+    ) -> Community {
+        let source = RemoteSource(
+            transport: transport, catalog: CommunityCatalog.catalog, space: space, runtime: runtime, hash: hash)
+        return Community(source: source, runtime: runtime)
+    }
+}

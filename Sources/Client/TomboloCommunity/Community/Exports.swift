@@ -1,0 +1,4 @@
+// A program that imports the community uses its objects and declarations, too.
+
+@_exported public import SyncObjects
+@_exported public import TomboloModeling

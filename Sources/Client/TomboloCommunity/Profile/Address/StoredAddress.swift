@@ -1,0 +1,26 @@
+public import SyncModel
+public import TomboloModeling
+
+/// An address as a field holds it: JSON, which keeps kinds and parts that this build does not know.
+public struct StoredAddress: ModelValue, TextualValue {
+    public typealias Base = StoredAddress
+
+    public let json: String
+
+    public init(_ address: any Address) {
+        json = address.json
+    }
+
+    /// The address; of an unknown kind if this build cannot read it.
+    public var address: any Address { AddressCodec.address(json: json) }
+
+    public static var storage: FieldType { .json }
+    public static var empty: StoredAddress { StoredAddress(UnknownAddress(json: "")) }
+
+    public init?(stored: FieldValue) {
+        guard case .json(let json) = stored else { return nil }
+        self.json = json
+    }
+
+    public var stored: FieldValue? { .json(json) }
+}

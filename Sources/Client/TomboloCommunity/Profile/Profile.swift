@@ -1,0 +1,19 @@
+public import SyncObjects
+
+/// The public description of a user, written by that user.
+public protocol Profile: Presentable, CustomStringConvertible {
+    /// Set when the profile is made. Nil only while the profile itself is a placeholder.
+    var user: (any User)? { get }
+
+    var fullName: String? { get set }
+
+    /// Checked by the address's own validator when it is written.
+    var address: (any Address)? { get set }
+
+    /// The address formatted on one line; empty when there is none.
+    var displayAddress: String { get }
+}
+
+extension Profile {
+    public var displayAddress: String { address?.display ?? "" }
+}

@@ -1,0 +1,52 @@
+public import SyncModel
+public import SyncObjects
+import TomboloModeling
+
+/// Makes and finds profiles.
+public protocol ProfileProvider: Sendable {
+    /// Makes a draft. A draft user is created together with the profile.
+    func make(user: any User, address: (any Address)?) -> any Profile
+
+    /// Returns the profile at once from what is here, or a placeholder when it is not here.
+    func profile(uid: Int) throws(ModelFailure) -> any Profile
+
+    func profile(id: RecordID) throws(ModelFailure) -> any Profile
+
+    /// Returns profiles in the order of creation.
+    func profiles(limit: Int?, offset: Int) async throws(ModelFailure) -> [any Profile]
+
+    func profiles(of user: any User) async throws(ModelFailure) -> [any Profile]
+
+    /// All profiles, now and after each change.
+    var updates: QueryUpdates<any Profile> { get }
+}
+
+extension ProfileProvider {
+    public func profiles() async throws(ModelFailure) -> [any Profile] {
+        try await profiles(limit: nil, offset: 0)
+    }
+}
+
+extension ModelProvider: ProfileProvider where M == ProfileModel {
+    public func make(user: any User, address: (any Address)?) -> any Profile {
+        draft { profile in
+            profile.refer(profile.fields.user, to: user)
+            if let address { profile.address = address }
+        }
+    }
+
+    public func profile(uid: Int) throws(ModelFailure) -> any Profile { try object(uid: uid) }
+
+    public func profile(id: RecordID) throws(ModelFailure) -> any Profile { try object(id: id) }
+
+    public func profiles(limit: Int?, offset: Int) async throws(ModelFailure) -> [any Profile] {
+        try await query.page(limit: limit, offset: offset).all()
+    }
+
+    public func profiles(of user: any User) async throws(ModelFailure) -> [any Profile] {
+        guard let id = user.id else { return [] }
+        return try await query.where { $0.user == id }.all()
+    }
+
+    public var updates: QueryUpdates<any Profile> { query.updates.map { $0 } }
+}

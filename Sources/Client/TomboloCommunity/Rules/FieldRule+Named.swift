@@ -1,0 +1,17 @@
+public import SyncModel
+import TomboloModeling
+
+extension FieldRule {
+    /// Returns the rule of a name, for a catalog that was read from a file: `name`, `address`, or `url(SCHEME,…)`; nil for others.
+    public static func named(_ name: String) -> FieldRule? {
+        // Rules of one name are equal.
+        let wanted = FieldRule(name: name) { _ in nil }
+        if let rule = [FieldRule.name, .address].first(where: { $0 == wanted }) { return rule }
+        guard name.hasPrefix("url("), name.hasSuffix(")") else { return nil }
+        let schemes = name.dropFirst("url(".count).dropLast().split(separator: ",", omittingEmptySubsequences: false)
+        let isWellFormed = schemes.allSatisfy { scheme in
+            !scheme.isEmpty && scheme.utf8.allSatisfy { "abcdefghijklmnopqrstuvwxyz0123456789+-.".utf8.contains($0) }
+        }
+        return isWellFormed ? .url(schemes: schemes.map(String.init)) : nil
+    }
+}

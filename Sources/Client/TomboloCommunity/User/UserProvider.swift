@@ -1,0 +1,47 @@
+public import SyncModel
+public import SyncObjects
+import TomboloModeling
+
+/// Makes and finds users, so that code that needs users does not depend on how they are built.
+public protocol UserProvider: Sendable {
+    /// Makes a draft.
+    func make(username: String) -> any User
+
+    /// Returns the user at once from what is here, or a placeholder when it is not here.
+    func user(uid: Int) throws(ModelFailure) -> any User
+
+    func user(id: RecordID) throws(ModelFailure) -> any User
+
+    /// Returns users in the order of creation.
+    func users(limit: Int?, offset: Int) async throws(ModelFailure) -> [any User]
+
+    /// Returns all users with this name. Names need not be unique.
+    func users(named username: String) async throws(ModelFailure) -> [any User]
+
+    /// All users, now and after each change.
+    var updates: QueryUpdates<any User> { get }
+}
+
+extension UserProvider {
+    public func users() async throws(ModelFailure) -> [any User] {
+        try await users(limit: nil, offset: 0)
+    }
+}
+
+extension ModelProvider: UserProvider where M == UserModel {
+    public func make(username: String) -> any User { draft { $0.username = username } }
+
+    public func user(uid: Int) throws(ModelFailure) -> any User { try object(uid: uid) }
+
+    public func user(id: RecordID) throws(ModelFailure) -> any User { try object(id: id) }
+
+    public func users(limit: Int?, offset: Int) async throws(ModelFailure) -> [any User] {
+        try await query.page(limit: limit, offset: offset).all()
+    }
+
+    public func users(named username: String) async throws(ModelFailure) -> [any User] {
+        try await query.where { $0.username == username }.all()
+    }
+
+    public var updates: QueryUpdates<any User> { query.updates.map { $0 } }
+}

@@ -1,0 +1,6 @@
+public import SyncModel
+
+/// The schema of users, for code that works with any collection.
+public enum UserSchema {
+    public static let schema = CommunityCatalog.schema(of: UserModel.self)
+}

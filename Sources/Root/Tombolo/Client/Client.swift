@@ -1,0 +1,131 @@
+import Logging
+import SyncBootstrap
+import SyncConcurrency
+import SyncCore
+import SyncModel
+public import SyncObjects
+import SyncProgram
+public import TomboloModeling
+
+/// An application's records on this device, and their sync with a server in the background.
+///
+/// Open a client with ``withClient(_:models:server:token:options:_:)``, or with ``open(_:models:server:token:options:)`` and
+/// ``close()``. Reads and writes use the local database, and never wait for a network. One process at a time syncs a
+/// database; the clients of other processes read and write it, and take over when that process ends.
+///
+/// Safe to use from any thread.
+public final class Client: ModelAccess {
+    /// The name with which the client was opened.
+    public let name: String
+    /// The live objects, one per record.
+    public let objects: LiveObjects
+    let parts: ClientParts
+    private let background: BackgroundSync?
+    private let board: StatusBoard
+    private let isClosed = Guarded(false)
+
+    private init(name: String, parts: ClientParts, background: BackgroundSync?, board: StatusBoard) {
+        self.name = name
+        self.parts = parts
+        self.background = background
+        self.board = board
+        objects = parts.objects
+    }
+
+    /// Opens a client. Its database is created if it is missing, and its sync runs until ``close()``.
+    ///
+    /// Settings come from the arguments, then from environment variables and the configuration file, as `syncctl config show`
+    /// lists them.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the application, which names its folder.
+    ///   - models: The models, in any order.
+    ///   - server: The URL of the server; nil for the configured one. Without any, the client works alone.
+    ///   - token: Returns the token for the server, or nil while the user is signed out. It is called at the start and whenever
+    ///     the server refuses the last one, one call at a time and with a timeout. If it throws, it is called again later. Nil
+    ///     for the configured token.
+    ///   - options: Replaced parts and settings.
+    public static func open(
+        _ name: String, models: [any Model.Type], server: String? = nil,
+        token: (@Sendable () async throws -> String?)? = nil, options: ClientOptions = ClientOptions()
+    ) async throws(ClientError) -> Client {
+        do {
+            let catalog = try ModelCatalog(models)
+            var settings = try ClientSettings.resolve(name: name, server: server, options: options)
+            var keeper: TokenKeeper?
+            let recipes = try options.replacedRecipes(for: settings)
+            let runtime = recipes.machine.runtime(settings)
+            if let token {
+                let made = TokenKeeper(provider: token, timeout: options.tokenTimeout, runtime: runtime)
+                settings.server?.bearer = { made.current }
+                keeper = made
+            }
+            let logger = options.logger ?? ProgramLog.logger(label: name, level: settings.logLevel)
+            let composition = ClientComposition(
+                settings: settings, models: catalog, recipes: recipes, logger: logger, creatingStore: true,
+                transport: options.transport)
+            let parts = try ClientParts(composition, syncs: options.syncs, handlesSignals: options.handlesSignals)
+            let board = StatusBoard(parts: parts, token: keeper)
+            let background = parts.services.map { services in
+                BackgroundSync(services: services, parts: parts, token: keeper, board: board)
+            }
+            return Client(name: name, parts: parts, background: background, board: board)
+        } catch let error as ModelDeclarationError {
+            throw ClientError(error)
+        } catch let problem as ConfigurationProblem {
+            throw ClientError(problem)
+        } catch let failure as StoreFailure {
+            throw ClientError(failure)
+        } catch {
+            throw ClientError(.configuration, "\(error)")
+        }
+    }
+
+    deinit {
+        guard !isClosed.withLock({ $0 }) else { return }
+        parts.logger.warning("A client was released without close().", metadata: ["client": "\(name)"])
+        let (background, parts, board) = (background, parts, board)
+        _ = parts.runtime.spawn {
+            await background?.stop()
+            board.finish()
+            await parts.close()
+        }
+    }
+
+    /// Stops the sync, and closes the database. What is on its way to the server may still arrive, for some seconds; what does
+    /// not is sent the next time. Calling it again does nothing.
+    public func close() async {
+        let isFirst = isClosed.withLock { isClosed in
+            defer { isClosed = true }
+            return !isClosed
+        }
+        guard isFirst else { return }
+        await background?.stop()
+        board.finish()
+        await parts.close()
+    }
+
+    // MARK: Sync
+
+    /// The state of the sync now.
+    public var status: ClientStatus { board.current }
+
+    /// The state of the sync now, and after each change. Equal states are never repeated.
+    public var statusUpdates: ClientStatusUpdates { board.updates }
+
+    /// Asks for a sync now, instead of at the end of a wait.
+    public func syncNow() {
+        parts.engine?.syncNow()
+    }
+
+    /// Calls the token closure again, for example because the user has signed in.
+    public func refreshToken() async {
+        await background?.refreshToken()
+    }
+
+    /// Agrees to deletions that the sync has stopped before, because they would remove a large part of the records. See
+    /// ``ClientStatus/Phase/blocked``.
+    public func allowDeletions() {
+        parts.engine?.allowDeletes(in: .default)
+    }
+}

@@ -1,0 +1,51 @@
+import SyncBootstrap
+import SyncCore
+import SyncProgram
+import TomboloModeling
+
+/// The reason why a client could not be opened. Nothing is changed then.
+public struct ClientError: Error, Hashable, Sendable, CustomStringConvertible {
+    public let code: Code
+    /// Says what is wrong, and what was expected. Contains no secret.
+    public let message: String
+    /// The remedy, if the message alone does not say it.
+    public let advice: String?
+
+    public enum Code: String, Hashable, Sendable, CaseIterable {
+        /// A setting is wrong or missing.
+        case configuration
+        /// The declaration of a model has an error.
+        case model
+        /// The database cannot be opened, or it belongs to another application or a newer build.
+        case store
+    }
+
+    init(_ code: Code, _ message: String, advice: String? = nil) {
+        self.code = code
+        self.message = message
+        self.advice = advice
+    }
+
+    init(_ problem: ConfigurationProblem) {
+        self.init(.configuration, problem.message, advice: problem.advice)
+    }
+
+    init(_ error: ModelDeclarationError) {
+        self.init(.model, error.message)
+    }
+
+    init(_ failure: StoreFailure) {
+        let advice: String? =
+            switch failure.code {
+            case .newerSchema: "use the newer build of the application, or a folder of its own for this one"
+            case .otherSchema, .notADatabase: "use a name or a folder of its own for each application"
+            case .corrupt: "syncctl doctor --fix keeps the file, and makes a new database of what can be read of it"
+            case .diskFull: "make room on the disk"
+            case .busy: "wait until the other program has opened the database"
+            default: nil
+            }
+        self.init(.store, failure.message, advice: advice)
+    }
+
+    public var description: String { advice.map { "\(message); \($0)" } ?? message }
+}

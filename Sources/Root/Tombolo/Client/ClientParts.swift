@@ -1,0 +1,51 @@
+import Logging
+import SyncBootstrap
+import SyncConcurrency
+import SyncCore
+import SyncObjects
+
+/// The parts of an open client, made by its composition.
+struct ClientParts: Sendable {
+    let settings: ClientSettings
+    let runtime: EngineRuntime
+    let logger: Logger
+    let objects: LiveObjects
+    let store: any LocalStore
+    /// Nil when the client does not sync.
+    let engine: SyncEngine?
+    let services: ClientServices?
+    let lease: @Sendable () throws(StoreFailure) -> LeaseAttempt
+    let close: @Sendable () async -> Void
+
+    init(_ composition: ClientComposition, syncs: Bool, handlesSignals: Bool) throws {
+        settings = composition.settings
+        runtime = composition.runtime
+        logger = composition.logger
+        store = try composition.store
+        do {
+            objects = try composition.objects
+            if syncs, composition.hasServer {
+                services = try composition.services(
+                    handlesSignals: handlesSignals,
+                    // The client itself watches them, also while another process syncs.
+                    watch: { () throws(StoreFailure) in {} })
+                engine = try composition.engine
+            } else {
+                services = nil
+                engine = nil
+            }
+            let endWatch = try composition.watchOtherProcesses()
+            let closing = composition.closing
+            close = { [objects] in
+                // First, so that no sequence reads a store that is being closed.
+                objects.end()
+                endWatch()
+                await closing()
+            }
+        } catch {
+            composition.closeStore()
+            throw error
+        }
+        lease = composition.leasing
+    }
+}

@@ -1,0 +1,30 @@
+import SyncBootstrap
+import SyncProgram
+
+extension ClientSettings {
+    /// Resolves the settings of a client: arguments first, then environment variables, then the configuration file.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the application, which names its folder, its file, and its variables.
+    ///   - server: The URL of the server; nil for the configured one.
+    static func resolve(
+        name: String, server: String?, options: ClientOptions
+    ) throws(ConfigurationProblem) -> ClientSettings {
+        guard name.utf8.first.map(isLetter) ?? false, name.utf8.allSatisfy({ isLetter($0) || isSeparator($0) }) else {
+            throw ConfigurationProblem(
+                "'\(name)' is not a name for a client: it names a folder, a file, and variables",
+                advice: "use a lower-case letter, then lower-case letters, digits, and hyphens, such as todo-kiosk")
+        }
+        var flags = ConfigurationFlags()
+        try flags.take(server, for: "server.url", flag: "server:")
+        try flags.take(options.folder, for: "store.folder", flag: "options.folder")
+        let sources = try ConfigurationSources(Program(name), flags: flags, variables: options.variables)
+        return try ClientSettings(ResolvedConfiguration(sources))
+    }
+
+    private static func isLetter(_ byte: UInt8) -> Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) }
+
+    private static func isSeparator(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: "-") || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+    }
+}

@@ -1,0 +1,163 @@
+import Foundation
+public import SyncConcurrency
+import SyncCore
+import SyncObjects
+
+/// Derives the client's status from the engine, the lease, the token, and the journal, and publishes each change.
+final class StatusBoard: Sendable {
+    private let parts: ClientParts
+    private let token: TokenKeeper?
+    private let facts = Guarded(Facts())
+    private let published = Broadcast<ClientStatus>()
+    private let watcher = Guarded<Task<Void, Never>?>(nil)
+
+    /// Facts that only the background sync knows.
+    struct Facts: Sendable {
+        /// The process that has the lease.
+        var holder: Holder?
+        /// Why the engine has ended.
+        var failure: String?
+        var isStopped = false
+        var last: ClientStatus?
+
+        enum Holder: Hashable, Sendable {
+            case us
+            case other(Int32?)
+        }
+    }
+
+    init(parts: ClientParts, token: TokenKeeper?) {
+        self.parts = parts
+        self.token = token
+        let changes = parts.store.changes.subscribe()
+        let engineStatus = parts.engine?.status.subscribe()
+        let task = parts.runtime.spawn { [weak self] in
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask { [weak self] in
+                    for await change in changes where change.touchesOutbox { self?.refresh() }
+                }
+                if let engineStatus {
+                    group.addTask { [weak self] in
+                        for await _ in engineStatus { self?.refresh() }
+                    }
+                }
+            }
+        }
+        watcher.withLock { $0 = task }
+    }
+
+    deinit {
+        watcher.withLock { $0?.cancel() }
+    }
+
+    /// Changes a fact, and publishes the status that follows.
+    func update(_ change: @Sendable (inout Facts) -> Void) {
+        facts.withLock { change(&$0) }
+        refresh()
+    }
+
+    func finish() {
+        update { $0.isStopped = true }
+        published.finish()
+        watcher.withLock { $0?.cancel() }
+    }
+
+    var current: ClientStatus { derive() }
+
+    var updates: ClientStatusUpdates {
+        ClientStatusUpdates(board: self)
+    }
+
+    fileprivate func subscribe() -> Broadcast<ClientStatus>.Subscription { published.subscribe() }
+
+    /// Publishes the status, if it has changed.
+    func refresh() {
+        let status = derive()
+        let isNew = facts.withLock { facts in
+            defer { facts.last = status }
+            return facts.last != status
+        }
+        if isNew { published.publish(status) }
+    }
+
+    private func derive() -> ClientStatus {
+        let engine = parts.engine?.currentStatus
+        let summary = try? parts.store.outboxSummary()
+        // The entries are counted only if there are any.
+        let rejected = summary?.journal ?? 0 > 0 ? (try? parts.objects.rejections.all().count) ?? 0 : 0
+        let (phase, reason) = phase(engine)
+        return ClientStatus(
+            phase: phase, reason: reason, pending: summary?.count ?? 0, waiting: summary?.held ?? 0,
+            rejected: rejected,
+            lastInSync: engine?.contact.lastSync.map {
+                Date(timeIntervalSince1970: Double($0.milliseconds) / 1_000)
+            },
+            isInSync: engine?.isInSync ?? false)
+    }
+
+    private func phase(_ engine: SyncStatus?) -> (ClientStatus.Phase, String) {
+        let (holder, failure, isStopped) = facts.withLock { ($0.holder, $0.failure, $0.isStopped) }
+        if isStopped { return (.stopped, "the client is closed") }
+        guard let engine else { return (.alone, "") }
+        if let failure { return (.blocked, failure) }
+        switch holder {
+        case .other(let process)?:
+            return (
+                .elsewhere, process.map { "process \($0) syncs this database" } ?? "another process syncs this database"
+            )
+        case .us?, nil: return ClientStatus.phase(of: engine, token: token?.state)
+        }
+    }
+}
+
+extension ClientStatus: Coalescing {
+    /// The later status replaces the earlier one.
+    public mutating func absorb(_ later: ClientStatus) {
+        self = later
+    }
+}
+
+/// The state of a client's sync, now and after each change. Equal states are never repeated, and a slow reader gets the newest.
+/// Ends when the client is closed.
+public struct ClientStatusUpdates: AsyncSequence, Sendable {
+    public typealias Element = ClientStatus
+    public typealias Failure = Never
+
+    let board: StatusBoard
+
+    public func makeAsyncIterator() -> Iterator {
+        // Subscribe before the first read, so that no change is missed in between.
+        Iterator(board: board, changes: board.subscribe().makeAsyncIterator())
+    }
+
+    public struct Iterator: AsyncIteratorProtocol {
+        let board: StatusBoard
+        var changes: Broadcast<ClientStatus>.Subscription.Iterator
+        var last: ClientStatus?
+
+        init(board: StatusBoard, changes: Broadcast<ClientStatus>.Subscription.Iterator) {
+            self.board = board
+            self.changes = changes
+        }
+
+        public mutating func next(isolation actor: isolated (any Actor)?) async -> ClientStatus? {
+            while true {
+                let status: ClientStatus
+                if last == nil {
+                    status = board.current
+                } else if let change = await changes.next(isolation: actor) {
+                    status = change
+                } else {
+                    return nil
+                }
+                guard status != last else { continue }
+                last = status
+                return status
+            }
+        }
+
+        public mutating func next() async -> ClientStatus? {
+            await next(isolation: #isolation)
+        }
+    }
+}

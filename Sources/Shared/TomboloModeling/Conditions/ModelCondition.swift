@@ -1,0 +1,32 @@
+package import SyncModel
+
+/// A condition on the records of one model, as data.
+///
+/// The fields of a model make conditions: `$0.due < tomorrow`, `$0.title.hasPrefix("B")`, `$0.priority.in([.low, .high])`.
+/// Join them with `&&`, `||`, and `!`. A comparison with a missing value is false, and its negation is true.
+public struct ModelCondition<M: Model>: Hashable, Sendable {
+    package let filter: RecordFilter
+    /// The error that the query throws; nil if there is none.
+    package let problem: ModelDeclarationError?
+
+    package init(_ filter: RecordFilter, problem: ModelDeclarationError? = nil) {
+        self.filter = filter
+        self.problem = problem
+    }
+
+    public static func && (left: ModelCondition, right: ModelCondition) -> ModelCondition {
+        ModelCondition(left.filter && right.filter, problem: left.problem ?? right.problem)
+    }
+
+    public static func || (left: ModelCondition, right: ModelCondition) -> ModelCondition {
+        ModelCondition(left.filter || right.filter, problem: left.problem ?? right.problem)
+    }
+
+    public static prefix func ! (condition: ModelCondition) -> ModelCondition {
+        ModelCondition(!condition.filter, problem: condition.problem)
+    }
+}
+
+extension ModelCondition: CustomStringConvertible {
+    public var description: String { filter.description }
+}

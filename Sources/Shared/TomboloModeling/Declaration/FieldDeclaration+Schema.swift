@@ -1,0 +1,77 @@
+import SyncModel
+
+extension FieldDeclaration {
+    /// Returns the field as engine, stores, and server know it.
+    func schema(in collection: String) throws(ModelDeclarationError) -> FieldSchema {
+        let field = try ModelNames.field(name, in: collection)
+        var isRequired = false
+        var isIndexed = false
+        var merge = MergeRule.latestEdit
+        var bytes = 0...SchemaLimits.textBytes
+        var rule: FieldRule?
+        var bounds: FieldBounds?
+        for setting in settings {
+            switch setting {
+            case .required: isRequired = true
+            case .indexed: isIndexed = true
+            case .merge(let chosen): merge = chosen
+            case .length(let limits): bytes = limits
+            case .rule(let chosen): rule = chosen
+            case .bounds(let limits): bounds = limits
+            }
+        }
+        guard bytes.lowerBound >= 0, bytes.upperBound <= SchemaLimits.textBytes else {
+            throw ModelDeclarationError(
+                .invalidLimit, collection: collection, field: name,
+                "\(collection).\(name) has the length \(bytes); 0...\(SchemaLimits.textBytes) bytes is the largest range allowed"
+            )
+        }
+        var schema: FieldSchema
+        switch type {
+        case .boolean: schema = .boolean(field, required: isRequired, merge: merge)
+        case .integer: schema = .integer(field, required: isRequired, merge: merge)
+        case .real: schema = .real(field, required: isRequired, merge: merge)
+        case .text: schema = .text(field, required: isRequired, bytes: bytes, rule: rule, merge: merge)
+        case .json: schema = .json(field, required: isRequired, bytes: bytes, rule: rule, merge: merge)
+        case .reference:
+            guard let target else {
+                throw ModelDeclarationError(
+                    .unknownTarget, collection: collection, field: name, "\(collection).\(name) refers to no model")
+            }
+            schema = .reference(
+                field, to: try Self.collection(of: target), required: isRequired, merge: merge)
+        }
+        if let bounds { schema = schema.bounded(by: bounds) }
+        if isIndexed { schema = schema.indexed() }
+        return try withDefault(schema, in: collection)
+    }
+
+    private func withDefault(_ schema: FieldSchema, in collection: String) throws(ModelDeclarationError) -> FieldSchema
+    {
+        if let defaultProblem {
+            throw ModelDeclarationError(
+                .invalidDefault, collection: collection, field: name,
+                "the default of \(collection).\(name) cannot be stored: \(defaultProblem)")
+        }
+        guard !defaultValue.isNull else { return schema }
+        let value = schema.normalized(defaultValue)
+        if let problem = schema.problem(with: value) {
+            let error = InvalidValue(
+                collection: CollectionName(unchecked: collection), field: schema.name, problem: problem)
+            throw ModelDeclarationError(
+                .invalidDefault, collection: collection, field: name,
+                """
+                the default breaks the field's own limits: \(error). Give the field a default that meets them, make it \
+                required, or make its type optional
+                """)
+        }
+        return schema.defaulting(to: value)
+    }
+
+    private static func collection(of type: any Model.Type) throws(ModelDeclarationError) -> CollectionName {
+        func name<M: Model>(_ type: M.Type) throws(ModelDeclarationError) -> CollectionName {
+            try ModelNames.collection(of: type)
+        }
+        return try name(type)
+    }
+}

@@ -1,0 +1,98 @@
+package import SyncModel
+
+/// One field of a model: the name under which it is stored, its options, and its default.
+///
+/// Write `Field<Value>` inside a model. A value that is not optional reads as its default, or as the empty value of its type,
+/// where a record has none, such as a record of an older build.
+public struct ModelField<M: Model, Value: ModelValue>: Sendable {
+    /// The name on the wire and in the database.
+    public let name: String
+
+    /// The value of a record that has none in this field.
+    package let fallback: Value
+
+    package let key: FieldKey
+    /// The rule of a text, whose form values are brought into before they are stored or compared.
+    private let rule: FieldRule?
+    /// The value as which a condition counts a missing value; null if a missing value is no value.
+    package let missing: FieldValue
+
+    /// - Parameters:
+    ///   - name: the name on the wire and in the database: lower-case letters, digits, and underscores.
+    ///   - options: for example `.required`, `.indexed`, or `.length(1...200)`.
+    ///   - value: the value of a new record, and of a record of an older build. Without a default, an optional field has no
+    ///     value, a required field must be set, and any other field has the empty value of its type.
+    public init(_ name: String, _ options: FieldOption<Value>..., default value: Value? = nil) {
+        self.name = name
+        fallback = value ?? .empty
+        let isRequired = options.contains(where: \.isRequired)
+        rule = options.lazy.compactMap(\.rule).first
+        // Without a default, a required value has to be set, and an optional value may be missing.
+        let initial = value ?? (Value.isOptional || isRequired ? nil : Value.empty)
+        let stored = initial?.storedOrNull ?? .null
+        missing = Value.isOptional ? .null : stored
+        key = SchemaBuilder.register(
+            FieldDeclaration(
+                name: name, type: Value.storage, target: nil, settings: options.flatMap(\.settings),
+                defaultValue: stored, defaultProblem: value?.storageProblem))
+    }
+}
+
+extension ModelField {
+    /// The value in the form in which it is stored; nil if it cannot be stored.
+    package func stored(_ value: some ModelValue) -> FieldValue? {
+        guard let stored = value.stored else { return nil }
+        guard let rule, case .text(let text) = stored else { return stored }
+        return .text(rule.normalized(text))
+    }
+
+    /// The value that a stored value shows.
+    package func value(_ stored: FieldValue) -> Value {
+        if stored.isNull { return fallback }
+        return Value(stored: stored) ?? fallback
+    }
+}
+
+/// A field of a model that refers to a record of another model. Write `Reference<Other>` inside a model.
+///
+/// A reference is optional unless it has the option `.required`. The server refuses to delete a record to which a required
+/// reference points. An optional reference to a deleted record reads as nil.
+public struct ModelReference<M: Model, Other: Model>: Sendable {
+    /// The name on the wire and in the database.
+    public let name: String
+
+    package let key: FieldKey
+
+    public init(_ name: String, _ options: ReferenceOption...) {
+        self.name = name
+        key = SchemaBuilder.register(
+            FieldDeclaration(
+                name: name, type: .reference, target: Other.self, settings: options.flatMap(\.settings),
+                defaultValue: .null, defaultProblem: nil))
+    }
+}
+
+/// The place of a field in its model.
+package struct FieldKey: Hashable, Sendable {
+    /// The position among the fields; −1 for a field that was not created by the initializer of its model.
+    package let slot: Int
+    package let name: FieldName
+
+    package init(slot: Int, name: FieldName) {
+        self.slot = slot
+        self.name = name
+    }
+}
+
+extension FieldKey {
+    /// The error of a field that was not registered; nil for all others.
+    package func problem(in collection: String) -> ModelDeclarationError? {
+        guard slot < 0 else { return nil }
+        return ModelDeclarationError(
+            .computedField, collection: collection, field: name.rawValue,
+            """
+            \(collection).\(name) was not created by the initializer of its model; a field must be a stored property, \
+            written `let \(name) = Field<…>("\(name)")`, and not a computed or static one
+            """)
+    }
+}

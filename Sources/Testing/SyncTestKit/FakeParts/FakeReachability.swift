@@ -1,0 +1,29 @@
+public import SyncConcurrency
+public import SyncCore
+
+/// A watch over links that the test controls.
+public final class FakeReachability: Reachability {
+    private let state: Guarded<LinkState>
+    public let changes = Broadcast<LinkState>()
+
+    public init(isOnline: Bool = true) {
+        state = Guarded(isOnline ? .up : .down("the test is offline"))
+    }
+
+    public var current: LinkState { state.withLock { $0 } }
+
+    public func setOnline() {
+        set(.up)
+    }
+
+    public func setOffline() {
+        set(.down("the test is offline"))
+    }
+
+    private func set(_ link: LinkState) {
+        state.withLock { $0 = link }
+        changes.publish(link)
+    }
+
+    public func run() async {}
+}

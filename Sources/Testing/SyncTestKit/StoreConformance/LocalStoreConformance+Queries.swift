@@ -1,0 +1,115 @@
+import SyncCore
+import SyncModel
+
+extension LocalStoreConformance {
+    /// Rules for queries: every filter, order, and cursor gives what evaluation in memory gives.
+    var queryChecks: [Check] {
+        [
+            Check("every filter finds the records that match it in memory") { world in
+                let records = try world.createMixedUsers()
+                let schema = try world.usersSchema
+                for filter in Self.filters {
+                    var query = RecordQuery("users", order: .field("age"))
+                    query.filter = filter
+                    let wanted = query.matches(among: records, schema: schema).map(\.id)
+                    try world.expect(try world.store.records(matching: query).map(\.id), is: wanted, "\(filter)")
+                    try world.expect(try world.store.count(matching: query), is: wanted.count, "the count of \(filter)")
+                    query.filter = !filter
+                    let others = query.matches(among: records, schema: schema).map(\.id)
+                    try world.expect(try world.store.records(matching: query).map(\.id), is: others, "!(\(filter))")
+                    try world.expect(
+                        wanted.count + others.count, is: records.count, "the records of \(filter) and of !")
+                }
+            },
+            Check("pages that follow a cursor hold every record once, in every order") { world in
+                let records = try world.createMixedUsers()
+                let schema = try world.usersSchema
+                for orders in Self.orders {
+                    var query = RecordQuery("users", limit: 3)
+                    query.orders = orders
+                    var found: [RecordID] = []
+                    while found.count <= records.count {
+                        let page = try world.store.records(matching: query)
+                        guard let last = page.last else { break }
+                        found += page.map(\.id)
+                        query.cursor = RecordCursor(of: last, orders: orders, schema: schema)
+                    }
+                    query.cursor = nil
+                    query.limit = nil
+                    let wanted = query.matches(among: records, schema: schema).map(\.id)
+                    try world.expect(found, is: wanted, "the pages in the order \(orders)")
+                }
+            },
+            Check("a filter with an unknown field, another type, or another order's cursor is refused") { world in
+                var query = RecordQuery("users")
+                for filter: RecordFilter in [
+                    RecordFilter("no_such", equals: .null), RecordFilter("age", equals: .text("36")),
+                    .hasPrefix("age", "3"), .compare(.field("age"), .less, .null), .compare(.id, .equal, .integer(1)),
+                ] {
+                    query.filter = filter
+                    try world.expect(.invalidValue) { [query] () throws(StoreFailure) in
+                        _ = try world.store.records(matching: query)
+                    }
+                }
+                query.filter = .everything
+                query.cursor = RecordCursor(values: [.integer(1), .null])
+                try world.expect(.invalidValue) { [query] () throws(StoreFailure) in
+                    _ = try world.store.records(matching: query)
+                }
+            },
+        ]
+    }
+
+    private static var filters: [RecordFilter] {
+        let age = RecordTerm.field("age")
+        let name = RecordTerm.field("username")
+        let comparisons = RecordFilter.Comparison.allCases.flatMap { comparison -> [RecordFilter] in
+            [.compare(age, comparison, .integer(30)), .compare(name, comparison, .text("bob"))]
+        }
+        return comparisons + [
+            .everything, .any([]), RecordFilter("age", equals: .null), .compare(age, .notEqual, .null),
+            .isIn("age", [.integer(20), .integer(40)]), .isIn("age", [.integer(20), .null]), .isIn("age", []),
+            .hasPrefix("username", "b"), .hasPrefix("username", ""), .hasPrefix("username", "\u{10FFFF}"),
+            .hasPrefix("username", "\u{E9}"), .contains("username", "o"), .contains("username", "'; --"),
+            .compare(.uid, .less, .integer(0)),
+            .compare(age, .less, .integer(30)) || .hasPrefix("username", "z"),
+            .compare(age, .less, .integer(30)) && !(.contains("username", "o") || RecordFilter("age", equals: .null)),
+            .all([.any([.compare(age, .greater, .integer(10)), .compare(name, .less, .text("c"))]), .not(.any([]))]),
+        ]
+    }
+
+    private static var orders: [[RecordOrder]] {
+        let age = RecordTerm.field("age")
+        let name = RecordTerm.field("username")
+        return [
+            [.id], [RecordOrder(.id, descending: true)], [.uid], [RecordOrder(age)],
+            [RecordOrder(age, descending: true)],
+            [RecordOrder(age, descending: true), RecordOrder(name)],
+            [RecordOrder(name, descending: true), RecordOrder(age), RecordOrder(.id, descending: true)],
+        ]
+    }
+}
+
+extension StoreWorld {
+    fileprivate var usersSchema: ModelSchema {
+        get throws {
+            guard let schema = store.catalog["users"] else {
+                throw ConformanceViolation(rule: rule, detail: "the catalog has no collection users")
+            }
+            return schema
+        }
+    }
+
+    /// Users with and without an age, and with names beyond ASCII.
+    fileprivate func createMixedUsers() throws -> [Record] {
+        let names = [
+            "bob", "alice", "bobby", "\u{E9}mile", "e\u{301}mile", "zoe", "\u{10FFFF}", "Bob", "o'; --", "carl",
+        ]
+        for (index, name) in names.enumerated() {
+            var patch: Patch = ["username": .text(name)]
+            if index % 3 != 0 { patch.set("age", to: .integer(Int64(index % 5 * 10))) }
+            _ = try store.commit([.create("users", id(), patch)], in: space, now: now())
+        }
+        return try store.records(matching: RecordQuery("users"))
+    }
+}

@@ -1,0 +1,194 @@
+import Foundation
+import Observation
+import SyncConcurrency
+import SyncModel
+import SyncObjects
+import SyncTestKit
+import Testing
+import TomboloModeling
+
+/// Live objects of an application's own models.
+@Suite struct LiveTests {
+    private let objects: LiveObjects
+
+    init() throws {
+        objects = try .todos()
+    }
+
+    @Test func `an object is created with its defaults, and read by its properties`() async throws {
+        let ned = try await objects.create(Person.self) { $0.name = "Ned" }
+        let milk = try await objects.create(Todo.self) { todo in
+            todo.title = "Milk"
+            todo.due = Date(timeIntervalSince1970: 86_400)
+            todo.owner = ned
+        }
+        #expect(milk.title == "Milk")
+        #expect(milk.priority == .normal)
+        #expect(!milk.isDone)
+        #expect(milk.tags.value == [])
+        #expect(milk.owner === ned)
+        #expect(milk[milk.fields.due] == Date(timeIntervalSince1970: 86_400))
+        #expect(milk.presence == .here)
+        #expect(try objects.object(Todo.self, id: #require(milk.id)) === milk)
+        #expect(Set([milk, milk]).count == 1)
+    }
+
+    @Test func `edits are staged, listed, dropped by revert, and written by save`() async throws {
+        let milk = try await objects.create(Todo.self) { $0.title = "Milk" }
+        #expect(milk.edits.isEmpty)
+        milk.title = "Bread"
+        milk.isDone = true
+        #expect(milk.edits.fields == ["is_done", "title"])
+        #expect(milk.edits.contains(milk.fields.title))
+        #expect(milk.edits.before(milk.fields.title) == "Milk")
+        #expect(milk.edits.after(milk.fields.title) == "Bread")
+        milk.isDone = false
+        #expect(milk.edits.fields == ["title"])
+        milk.revert()
+        #expect(milk.edits.isEmpty && milk.title == "Milk")
+        milk.title = "Bread"
+        let receipt = try await milk.save()
+        #expect(receipt.records == [milk.id])
+        #expect(milk.edits.isEmpty)
+        #expect(try await milk.save().isEmpty)
+    }
+
+    @Test func `a draft reverts to its defaults`() throws {
+        let draft = try objects.draft(Todo.self) { $0.priority = .high }
+        draft.title = "Milk"
+        draft.revert()
+        #expect(draft.title == "" && draft.priority == .normal)
+        #expect(draft.presence == .draft)
+    }
+
+    @Test func `save names the field whose value breaks a rule, and later saves work`() async throws {
+        let milk = try await objects.create(Todo.self) { $0.title = "Milk" }
+        milk.title = ""
+        let empty = await #expect(throws: ModelFailure.self) { try await milk.save() }
+        #expect(empty?.message == "todo.title is empty")
+        milk.effort = .infinity
+        milk.title = "Milk"
+        let infinite = await #expect(throws: ModelFailure.self) { try await milk.save() }
+        #expect(infinite?.message == "todo.effort inf is not a finite number")
+        milk.revert()
+        milk.effort = 101
+        let large = await #expect(throws: ModelFailure.self) { try await milk.save() }
+        #expect(large?.message == "todo.effort is 101.0; 0.0 to 100.0 is expected")
+        milk.effort = 1.5
+        #expect(try await !milk.save().isEmpty)
+        let missing = await #expect(throws: ModelFailure.self) { try await objects.create(Todo.self) { _ in } }
+        #expect(missing?.message == "todo.title is required and has no value")
+    }
+
+    @Test func `a computed field reads as empty, and is an error when it is written or queried`() async throws {
+        let milk = try await objects.create(Todo.self) { $0.title = "Milk" }
+        #expect(milk.computed == "")
+        milk.computed = "x"
+        let written = await #expect(throws: ModelFailure.self) { try await milk.save() }
+        #expect(written?.code == .invalidModel)
+        let queried = await #expect(throws: ModelFailure.self) {
+            try await objects.query(Todo.self).where { $0.computed == "x" }.all()
+        }
+        #expect(queried?.code == .invalidModel)
+    }
+
+    @Test func `a model that is not in the list is an error, never a trap`() async throws {
+        let drafted = #expect(throws: ModelFailure.self) { try objects.draft(Stranger.self) }
+        #expect(drafted?.code == .invalidModel)
+        #expect(drafted?.message.contains("The list has: todo, person") == true)
+        await #expect(throws: ModelFailure.self) { try await objects.query(Stranger.self).count() }
+        await #expect(throws: ModelFailure.self) {
+            try await objects.write { transaction in
+                #expect(transaction.create(Stranger.self) { _ in } == nil)
+            }
+        }
+    }
+
+    @Test func `a reference to an object of another client is refused by name`() async throws {
+        let stranger = try await LiveObjects.todos().create(Person.self) { $0.name = "Ned" }
+        let milk = try await objects.create(Todo.self) { $0.title = "Milk" }
+        milk.owner = stranger
+        let failure = await #expect(throws: ModelFailure.self) { try await milk.save() }
+        #expect(failure?.message.contains("it belongs to another client") == true)
+    }
+
+    @Test func `records that refer to each other are created together, and leak no memory`() async throws {
+        weak var weakNed: Live<Person>?
+        func create() async throws -> RecordID {
+            let ned = try objects.draft(Person.self) { $0.name = "Ned" }
+            let milk = try objects.draft(Todo.self) { $0.title = "Milk" }
+            ned.favorite = milk
+            milk.owner = ned
+            weakNed = ned
+            let receipt = try await ned.create()
+            #expect(receipt.records.count == 2)
+            #expect(ned.favorite?.owner === ned)
+            return try #require(ned.id)
+        }
+        let id = try await create()
+        #expect(weakNed == nil)
+        let ned = try objects.object(Person.self, id: id)
+        #expect(ned.favorite?.owner === ned)
+    }
+
+    @Test func `a deleted object keeps its values, and references to it read as nil`() async throws {
+        let ned = try await objects.create(Person.self) { $0.name = "Ned" }
+        let milk = try await objects.create(Todo.self) { todo in
+            todo.title = "Milk"
+            todo.owner = ned
+        }
+        try await ned.delete()
+        #expect(ned.presence == .gone && ned.name == "Ned")
+        #expect(milk.owner == nil)
+        ned.name = "Eddard"
+        let failure = await #expect(throws: ModelFailure.self) { try await ned.save() }
+        #expect(failure?.code == .gone)
+    }
+
+    @Test func `several objects are written in one transaction, or none`() async throws {
+        let bread = try await objects.create(Todo.self) { $0.title = "Bread" }
+        let old = try await objects.create(Todo.self) { $0.title = "Old" }
+        let receipt = try await objects.write { tx in
+            tx.create(Todo.self) { $0.title = "Milk" }
+            tx.edit(bread) { $0.isDone = true }
+            tx.delete(old)
+        }
+        #expect(receipt.records.count == 3)
+        let titles = try await objects.query(Todo.self).sorted { [$0.title.ascending] }.all().map(\.title)
+        #expect(titles == ["Bread", "Milk"])
+
+        await #expect(throws: ModelFailure.self) {
+            try await objects.write { tx in
+                tx.create(Todo.self) { $0.title = "Eggs" }
+                tx.edit(bread) { $0.title = "" }
+            }
+        }
+        #expect(try await objects.query(Todo.self).count() == 2)
+        bread.revert()
+        #expect(bread.title == "Bread")
+        #expect(try await objects.write { _ in }.isEmpty)
+    }
+
+    @Test func `an observer is told of a change after it is visible`() async throws {
+        let milk = try await objects.create(Todo.self) { $0.title = "Milk" }
+        let seen = Guarded<[String]>([])
+        withObservationTracking {
+            _ = milk.title
+        } onChange: {
+            seen.withLock { $0.append(milk.title) }
+        }
+        milk.title = "Bread"
+        #expect(seen.withLock { $0 } == ["Bread"])
+    }
+
+    @Test func `snapshots of an object follow its changes, and never repeat`() async throws {
+        let milk = try await objects.create(Todo.self) { $0.title = "Milk" }
+        var snapshots = milk.snapshots.makeAsyncIterator()
+        #expect(await snapshots.next()?.title == "Milk")
+        milk.title = "Bread"
+        try await milk.save()
+        #expect(await snapshots.next()?.title == "Bread")
+        try await milk.delete()
+        #expect(await snapshots.next() == nil)
+    }
+}

@@ -1,0 +1,106 @@
+import Foundation
+import SyncModel
+import SyncObjects
+import SyncTestKit
+import Testing
+import TomboloModeling
+
+/// Typed queries, over a source in memory and over SQLite.
+@Suite struct QueryTests {
+    private let day = Date(timeIntervalSince1970: 86_400)
+
+    /// Objects over each source, with five records.
+    private func worlds() async throws -> [(objects: LiveObjects, keep: ScratchFolder?)] {
+        let models = try ModelCatalog([Todo.self, Person.self])
+        let folder = try ScratchFolder()
+        let store = try folder.open(.mock(), catalog: models.schemas)
+        let stored = LiveObjects(
+            source: StoredSource(store: store, server: .none), models: models, runtime: .mock())
+        let worlds: [(LiveObjects, ScratchFolder?)] = [(try .todos(), nil), (stored, folder)]
+        for (objects, _) in worlds {
+            let ned = try await objects.create(Person.self) { $0.name = "Ned" }
+            for (index, title) in ["Milk", "Bread", "Butter", "Eggs", "Beer"].enumerated() {
+                try await objects.create(Todo.self) { todo in
+                    todo.title = title
+                    todo.isDone = index == 3
+                    todo.priority = index == 2 ? .high : .normal
+                    if index < 3 { todo.due = Date(timeIntervalSince1970: Double(index) * 86_400) }
+                    if index == 1 { todo.owner = ned }
+                }
+            }
+        }
+        return worlds
+    }
+
+    @Test func `conditions, orders, and counts are the same in memory and in SQLite`() async throws {
+        for (objects, _) in try await worlds() {
+            let todos = objects.query(Todo.self)
+            let ned = try await #require(objects.query(Person.self).first())
+            func titles(_ query: ModelQuery<Todo>) async throws -> [String] { try await query.all().map(\.title) }
+            let urgent = todos.where { !$0.isDone && ($0.due < day || $0.priority == .high) }
+            #expect(try await titles(urgent.sorted { [$0.title.ascending] }) == ["Butter", "Milk"])
+            #expect(try await urgent.count() == 2)
+            let sorted = todos.sorted { [$0.title.ascending] }
+            #expect(try await titles(sorted.where { $0.title.hasPrefix("B") }) == ["Beer", "Bread", "Butter"])
+            #expect(
+                try await titles(todos.sorted { [$0.due.descending, $0.title.ascending] })
+                    == ["Butter", "Bread", "Milk", "Beer", "Eggs"])
+            #expect(try await titles(todos.where { $0.owner == ned }) == ["Bread"])
+            #expect(try await titles(sorted.where { $0.owner != ned && $0.due.isNil }) == ["Beer", "Eggs"])
+            #expect(try await titles(todos.where { $0.priority.in([.high, .low]) }) == ["Butter"])
+            #expect(try await todos.where { $0.isDone == true }.first()?.title == "Eggs")
+            #expect(try await sorted.limit(2).snapshots().map(\.title) == ["Beer", "Bread"])
+        }
+    }
+
+    @Test func `pages follow one another, and writes in between move nothing`() async throws {
+        for (objects, _) in try await worlds() {
+            let query = objects.query(Todo.self).sorted { [$0.due.ascending, $0.title.descending] }.limit(2)
+            let first = try await query.all()
+            #expect(first.map(\.title) == ["Eggs", "Beer"])
+            try await first[0].delete()
+            try await objects.create(Todo.self) { $0.title = "Apples" }
+            let second = try await query.after(first.last).all()
+            #expect(second.map(\.title) == ["Apples", "Milk"])
+            let cursor = try #require(query.cursor(of: second[1]))
+            #expect(try await query.after(cursor).all().map(\.title) == ["Bread", "Butter"])
+            let draft = try objects.draft(Todo.self) { $0.title = "Never stored" }
+            await #expect(throws: ModelFailure.self) { try await query.after(draft).all() }
+        }
+    }
+
+    @Test func `a list is never repeated, and changes say what happened`() async throws {
+        for (objects, _) in try await worlds() {
+            let query = objects.query(Todo.self).where { $0.title.hasPrefix("B") }.sorted { [$0.title.ascending] }
+            var lists = query.updates.makeAsyncIterator()
+            var changes = query.changes.makeAsyncIterator()
+            let all = try #require(try await lists.next())
+            #expect(all.map(\.title) == ["Beer", "Bread", "Butter"])
+            let begin = try #require(try await changes.next())
+            #expect(begin.inserted == all && begin.removed.isEmpty && begin.moved.isEmpty && begin.changed.isEmpty)
+
+            // Another record changes: neither sequence has anything to tell.
+            try await objects.create(Todo.self) { $0.title = "Salt" }
+            try await objects.write { tx in
+                tx.edit(all[0]) { $0.title = "Byte" }
+                tx.delete(all[1])
+                tx.create(Todo.self) { $0.title = "Basil" }
+            }
+            #expect(try await lists.next()?.map(\.title) == ["Basil", "Butter", "Byte"])
+            let change = try #require(try await changes.next())
+            #expect(change.objects.map(\.title) == ["Basil", "Butter", "Byte"])
+            #expect(change.inserted.map(\.title) == ["Basil"])
+            #expect(change.removed == [all[1]])
+            #expect(change.moved == [all[0]])
+            #expect(change.changed.map(\.object) == [all[0]])
+            #expect(change.changed.first?.fields.fields == ["title"])
+            #expect(change.changed.first?.fields.before(all[0].fields.title) == "Beer")
+        }
+    }
+
+    @Test func `a query prints as text`() throws {
+        let query = try LiveObjects.todos().query(Todo.self).where { $0.due < day && $0.title != "x" }
+            .sorted { [$0.due.descending] }.limit(5)
+        #expect("\(query)" == "todo where (due < 86400000000 && title != 'x') sorted by due descending limit 5")
+    }
+}

@@ -1,0 +1,71 @@
+import SyncCore
+import SyncModel
+import SyncStoreSQLite
+import Testing
+
+/// Indexes that a model declares: the store creates them, queries use them, and they go when the declaration goes.
+@Suite struct IndexTests {
+    private static func catalog(indexed: Bool) -> SchemaCatalog {
+        let due = FieldSchema.integer("due")
+        let title = FieldSchema.text("title")
+        return SchemaCatalog([
+            ModelSchema(
+                collection: "todo",
+                fields: [indexed ? title.indexed() : title, indexed ? due.indexed() : due, .integer("stars")])
+        ])
+    }
+
+    private static func query(
+        _ filter: RecordFilter, order: RecordOrder = .id, after: RecordCursor? = nil
+    ) -> RecordQuery {
+        var query = RecordQuery("todo", where: [filter], order: order, limit: 50)
+        query.cursor = after
+        return query
+    }
+
+    private static let early = RecordFilter.compare(.field("due"), .less, .integer(100))
+
+    @Test(arguments: [
+        query(early, order: .field("due")),
+        query(RecordFilter("due", equals: .integer(7))),
+        query(RecordFilter("due", equals: .null)),
+        query(.isIn("due", [.integer(1), .integer(2)])),
+        query(.hasPrefix("title", "Mil"), order: .field("title")),
+        query(early && !(.contains("title", "x")), order: .field("due")),
+        query(
+            .everything, order: .field("due"),
+            after: RecordCursor(values: [.integer(5), .reference(Samples.id(1))])),
+    ])
+    func `a query on an indexed field searches the index`(query: RecordQuery) throws {
+        let scratch = try Scratch()
+        let plan = try scratch.open(Self.catalog(indexed: true)).plan(of: query)
+        #expect(plan.contains { $0.contains("SEARCH todo USING INDEX sync_index_todo__") }, "\(plan)")
+    }
+
+    @Test func `an index gives the order of a query, and needs no sorting`() throws {
+        let scratch = try Scratch()
+        let store = try scratch.open(Self.catalog(indexed: true))
+        let indexed = try store.plan(of: Self.query(Self.early, order: .field("due")))
+        #expect(!indexed.contains { $0.contains("TEMP B-TREE") }, "\(indexed)")
+        let other = try store.plan(of: Self.query(RecordFilter("stars", equals: .integer(5)), order: .field("stars")))
+        #expect(other.contains { $0.hasPrefix("SCAN todo") }, "\(other)")
+    }
+
+    @Test func `an index appears and disappears with its declaration`() throws {
+        let scratch = try Scratch()
+        func indexes() throws -> [String] {
+            try RawDatabase(scratch.file).run(
+                "SELECT name FROM sqlite_schema WHERE name LIKE 'sync_index_%' ORDER BY name")
+        }
+        let store = try scratch.open(Self.catalog(indexed: false))
+        _ = try store.commit([.create("todo", Samples.id(1), ["due": .integer(5)])], in: .default, now: Samples.now)
+        store.close()
+        #expect(try indexes().isEmpty)
+        let indexed = try scratch.open(Self.catalog(indexed: true))
+        #expect(try indexed.records(matching: Self.query(Self.early)).map(\.id) == [Samples.id(1)])
+        indexed.close()
+        #expect(try indexes() == ["sync_index_todo__due", "sync_index_todo__title"])
+        try scratch.open(Self.catalog(indexed: false)).close()
+        #expect(try indexes().isEmpty)
+    }
+}

@@ -1,0 +1,103 @@
+import Foundation
+import SyncModel
+import Testing
+import TomboloModeling
+
+/// Conditions are data: they print, and they match records in memory.
+@Suite struct ConditionTests {
+    private let shape: ModelShape<Todo>
+    private let noon = Date(timeIntervalSince1970: 43_200)
+
+    init() throws {
+        shape = try .todo()
+    }
+
+    private func matches(_ patch: Patch, _ condition: (Todo) -> ModelCondition<Todo>) -> Bool {
+        let record = Record(
+            id: RecordID(bits: Identifier128(high: 1, low: 2)), uid: .none, version: .zero,
+            values: shape.schema.fields.map { patch[$0.name] ?? .null })
+        let filter = condition(shape.fields).filter
+        #expect(filter.problem(in: shape.schema) == nil)
+        return filter.matches(record, schema: shape.schema)
+    }
+
+    @Test func `a condition prints as it is read`() {
+        let todo = shape.fields
+        let condition = !todo.isDone && (todo.due < noon || todo.priority == .high) && todo.title.hasPrefix("M")
+        #expect(
+            "\(condition)"
+                == "((is_done == false || is_done == nil) && (due < 43200000000 || priority == 'high') && title begins with 'M')"
+        )
+    }
+
+    @Test func `comparisons match values, and a missing value only where it reads as one`() {
+        #expect(matches(["title": .text("Milk")]) { $0.title == "Milk" })
+        #expect(matches(["title": .text("Milk")]) { $0.title < "Milo" && $0.title >= "Milk" && $0.title != "milk" })
+        #expect(matches(["due": .integer(1)]) { $0.due < noon && !($0.due > noon) && $0.due != nil })
+        #expect(!matches([:]) { $0.due < noon || $0.due >= noon })
+        #expect(matches([:]) { !($0.due < noon) && $0.due == nil && $0.due.isNil && $0.due != noon })
+        // A record of an older build shows the defaults.
+        #expect(
+            matches([:]) { !$0.isDone && $0.priority == .normal && $0.stars < 1 && $0.priority.in([.low, .normal]) })
+        #expect(!matches([:]) { $0.isDone == true || $0.priority != .normal || $0.stars > 0 })
+        #expect(matches(["is_done": .boolean(true)]) { $0.isDone == true && $0.isDone != false })
+    }
+
+    @Test func `lists, prefixes, and parts of texts match`() {
+        #expect(matches(["priority": .text("high")]) { $0.priority.in([.low, .high]) })
+        #expect(!matches(["priority": .text("high")]) { $0.priority.in([]) })
+        #expect(matches(["title": .text("Über")]) { $0.title.hasPrefix("Ü") && $0.title.contains("be") })
+        #expect(!matches(["title": .text("Über")]) { $0.title.hasPrefix("U") || $0.title.contains("bee") })
+        #expect(matches(["title": .text("Über")]) { $0.title.hasPrefix("") && $0.title.contains("") })
+    }
+
+    @Test func `references compare with ids and snapshots`() {
+        let id = RecordID(bits: Identifier128(high: 1, low: 9))
+        #expect(matches(["owner": .reference(id)]) { $0.owner == id && !$0.owner.isNil && $0.owner.in([id]) })
+        #expect(matches([:]) { $0.owner != id && $0.owner.isNil && $0.owner == nil })
+    }
+
+    @Test func `a long condition of mixed types compiles quickly`() {
+        let todo = shape.fields
+        let condition =
+            !todo.isDone && (todo.due < noon || todo.priority == .high) && todo.title != "Milk" && todo.stars >= 2
+            && (todo.effort < 3.5 || todo.effort.isNil) && todo.title.hasPrefix("B") && !(todo.priority == .low)
+            && (todo.owner == nil || todo.stars < 5) && todo.due != nil
+        guard case .all(let parts) = condition.filter else {
+            Issue.record("\(condition)")
+            return
+        }
+        #expect(parts.count == 9)
+    }
+
+    @Test func `orders sort by several keys, in either direction, with missing values first`() {
+        func record(_ number: UInt64, _ patch: Patch) -> Record {
+            Record(
+                id: RecordID(bits: Identifier128(high: 0, low: number)), uid: .none, version: .zero,
+                values: shape.schema.fields.map { patch[$0.name] ?? .null })
+        }
+        let records = [
+            record(1, ["due": .integer(5), "title": .text("a")]), record(2, ["due": .integer(5), "title": .text("b")]),
+            record(3, ["title": .text("c")]), record(4, ["due": .integer(9), "title": .text("d")]),
+        ]
+        let orders = [shape.fields.due.ascending, shape.fields.title.descending].map(\.order)
+        let sorted = records.sorted { orders.precedes($0, $1, schema: shape.schema) }
+        #expect(sorted.map(\.id.bits.low) == [3, 2, 1, 4])
+        for (position, record) in sorted.enumerated() {
+            let cursor = RecordCursor(of: record, orders: orders, schema: shape.schema)
+            let filter = cursor.filter(orders: orders)
+            let rest = sorted.filter { filter?.matches($0, schema: shape.schema) ?? false }
+            #expect(rest == Array(sorted[(position + 1)...]), "after \(position)")
+        }
+    }
+
+    @Test func `a filter with an unknown field, a value of another type, or too many parts is an error`() {
+        #expect(
+            RecordFilter("colour", equals: .null).problem(in: shape.schema) == "todo.colour: there is no such field")
+        #expect(
+            RecordFilter("stars", equals: .text("5")).problem(in: shape.schema)
+                == "todo.stars holds integer, and was compared with text")
+        let many = RecordFilter.any((0..<500).map { RecordFilter("stars", equals: .integer($0)) })
+        #expect(many.problem(in: shape.schema)?.contains("at most 400") == true)
+    }
+}

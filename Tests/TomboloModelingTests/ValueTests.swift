@@ -1,0 +1,88 @@
+import Foundation
+import SyncModel
+import Testing
+import TomboloModeling
+
+/// The values of fields: how they are stored, and what a missing or foreign value shows.
+@Suite struct ModelValueTests {
+    @Test func `every type of value comes back as it was`() throws {
+        func trip<Value: ModelValue>(_ value: Value, _ stored: FieldValue) {
+            #expect(value.stored == stored)
+            #expect(Value(stored: stored) == value)
+        }
+        trip("Milk", .text("Milk"))
+        trip(-7, .integer(-7))
+        trip(0.25, .real(0.25))
+        trip(true, .boolean(true))
+        trip(Date(timeIntervalSince1970: 1_700_000_000.5), .integer(1_700_000_000_500_000))
+        trip(Date(timeIntervalSince1970: -0.000_001), .integer(-1))
+        trip(
+            try #require(UUID(uuidString: "0190B5A4-0000-7000-8000-00000000002A")),
+            .text("0190b5a4-0000-7000-8000-00000000002a"))
+        trip(Priority.high, .text("high"))
+        trip(JSON([Step(title: "boil", minutes: 1.5)]), .json(#"[{"minutes":1.5,"title":"boil"}]"#))
+        trip(Int?.none, .null)
+        trip(Priority?.some(.low), .text("low"))
+    }
+
+    @Test func `a record without a value shows the default, or the empty value of the type`() throws {
+        let todo = try ModelShape<Todo>.todo().snapshot([:])
+        #expect(todo.title == "")
+        #expect(!todo.isDone)
+        #expect(todo.priority == .normal)
+        #expect(todo.due == nil)
+        #expect(todo.stars == 0)
+        #expect(todo.steps.value == [])
+        #expect(todo.owner == nil)
+    }
+
+    @Test func `an unknown raw value of a newer build reads as the fallback`() throws {
+        let todo = try ModelShape<Todo>.todo().snapshot(["priority": .text("urgent")])
+        #expect(todo.priority == .normal)
+        #expect(todo.values[2] == .text("urgent"))
+    }
+
+    @Test func `JSON that this build cannot decode keeps its text`() throws {
+        let todo = try ModelShape<Todo>.todo().snapshot(["steps": .json(#"{"new":true}"#)])
+        #expect(todo.steps.value == nil)
+        #expect(todo.steps.text == #"{"new":true}"#)
+        #expect(todo.steps.stored == .json(#"{"new":true}"#))
+    }
+
+    @Test func `a value that cannot be stored says why`() {
+        #expect(Double.nan.stored == nil)
+        #expect(Double.nan.storageProblem == "nan is not a finite number")
+        #expect(Date.distantFuture.stored != nil)
+        #expect(Date(timeIntervalSince1970: 1e300).stored == nil)
+        let bad = JSON([Step(title: "never", minutes: .infinity)])
+        #expect(bad.stored == nil)
+        #expect(bad.storageProblem?.hasPrefix("the value cannot be encoded as JSON") == true)
+    }
+
+    @Test func `numbers outside of their range are refused by name`() throws {
+        let schema = try ModelShape<Todo>.todo().schema
+        let error = #expect(throws: InvalidValue.self) { try schema.check(updating: ["stars": .integer(6)]) }
+        #expect(error?.description == "todo.stars is 6; 0 to 5 is expected")
+        #expect(throws: InvalidValue.self) { try schema.check(updating: ["effort": .real(100.5)]) }
+        #expect(throws: Never.self) { try schema.check(updating: ["stars": .integer(5), "effort": .real(0)]) }
+    }
+
+    @Test func `a snapshot is a value that can be compared and coded`() throws {
+        let shape = try ModelShape<Todo>.todo()
+        let owner = RecordID(bits: Identifier128(high: 5, low: 6))
+        let todo = shape.snapshot([
+            "title": .text("Milk"), "is_done": .boolean(true), "due": .integer(1_500_000), "effort": .real(1.5),
+            "owner": .reference(owner), "steps": .json("[]"),
+        ])
+        #expect(todo.owner == owner)
+        #expect(todo.due == Date(timeIntervalSince1970: 1.5))
+        let data = try JSONEncoder().encode(todo)
+        let text = String(decoding: data, as: UTF8.self)
+        #expect(text.contains(#""title":"Milk""#) && !text.contains("token"))
+        let again = try JSONDecoder().decode(Snapshot<Todo>.self, from: data)
+        #expect(again == todo)
+        #expect(again != shape.snapshot(["title": .text("Bread")]))
+        let bad = Data(text.replacing("\(todo.id)", with: "nobody").utf8)
+        #expect(throws: DecodingError.self) { try JSONDecoder().decode(Snapshot<Todo>.self, from: bad) }
+    }
+}

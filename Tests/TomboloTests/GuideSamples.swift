@@ -1,0 +1,136 @@
+import Foundation
+import Testing
+import Tombolo
+
+// The code of the guides. GuideTests compares each line. It is compiled, and partly run.
+
+enum GuideModels {
+    enum Priority: String, ModelEnum {
+        case low, normal, high
+        static let fallback = Priority.normal
+    }
+
+    struct Person: Model {
+        static let collection = "person"
+        let name = Field<String>("name", .required, .length(1...64), .rule(.name))
+    }
+
+    struct Todo: Model {
+        static let collection = "todo"
+        let title = Field<String>("title", .required, .length(1...200))
+        let isDone = Field<Bool>("is_done", default: false)
+        let priority = Field<Priority>("priority", default: .normal)
+        let due = Field<Date?>("due", .indexed)
+        let tags = Field<JSON<[String]>>("tags", default: JSON([]))
+        let owner = Reference<Person>("owner", .indexed)
+    }
+
+    struct Badge: Model {
+        static let collection = "badge"
+        let title = Field<String>("title", .required, .rule(capital))
+
+        static let capital = FieldRule(name: "capital") { text in
+            text.first?.isUppercase == true ? nil : "has to begin with a capital"
+        }
+    }
+}
+
+/// Code between the braces of a client.
+struct GuideSamples {
+    typealias Todo = GuideModels.Todo
+    typealias Person = GuideModels.Person
+
+    func getStarted() async throws {
+        try await withClient("todo", models: [Todo.self, Person.self]) { client in
+            let ned = try await client.create(Person.self) { $0.name = "Ned" }
+            try await client.create(Todo.self) { todo in
+                todo.title = "Milk"
+                todo.owner = ned
+            }
+            for try await todos in client.query(Todo.self).where({ !$0.isDone }).updates {
+                print(todos.map(\.title))
+            }
+        }
+    }
+
+    func token(_ login: any Login) async throws {
+        try await withClient(
+            "todo", models: [Todo.self, Person.self], server: "https://todo.example.org",
+            token: login.freshToken
+        ) { client in
+            for await status in client.statusUpdates { print(status) }
+        }
+    }
+
+    func ownLifetime() async throws {
+        let client = try await Client.open("todo", models: [Todo.self, Person.self])
+        await client.close()
+    }
+
+    func use(_ client: Client, _ milk: Live<Todo>) async throws {
+        milk.title = "Oat milk"
+        print(milk.edits.fields)  // ["title"]
+        milk.revert()
+        milk.isDone = true
+        let receipt = try await milk.save()  // durable on this device
+        try await receipt.confirmed()  // accepted by the server
+        try await milk.delete()
+    }
+
+    func transaction(_ client: Client, _ bread: Live<Todo>, _ old: Live<Todo>) async throws {
+        let receipt = try await client.write { tx in
+            tx.create(Todo.self) { $0.title = "Milk" }
+            tx.edit(bread) { $0.isDone = true }
+            tx.delete(old)
+        }
+        try await receipt.confirmed()
+    }
+
+    func query(_ client: Client, _ ned: Live<Person>, _ tomorrow: Date) async throws {
+        let urgent = client.query(Todo.self)
+            .where { !$0.isDone && ($0.due < tomorrow || $0.priority == .high) }
+            .sorted { [$0.due.ascending, $0.title.descending] }
+        let page = try await urgent.limit(50).all()
+        let next = try await urgent.after(page.last).limit(50).all()
+        let count = try await urgent.count()
+        let mine = client.query(Todo.self).where { $0.owner == ned && $0.title.hasPrefix("M") }
+        let some = client.query(Todo.self).where { $0.priority.in([.low, .normal]) && !$0.due.isNil }
+        print(next.count, count, mine, some)
+    }
+
+    func observe(_ client: Client, _ milk: Live<Todo>) async throws {
+        for await todo in milk.snapshots {
+            print(todo.title)
+        }
+        for try await change in client.query(Todo.self).changes {
+            print(change.inserted, change.removed, change.moved)
+            for (todo, fields) in change.changed { print(todo, fields.fields) }
+        }
+    }
+
+    func rejections(_ client: Client) async throws {
+        for try await rejection in client.rejections {
+            print(rejection.message)
+            try await rejection.edit { edit in
+                for todo in edit.objects(Todo.self) { todo.title = "Milk" }
+            }
+        }
+    }
+
+    func decide(_ rejection: RejectedWrite, _ todo: Live<Todo>) throws {
+        try rejection.retry()  // sends the same values again
+        try rejection.discard()  // drops them
+        if case .rejected(let rejection) = try todo.sync { print(rejection) }
+    }
+
+    func merges(_ client: Client, _ todo: Live<Todo>) async throws {
+        for try await merge in client.merges {
+            for field in merge.fields { print(field.field, field.kept(todo.fields.title) ?? "") }
+            try merge.restore()  // or merge.accept()
+        }
+    }
+}
+
+protocol Login: Sendable {
+    func freshToken() async throws -> String?
+}

@@ -1,0 +1,27 @@
+import Foundation
+import Testing
+
+/// The modules that a client program links.
+@Suite struct LinkTests {
+    private static let program = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
+        .deletingLastPathComponent().appending(path: "SmallClient")
+
+    /// Whether the program has symbols of a module. Swift writes a module's name after its length.
+    private static func links(_ module: String, in binary: Data) -> Bool {
+        binary.range(of: Data("$s\(module.utf8.count)\(module)".utf8)) != nil
+    }
+
+    @Test func `a client links no server code and no test kit`() throws {
+        let binary = try Data(contentsOf: Self.program, options: .mappedIfSafe)
+        for module in ["Tombolo", "SyncObjects", "SyncCore", "SyncStoreSQLite"] {
+            #expect(Self.links(module, in: binary), "the test does not find \(module), which is linked")
+        }
+        for module in [
+            "Hummingbird", "HummingbirdCore", "SyncServerHTTP", "SyncAuthority", "AuthorityStoreSQLite",
+            "TomboloServer",
+            "SyncTestKit", "SyncSimulation", "ArgumentParser", "TomboloCommunity",
+        ] {
+            #expect(!Self.links(module, in: binary), "a client links \(module)")
+        }
+    }
+}

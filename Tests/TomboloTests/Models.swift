@@ -1,0 +1,40 @@
+import Foundation
+import Tombolo
+
+/// The models of an application, declared with the product alone.
+struct Todo: Model {
+    static let collection = "todo"
+
+    let title = Field<String>("title", .required, .length(1...200), .indexed)
+    let isDone = Field<Bool>("is_done", default: false)
+    let due = Field<Date?>("due", .indexed)
+    let owner = Reference<Person>("owner")
+}
+
+struct Person: Model {
+    static let collection = "person"
+
+    let name = Field<String>("name", .required)
+}
+
+/// A folder of its own for each test, and options that look nowhere else.
+final class Home {
+    let path: String
+
+    init() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "tombolo-tests-\(UUID())")
+        try FileManager.default.createDirectory(
+            at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        path = folder.path(percentEncoded: false)
+    }
+
+    var options: ClientOptions {
+        var options = ClientOptions()
+        options.variables = ["HOME": path, "TODO_LOG_LEVEL": "critical", "TODO_ENVIRONMENT": "development"]
+        return options
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(atPath: path)
+    }
+}

@@ -1,0 +1,124 @@
+import SyncTestKit
+import Testing
+import Tombolo
+
+/// The models of a server that is stricter than its clients.
+private struct StrictTodo: Model {
+    static let collection = "todo"
+
+    let title = Field<String>("title", .required, .length(1...5))
+    let isDone = Field<Bool>("is_done", default: false)
+}
+
+/// The same collection as an older client knows it.
+private struct LaxTodo: Model {
+    static let collection = "todo"
+
+    let title = Field<String>("title", .required, .length(1...200))
+    let isDone = Field<Bool>("is_done", default: false)
+}
+
+/// Rejected writes are kept until somebody decides: retry, edit, or discard. Merges tell both values.
+@Suite struct RejectionTests {
+    private func strictLab() throws -> (lab: SyncLab, phone: LabDevice) {
+        let lab = try SyncLab(models: [StrictTodo.self])
+        return (lab, try lab.device("phone", models: [LaxTodo.self]))
+    }
+
+    @Test func `a rejection tells the reason and the attempted values, and survives a restart`() throws {
+        let (lab, phone) = try strictLab()
+        let todo = try lab.run { try await phone.create(LaxTodo.self) { $0.title = "Cucumbers" } }
+        try lab.settle()
+        let failure = #expect(throws: ModelFailure.self) {
+            try lab.run { try await todo.create().confirmed() }
+        }
+        #expect(failure?.code == .rejected)
+        guard case .rejected(let rejection) = try todo.sync else {
+            Issue.record("\(try todo.sync)")
+            return
+        }
+        #expect(rejection.message.contains("todo.title"))
+        #expect(rejection.changes.map(\.kind) == [.create])
+        #expect(rejection.changes[0].value(todo.fields.title) == "Cucumbers")
+
+        phone.stop()
+        try phone.start()
+        let kept = try lab.run { try await phone.rejections.first { _ in true } }
+        #expect(kept?.id == rejection.id)
+        try kept?.discard()
+        #expect(try phone.rejections.all().isEmpty)
+        try lab.settle()
+        try lab.finish()
+    }
+
+    @Test func `a rejected write is corrected and sent again`() throws {
+        let (lab, phone) = try strictLab()
+        let tablet = try lab.device("tablet")
+        try lab.run {
+            try await phone.write { tx in
+                tx.create(LaxTodo.self) { $0.title = "Cucumbers" }
+                tx.create(LaxTodo.self) { $0.title = "Milk" }
+            }
+        }
+        try lab.settle()
+        let rejections = try phone.rejections.all()
+        #expect(rejections.count == 1)
+        try lab.run {
+            try await rejections[0].edit { edit in
+                for todo in edit.objects(LaxTodo.self) where todo.title.count > 5 { todo.title = "Leek" }
+            }
+        }
+        try lab.settle()
+        let titles = try lab.run { try await tablet.query(StrictTodo.self).snapshots().map(\.title) }
+        #expect(Set(titles) == ["Leek", "Milk"])
+        #expect(try phone.rejections.all().isEmpty)
+        try lab.finish()
+    }
+
+    @Test func `a rejected write is accepted when the server's rules have changed`() throws {
+        let (lab, phone) = try strictLab()
+        let todo = try lab.run { try await phone.create(LaxTodo.self) { $0.title = "Cucumbers" } }
+        try lab.settle()
+        #expect(todo.presence == .gone)
+        try lab.replaceServer(models: [LaxTodo.self])
+        try phone.rejections.all()[0].retry()
+        try lab.settle()
+        #expect(todo.presence == .here)
+        guard case .synced = try todo.sync else {
+            Issue.record("\(try todo.sync)")
+            return
+        }
+        try lab.finish()
+    }
+
+    @Test func `a merge tells both values, and the lost one is restored`() throws {
+        let lab = try SyncLab(models: [LaxTodo.self])
+        let (phone, tablet) = (try lab.device("phone"), try lab.device("tablet"))
+        let milk = try lab.run { try await phone.create(LaxTodo.self) { $0.title = "Milk" } }
+        try lab.settle()
+        phone.isOnline = false
+        milk.title = "Oat milk"
+        try lab.run { try await milk.save() }
+        try lab.advance(by: .seconds(10))
+        let id = try #require(milk.id)
+        try lab.run {
+            let seen = try tablet.object(LaxTodo.self, id: id)
+            seen.title = "Soy milk"
+            try await seen.save()
+        }
+        try lab.settle()
+        phone.isOnline = true
+        try lab.settle()
+        #expect(milk.title == "Soy milk")
+        let merge = try #require(try phone.merges.all().first)
+        #expect(merge.fields.map(\.field) == ["title"])
+        #expect(merge.fields[0].kept(milk.fields.title) == "Soy milk")
+        #expect(merge.fields[0].lost(milk.fields.title) == "Oat milk")
+        try merge.restore()
+        try lab.settle()
+        #expect(milk.title == "Oat milk")
+        for merge in try tablet.merges.all() { try merge.accept() }
+        #expect(try phone.merges.all().isEmpty)
+        try lab.finish()
+    }
+}

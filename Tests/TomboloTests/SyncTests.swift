@@ -1,0 +1,90 @@
+import Foundation
+import SyncTestKit
+import Testing
+import Tombolo
+
+/// The background sync of a client, against the mock server of the test kit.
+@Suite struct ClientSyncTests {
+    @Test(.timeLimit(.minutes(10)))
+    func `two clients of one server get each other's records`() async throws {
+        let (home, other) = (try Home(), try Home())
+        let server = try TestServer(models: [Todo.self, Person.self])
+        var (options, others) = (home.options, other.options)
+        options.transport = server.transport(for: "ned")
+        others.transport = server.transport(for: "ned")
+        options.reachability = FakeReachability()
+        others.reachability = FakeReachability()
+        let phone = try await Client.open("todo", models: [Todo.self, Person.self], options: options)
+        let tablet = try await Client.open("todo", models: [Todo.self, Person.self], options: others)
+        let milk = try await phone.create(Todo.self) { $0.title = "Milk" }
+        #expect(try await milk.save().isEmpty)
+        let seen = try tablet.object(Todo.self, id: try #require(milk.id))
+        try await seen.arrival()
+        #expect(seen.title == "Milk")
+        seen.isDone = true
+        try await seen.save().confirmed()
+        for await todo in milk.snapshots where todo.isDone { break }
+        for await status in phone.statusUpdates where status.isInSync && status.phase == .live { break }
+        guard case .synced = try milk.sync else {
+            Issue.record("\(try milk.sync)")
+            return
+        }
+        await phone.close()
+        await tablet.close()
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func `a second process takes over the sync when the first one ends`() async throws {
+        let home = try Home()
+        let server = try TestServer(models: [Person.self])
+        var options = home.options
+        options.transport = server.transport(for: "ned")
+        options.reachability = FakeReachability()
+        let first = try await Client.open("todo", models: [Person.self], options: options)
+        for await status in first.statusUpdates where status.phase == .live { break }
+        let second = try await Client.open("todo", models: [Person.self], options: options)
+        for await status in second.statusUpdates where status.phase == .elsewhere { break }
+        let ned = try await second.create(Person.self) { $0.name = "Ned" }
+        let seen = try first.object(Person.self, id: try #require(ned.id))
+        try await seen.arrival()
+        await first.close()
+        for await status in second.statusUpdates where status.phase == .live && status.isInSync { break }
+        await second.close()
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func `a token closure that returns nil, throws, or hangs leaves the client working`() async throws {
+        let home = try Home()
+        var options = home.options
+        options.tokenTimeout = .milliseconds(50)
+        let answers = Answers()
+        let client = try await Client.open(
+            "todo", models: [Person.self], server: "http://127.0.0.1:1", token: { try await answers.next() },
+            options: options)
+        try await client.create(Person.self) { $0.name = "Ned" }
+        for _ in 0..<4 { await client.refreshToken() }
+        #expect(client.status.pending == 1)
+        #expect(await answers.calls == 4)
+        await client.close()
+    }
+}
+
+/// The results of a token closure in turn: signed out, an error, a token, and then no result at all.
+private actor Answers {
+    private(set) var calls = 0
+    private let never = AsyncStream.makeStream(of: Void.self)
+
+    struct Unavailable: Error {}
+
+    func next() async throws -> String? {
+        calls += 1
+        switch calls {
+        case 1: return nil
+        case 2: throw Unavailable()
+        case 3: return "token"
+        default:
+            for await _ in never.stream {}
+            return nil
+        }
+    }
+}
