@@ -28,7 +28,7 @@ import Testing
                 singleConnectionTo: process.uri(for: "/authority.db"), newHistory: .fixed(Epoch(rawValue: "e")))
             {
                 let authority = Authority(store: store, catalog: SQLiteAuthorityStoreTests.catalog)
-                let head = try? store.read { (view) throws(AuthorityStoreFailure) in try view.extent(of: .default).head
+                let head = try? store.read { (view) throws(AuthorityStoreError) in try view.extent(of: .default).head
                 }
                 if let head {
                     let lost = "seed \(seed): \(head) after \(answered) answers"
@@ -38,13 +38,13 @@ import Testing
                 while answered < 12 {
                     let request = try SQLiteAuthorityStoreTests.request(answered)
                     guard
-                        let reply = try? authority.push(
+                        let response = try? authority.push(
                             request, by: Principal(name: "anna"), now: SQLiteAuthorityStoreTests.now)
                     else { break }
-                    guard case .answered(let results, _, _) = reply,
+                    guard case .answered(let results, _, _) = response,
                         case .applied(let version, let uids, _) = results.first?.outcome
                     else {
-                        Issue.record("seed \(seed): \(reply)")
+                        Issue.record("seed \(seed): \(response)")
                         return
                     }
                     #expect(version == Version(Int64(answered) + 1))
@@ -61,7 +61,7 @@ import Testing
         }
         let store = try SQLiteAuthorityStore(
             singleConnectionTo: process.uri(for: "/authority.db"), newHistory: .fixed(Epoch(rawValue: "other")))
-        let (state, commits) = try store.read { (view) throws(AuthorityStoreFailure) in
+        let (state, commits) = try store.read { (view) throws(AuthorityStoreError) in
             (
                 try view.state(),
                 try view.commits(in: .default, after: .zero, budget: PageBudget(rows: 100, bytes: 1 << 30))
@@ -91,7 +91,7 @@ import Testing
             let store = try SQLiteAuthorityStore(
                 singleConnectionTo: process.uri(for: "/authority.db"), newHistory: .fixed(Epoch(rawValue: "other")))
             defer { try? store.close() }
-            return try store.read { (view) throws(AuthorityStoreFailure) in try view.extent(of: .default).head }
+            return try store.read { (view) throws(AuthorityStoreError) in try view.extent(of: .default).head }
         }
         let first = disk.makeProcess()
         let failing = try open(first)
@@ -114,7 +114,7 @@ import Testing
         let disk = SimulatedDisk(seed: 1)
         let process = disk.makeProcess()
         disk.plan(DiskFault(.sync, of: .database, times: 1, effect: .fail(.inputOutput)))
-        let failure = #expect(throws: AuthorityStoreFailure.self) {
+        let failure = #expect(throws: AuthorityStoreError.self) {
             try SQLiteAuthorityStore(
                 singleConnectionTo: process.uri(for: "/authority.db"), newHistory: .fixed(Epoch(rawValue: "e")))
         }

@@ -28,13 +28,13 @@ import Testing
     @Test func `a reopened database keeps its data and its epoch`() throws {
         let folder = try Folder()
         let store = try SQLiteAuthorityStore(at: folder.file, newHistory: .fixed(Epoch(rawValue: "first")))
-        try store.write { (transaction) throws(AuthorityStoreFailure) in
+        try store.write { (transaction) throws(AuthorityStoreError) in
             _ = try transaction.takeVersion(in: .default)
             _ = try transaction.takeUID(in: "user")
         }
         try store.close()
         let again = try SQLiteAuthorityStore(at: folder.file, newHistory: .fixed(Epoch(rawValue: "second")))
-        try again.write { (transaction) throws(AuthorityStoreFailure) in
+        try again.write { (transaction) throws(AuthorityStoreError) in
             #expect(try transaction.state().epoch == Epoch(rawValue: "first"))
             #expect(try transaction.extent(of: .default).head == Version(1))
             #expect(try transaction.takeUID(in: "user") == UID(1))
@@ -45,8 +45,8 @@ import Testing
     @Test func `the file of a closed database holds everything, and no WAL is left`() throws {
         let folder = try Folder()
         let store = try SQLiteAuthorityStore(at: folder.file, newHistory: .fixed(Epoch(rawValue: "first")))
-        try store.write { (transaction) throws(AuthorityStoreFailure) in _ = try transaction.takeVersion(in: .default) }
-        _ = try store.read { (view) throws(AuthorityStoreFailure) in try view.extent(of: .default) }
+        try store.write { (transaction) throws(AuthorityStoreError) in _ = try transaction.takeVersion(in: .default) }
+        _ = try store.read { (view) throws(AuthorityStoreError) in try view.extent(of: .default) }
         try store.close()
         let wal = try? FileManager.default.attributesOfItem(atPath: folder.file + "-wal")[.size] as? Int
         #expect((wal ?? 0) == 0)
@@ -55,7 +55,7 @@ import Testing
         let restored = try SQLiteAuthorityStore(
             at: copy, newHistory: .fixed(Epoch(rawValue: "second")), creating: false)
         defer { try? restored.close() }
-        let (epoch, head) = try restored.read { (view) throws(AuthorityStoreFailure) in
+        let (epoch, head) = try restored.read { (view) throws(AuthorityStoreError) in
             (try view.state().epoch, try view.extent(of: .default).head)
         }
         #expect(epoch == Epoch(rawValue: "first") && head == Version(1))
@@ -64,9 +64,9 @@ import Testing
     @Test func `a database opens while a backup reads for a long time`() throws {
         let folder = try Folder()
         let epoch = Epoch(rawValue: "e")
-        let patience = SQLiteAuthorityConfiguration(busyTimeout: .milliseconds(50))
-        let store = try SQLiteAuthorityStore(at: folder.file, newHistory: .fixed(epoch), configuration: patience)
-        let take = { (transaction: any AuthorityTransaction) throws(AuthorityStoreFailure) in
+        let timeout = SQLiteAuthorityConfiguration(busyTimeout: .milliseconds(50))
+        let store = try SQLiteAuthorityStore(at: folder.file, newHistory: .fixed(epoch), configuration: timeout)
+        let take = { (transaction: any AuthorityTransaction) throws(AuthorityStoreError) in
             try transaction.takeVersion(in: .default)
         }
         _ = try store.write(take)
@@ -76,7 +76,7 @@ import Testing
             _ = try backup.integer(of: "SELECT count(*) FROM server")
             _ = try store.write(take)
             try store.close()
-            let again = try SQLiteAuthorityStore(at: folder.file, newHistory: .fixed(epoch), configuration: patience)
+            let again = try SQLiteAuthorityStore(at: folder.file, newHistory: .fixed(epoch), configuration: timeout)
             #expect(try again.write(take) == Version(3))
             try again.close()
         }
@@ -91,15 +91,15 @@ import Testing
                 try SQLiteAuthorityStore(singleConnectionTo: $0, newHistory: .fixed(Epoch(rawValue: "e")))
             }
             ?? folder.open()
-        let failure = #expect(throws: AuthorityStoreFailure.self) {
-            try store.read { (view) throws(AuthorityStoreFailure) -> Void in
+        let failure = #expect(throws: AuthorityStoreError.self) {
+            try store.read { (view) throws(AuthorityStoreError) -> Void in
                 _ = try view.state()
-                throw AuthorityStoreFailure(.corrupt, "planted")
+                throw AuthorityStoreError(.corrupt, "planted")
             }
         }
         #expect(failure?.message == "planted")
-        #expect(try store.read { (view) throws(AuthorityStoreFailure) in try view.state() }.epoch.rawValue == "e")
-        try store.write { (transaction) throws(AuthorityStoreFailure) in
+        #expect(try store.read { (view) throws(AuthorityStoreError) in try view.state() }.epoch.rawValue == "e")
+        try store.write { (transaction) throws(AuthorityStoreError) in
             _ = try transaction.takeVersion(in: .default)
         }
     }
@@ -126,7 +126,7 @@ import Testing
         try store.execute("CREATE TABLE filler (bytes BLOB)")
         try store.execute("INSERT INTO filler VALUES (zeroblob(\(large)))")
         #expect(try walSize() > large)
-        try store.write { (transaction) throws(AuthorityStoreFailure) in
+        try store.write { (transaction) throws(AuthorityStoreError) in
             _ = try transaction.takeVersion(in: .default)
         }
         #expect(try walSize() < large / 2)
@@ -147,7 +147,7 @@ import Testing
         defer { umask(mask) }
         let folder = try Folder()
         let store = try SQLiteAuthorityStore(at: folder.file, newHistory: .fixed(Epoch(rawValue: "e")))
-        try store.write { (transaction) throws(AuthorityStoreFailure) in
+        try store.write { (transaction) throws(AuthorityStoreError) in
             _ = try transaction.takeVersion(in: .default)
         }
         #expect(try folder.permissions("") == 0o700)
@@ -181,7 +181,7 @@ import Testing
         let folder = try Folder()
         let store = try folder.open()
         defer { try? store.close() }
-        let take = { (transaction: any AuthorityTransaction) throws(AuthorityStoreFailure) in
+        let take = { (transaction: any AuthorityTransaction) throws(AuthorityStoreError) in
             try transaction.takeVersion(in: .default)
         }
         #expect(try store.write(take) == Version(1))
@@ -191,7 +191,7 @@ import Testing
         try FileManager.default.copyItem(atPath: moved, toPath: folder.file)
         expect(.missingFile, naming: folder.file) { try store.write(take) }
         expect(.missingFile, naming: folder.file) {
-            try store.read { (view) throws(AuthorityStoreFailure) in try view.extent(of: .default) }
+            try store.read { (view) throws(AuthorityStoreError) in try view.extent(of: .default) }
         }
         #expect(rename(moved, folder.file) == 0)
         #expect(try store.write(take) == Version(2))
@@ -300,7 +300,7 @@ import Testing
         let folder = try Folder()
         let authority = Authority(store: try folder.open(), catalog: Self.catalog)
         try FileManager.default.moveItem(atPath: folder.file, toPath: folder.file + "-moved")
-        let failure = #expect(throws: AuthorityFailure.self) {
+        let failure = #expect(throws: AuthorityError.self) {
             _ = try authority.push(try Self.request(0), by: Principal(name: "anna"), now: Self.now)
         }
         #expect(failure?.code == .unavailable)
@@ -314,7 +314,7 @@ import Testing
         try store.limitPages()
         let authority = Authority(store: store, catalog: Self.catalog)
         var applied = 0
-        let failure = #expect(throws: AuthorityFailure.self) {
+        let failure = #expect(throws: AuthorityError.self) {
             for number in 0..<10_000 {
                 _ = try authority.push(try Self.request(number), by: Principal(name: "anna"), now: Self.now)
                 applied += 1
@@ -322,7 +322,7 @@ import Testing
         }
         #expect(failure?.code == .unavailable)
         #expect(failure?.message.contains("full") == true, "\(failure?.message ?? "")")
-        let head = try store.read { (view) throws(AuthorityStoreFailure) in try view.extent(of: .default).head }
+        let head = try store.read { (view) throws(AuthorityStoreError) in try view.extent(of: .default).head }
         #expect(head == Version(Int64(applied)))
         try store.unlimitPages()
         _ = try authority.push(try Self.request(applied), by: Principal(name: "anna"), now: Self.now)
@@ -332,8 +332,8 @@ import Testing
         let folder = try Folder()
         let store = try folder.open()
         try store.close()
-        #expect(throws: AuthorityStoreFailure.self) {
-            try store.read { (view) throws(AuthorityStoreFailure) in try view.state() }
+        #expect(throws: AuthorityStoreError.self) {
+            try store.read { (view) throws(AuthorityStoreError) in try view.state() }
         }
     }
 
@@ -343,8 +343,8 @@ import Testing
         _ = try authority.push(try Self.request(0), by: Principal(name: "anna"), now: Self.now)
         for damage in ["fields = '{'", "origins = zeroblob(40)", "space = 'No Name'"] {
             try store.execute("UPDATE record SET \(damage)")
-            let failure = #expect(throws: AuthorityStoreFailure.self) {
-                try store.read { (view) throws(AuthorityStoreFailure) in try view.record("user", UID(0)) }
+            let failure = #expect(throws: AuthorityStoreError.self) {
+                try store.read { (view) throws(AuthorityStoreError) in try view.record("user", UID(0)) }
             }
             #expect(failure?.code == .corrupt, "\(damage): \(failure?.message ?? "")")
             try store.execute("UPDATE record SET fields = '{}', origins = zeroblob(0), space = 'default'")
@@ -358,8 +358,8 @@ import Testing
         let authority = Authority(store: faulty, catalog: Self.catalog)
         faulty.arm(after: n)
         let request = try Self.request(0)
-        let reply = try? authority.push(request, by: Principal(name: "anna"), now: Self.now)
-        #expect((reply == nil) == faulty.hasFailed)
+        let response = try? authority.push(request, by: Principal(name: "anna"), now: Self.now)
+        #expect((response == nil) == faulty.hasFailed)
         faulty.disarm()
         guard
             case .answered(let results, _, _) = try authority.push(request, by: Principal(name: "anna"), now: Self.now)
@@ -404,10 +404,10 @@ import Testing
 
     @discardableResult
     private func expect(
-        _ code: AuthorityStoreFailure.Code, naming name: String, at location: SourceLocation = #_sourceLocation,
+        _ code: AuthorityStoreError.Code, naming name: String, at location: SourceLocation = #_sourceLocation,
         _ open: () throws -> some Any
-    ) -> AuthorityStoreFailure? {
-        let failure = #expect(throws: AuthorityStoreFailure.self, sourceLocation: location) { try open() }
+    ) -> AuthorityStoreError? {
+        let failure = #expect(throws: AuthorityStoreError.self, sourceLocation: location) { try open() }
         #expect(failure?.code == code, "\(failure?.message ?? "")", sourceLocation: location)
         #expect(failure?.message.contains(name) == true, "\(failure?.message ?? "")", sourceLocation: location)
         return failure

@@ -42,12 +42,12 @@ extension ForeignDecoder {
                 guard (saved, journal) == (report.outbox.saved, report.journal.saved) else {
                     throw BrokenPromise("\(saved) writes and \(journal) entries were saved: \(report)")
                 }
-            } catch let error as StoreFailure {
+            } catch let error as StoreError {
                 throw BrokenPromise("the new database cannot be used: \(error)")
             }
         })
 
-    /// Calls the store's methods. Each must return or throw a `StoreFailure` for any contents of the file.
+    /// Calls the store's methods. Each must return or throw a `StoreError` for any contents of the file.
     private static func use(_ file: String) {
         guard let store = try? SampleDatabase.open(file) else { return }
         defer { store.close() }

@@ -6,25 +6,25 @@ extension ForeignDecoder {
     /// The messages of the protocol, the values in them that are also stored separately, and the hint stream.
     static let wire: [ForeignDecoder] = [
         ForeignDecoder(
-            "hello", seeds: { try GoldenExamples.wire("hello-reply") }, decode: HelloCodec.decode,
+            "hello", seeds: { try GoldenExamples.wire("hello-response") }, decode: HelloCodec.decode,
             encode: HelloCodec.encode),
         ForeignDecoder(
             "push-request", seeds: { try GoldenExamples.wire("push-request") }, decode: PushCodec.decodeRequest,
             encode: { (request: PushRequest) in try PushCodec.encode(request) }),
         ForeignDecoder(
-            "push-reply", seeds: { try GoldenExamples.wire("push-reply") }, decode: PushCodec.decodeReply,
-            encode: { (reply: PushReply) in try PushCodec.encode(reply) }),
+            "push-response", seeds: { try GoldenExamples.wire("push-response") }, decode: PushCodec.decodeResponse,
+            encode: { (response: PushResponse) in try PushCodec.encode(response) }),
         ForeignDecoder(
             "pull-request", seeds: { try GoldenExamples.wire("pull-request") }, decode: PullCodec.decodeRequest,
             encode: PullCodec.encode),
         ForeignDecoder(
-            "pull-reply", seeds: { try GoldenExamples.wire("pull-reply") },
-            decode: { try PullCodec.decodeReply($0, catalog: catalog) },
+            "pull-response", seeds: { try GoldenExamples.wire("pull-response") },
+            decode: { try PullCodec.decodeResponse($0, catalog: catalog) },
             encode: { try PullCodec.encode($0, catalog: catalog) }),
         ForeignDecoder(
             "fetch-request", seeds: { try GoldenExamples.wire("fetch-request") }, decode: FetchCodec.decodeRequest,
             encode: FetchCodec.encode),
-        fetchReply,
+        fetchResponse,
         ForeignDecoder(
             "hint", seeds: { try GoldenExamples.wire("hint") }, decode: HintCodec.decode, encode: HintCodec.encode),
         ForeignDecoder(
@@ -50,11 +50,11 @@ extension ForeignDecoder {
         events,
     ]
 
-    private static let fetchReply: ForeignDecoder = {
+    private static let fetchResponse: ForeignDecoder = {
         let request = FetchRequest(space: .default, collection: "avatars", key: .id(avatar))
         return ForeignDecoder(
-            "fetch-reply", seeds: { try GoldenExamples.wire("fetch-reply") },
-            decode: { try FetchCodec.decodeReply($0, to: request, catalog: catalog) },
+            "fetch-response", seeds: { try GoldenExamples.wire("fetch-response") },
+            decode: { try FetchCodec.decodeResponse($0, to: request, catalog: catalog) },
             encode: { try FetchCodec.encode($0, of: "avatars", catalog: catalog) })
     }()
 

@@ -14,7 +14,7 @@ package enum SampleDatabase {
     /// The bytes of the database file.
     package static let bytes = Result { try make() }
 
-    package static func open(_ file: String) throws(StoreFailure) -> SQLiteStore {
+    package static func open(_ file: String) throws(StoreError) -> SQLiteStore {
         var configuration = StoreConfiguration(file: file)
         configuration.connections = .single
         var random = SeededRandom(seed: 42)

@@ -118,7 +118,7 @@ import TomboloModeling
     func `an invalid address is refused with the part and the expected form`(wrong: Wrong) async {
         let community = Community.mock()
         let profile = community.profiles.make(user: community.users.make(username: "Ned"), address: wrong.address)
-        let failure = await #expect(throws: ModelFailure.self) { try await profile.create() }
+        let failure = await #expect(throws: ModelError.self) { try await profile.create() }
         #expect(failure?.code == .invalidValue)
         #expect(failure?.message == "profile.address is no valid address: \(wrong.message)")
         #expect(profile.presence == .draft)

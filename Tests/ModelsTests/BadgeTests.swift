@@ -32,7 +32,7 @@ import TomboloModeling
 
         let bad = try objects.draft(Badge.self) { $0.title = "hand of the king" }
         bad.owner = badge.owner
-        let failure = await #expect(throws: ModelFailure.self) { try await bad.create() }
+        let failure = await #expect(throws: ModelError.self) { try await bad.create() }
         #expect(failure?.message == "badge.title has to begin with a capital")
     }
 }

@@ -64,19 +64,19 @@ import TomboloModeling
     @Test func `save names the field whose value breaks a rule, and later saves work`() async throws {
         let milk = try await objects.create(Todo.self) { $0.title = "Milk" }
         milk.title = ""
-        let empty = await #expect(throws: ModelFailure.self) { try await milk.save() }
+        let empty = await #expect(throws: ModelError.self) { try await milk.save() }
         #expect(empty?.message == "todo.title is empty")
         milk.effort = .infinity
         milk.title = "Milk"
-        let infinite = await #expect(throws: ModelFailure.self) { try await milk.save() }
+        let infinite = await #expect(throws: ModelError.self) { try await milk.save() }
         #expect(infinite?.message == "todo.effort inf is not a finite number")
         milk.revert()
         milk.effort = 101
-        let large = await #expect(throws: ModelFailure.self) { try await milk.save() }
+        let large = await #expect(throws: ModelError.self) { try await milk.save() }
         #expect(large?.message == "todo.effort is 101.0; 0.0 to 100.0 is expected")
         milk.effort = 1.5
         #expect(try await !milk.save().isEmpty)
-        let missing = await #expect(throws: ModelFailure.self) { try await objects.create(Todo.self) { _ in } }
+        let missing = await #expect(throws: ModelError.self) { try await objects.create(Todo.self) { _ in } }
         #expect(missing?.message == "todo.title is required and has no value")
     }
 
@@ -84,20 +84,20 @@ import TomboloModeling
         let milk = try await objects.create(Todo.self) { $0.title = "Milk" }
         #expect(milk.computed == "")
         milk.computed = "x"
-        let written = await #expect(throws: ModelFailure.self) { try await milk.save() }
+        let written = await #expect(throws: ModelError.self) { try await milk.save() }
         #expect(written?.code == .invalidModel)
-        let queried = await #expect(throws: ModelFailure.self) {
+        let queried = await #expect(throws: ModelError.self) {
             try await objects.query(Todo.self).where { $0.computed == "x" }.all()
         }
         #expect(queried?.code == .invalidModel)
     }
 
     @Test func `a model that is not in the list is an error, never a trap`() async throws {
-        let drafted = #expect(throws: ModelFailure.self) { try objects.draft(Stranger.self) }
+        let drafted = #expect(throws: ModelError.self) { try objects.draft(Stranger.self) }
         #expect(drafted?.code == .invalidModel)
         #expect(drafted?.message.contains("The list has: todo, person") == true)
-        await #expect(throws: ModelFailure.self) { try await objects.query(Stranger.self).count() }
-        await #expect(throws: ModelFailure.self) {
+        await #expect(throws: ModelError.self) { try await objects.query(Stranger.self).count() }
+        await #expect(throws: ModelError.self) {
             try await objects.write { transaction in
                 #expect(transaction.create(Stranger.self) { _ in } == nil)
             }
@@ -108,7 +108,7 @@ import TomboloModeling
         let stranger = try await LiveObjects.todos().create(Person.self) { $0.name = "Ned" }
         let milk = try await objects.create(Todo.self) { $0.title = "Milk" }
         milk.owner = stranger
-        let failure = await #expect(throws: ModelFailure.self) { try await milk.save() }
+        let failure = await #expect(throws: ModelError.self) { try await milk.save() }
         #expect(failure?.message.contains("it belongs to another client") == true)
     }
 
@@ -141,7 +141,7 @@ import TomboloModeling
         #expect(ned.presence == .gone && ned.name == "Ned")
         #expect(milk.owner == nil)
         ned.name = "Eddard"
-        let failure = await #expect(throws: ModelFailure.self) { try await ned.save() }
+        let failure = await #expect(throws: ModelError.self) { try await ned.save() }
         #expect(failure?.code == .gone)
     }
 
@@ -157,7 +157,7 @@ import TomboloModeling
         let titles = try await objects.query(Todo.self).sorted { [$0.title.ascending] }.all().map(\.title)
         #expect(titles == ["Bread", "Milk"])
 
-        await #expect(throws: ModelFailure.self) {
+        await #expect(throws: ModelError.self) {
             try await objects.write { tx in
                 tx.create(Todo.self) { $0.title = "Eggs" }
                 tx.edit(bread) { $0.title = "" }

@@ -94,7 +94,7 @@ import TomboloModeling
     func `an unknown uid returns a placeholder that reports a missing record`(kind: Kind) async throws {
         let world = try kind.world()
         let user = try world.users.user(uid: 42)
-        let failure = await #expect(throws: ModelFailure.self) { try await user.load() }
+        let failure = await #expect(throws: ModelError.self) { try await user.load() }
         #expect(failure?.code == .notHere)
         #expect(failure?.message == "user with uid 42 is not here")
         #expect(user.presence == .notHere)
@@ -102,12 +102,12 @@ import TomboloModeling
         #expect(user.username == "")
         #expect(user.id == nil)
         #expect(try world.users.user(uid: 42) === user)
-        await #expect(throws: ModelFailure.self) { try await user.create() }
+        await #expect(throws: ModelError.self) { try await user.create() }
     }
 
     @Test(arguments: Kind.allCases)
     func `a negative uid is refused with an explanation`(kind: Kind) throws {
-        let failure = #expect(throws: ModelFailure.self) { try kind.world().users.user(uid: -1) }
+        let failure = #expect(throws: ModelError.self) { try kind.world().users.user(uid: -1) }
         #expect(failure?.message == "-1 is no uid of a user: uids are 0 or more")
     }
 
@@ -140,7 +140,7 @@ import TomboloModeling
         try await user.delete()
         #expect(user.presence == .gone)
         #expect(try await world.users.users().isEmpty)
-        let failure = await #expect(throws: ModelFailure.self) { try await user.load() }
+        let failure = await #expect(throws: ModelError.self) { try await user.load() }
         #expect(failure?.code == .gone)
     }
 
@@ -162,16 +162,16 @@ import TomboloModeling
             #expect(try result.get() == user.uid)
             #expect(user.isValid)
         } else {
-            #expect(throws: ModelFailure.self) { try result.get() }
+            #expect(throws: ModelError.self) { try result.get() }
             #expect(user.presence == .here)
         }
     }
 
     @Test func `a mock failure ends create with the given error and leaves a draft`() async throws {
-        let wanted = ModelFailure(.rejected, "no room for Starks")
+        let wanted = ModelError(.rejected, "no room for Starks")
         let users = Community.mock(failingWith: wanted).users
         let user = users.make(username: "Ned")
-        let thrown = await #expect(throws: ModelFailure.self) { try await user.create() }
+        let thrown = await #expect(throws: ModelError.self) { try await user.create() }
         #expect(thrown == wanted)
         let result = await withCheckedContinuation { continuation in
             user.create { continuation.resume(returning: $0) }

@@ -65,7 +65,7 @@ import TomboloModeling
             let cursor = try #require(query.cursor(of: second[1]))
             #expect(try await query.after(cursor).all().map(\.title) == ["Bread", "Butter"])
             let draft = try objects.draft(Todo.self) { $0.title = "Never stored" }
-            await #expect(throws: ModelFailure.self) { try await query.after(draft).all() }
+            await #expect(throws: ModelError.self) { try await query.after(draft).all() }
         }
     }
 

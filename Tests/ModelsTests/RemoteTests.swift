@@ -17,8 +17,8 @@ import TomboloModeling
 
     @Test func `a push whose response is lost is sent again with its number and applied once`() async throws {
         let user = community.users.make(username: "Ned")
-        server.loseNextAnswer()
-        let failure = await #expect(throws: ModelFailure.self) { try await user.create() }
+        server.loseNextResponse()
+        let failure = await #expect(throws: ModelError.self) { try await user.create() }
         #expect(failure?.code == .transport)
         #expect(user.presence == .draft)
         #expect(server.recordCount == 1)
@@ -31,8 +31,8 @@ import TomboloModeling
 
     @Test func `a draft that was edited after a lost response is created once and then updated`() async throws {
         let user = community.users.make(username: "Ned")
-        server.loseNextAnswer()
-        await #expect(throws: ModelFailure.self) { try await user.create() }
+        server.loseNextResponse()
+        await #expect(throws: ModelError.self) { try await user.create() }
         user.username = "Eddard"
         try await user.create()
         #expect(user.isValid)
@@ -47,7 +47,7 @@ import TomboloModeling
             guard transaction.mutations[0].patch["username"] != .text("Bran") else { throw Unsendable() }
             return Kind.hash(transaction)
         }
-        let failure = await #expect(throws: ModelFailure.self) {
+        let failure = await #expect(throws: ModelError.self) {
             try await community.users.make(username: "Bran").create()
         }
         #expect(failure?.code == .invalidValue)
@@ -59,7 +59,7 @@ import TomboloModeling
     @Test func `a rejected creation leaves a draft that can be fixed`() async throws {
         let user = community.users.make(username: "Ned")
         server.rejectNext(Rejection(code: .forbidden, message: "not you", mutation: nil))
-        let failure = await #expect(throws: ModelFailure.self) { try await user.create() }
+        let failure = await #expect(throws: ModelError.self) { try await user.create() }
         #expect(failure?.code == .rejected)
         #expect(user.presence == .draft)
         try await user.create()
@@ -89,7 +89,7 @@ import TomboloModeling
     @Test func `an unreachable server is reported`() async throws {
         server.goDown()
         let user = try community.users.user(uid: 3)
-        let failure = await #expect(throws: ModelFailure.self) { try await user.load() }
+        let failure = await #expect(throws: ModelError.self) { try await user.load() }
         #expect(failure?.code == .transport)
         #expect(failure?.message == "the server is down")
         #expect(user.presence == .awaited)

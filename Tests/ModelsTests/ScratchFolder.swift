@@ -14,7 +14,7 @@ final class ScratchFolder: Sendable {
         // The folder is in memory if possible, so that the tests do not depend on the speed of the disk.
         let root = FileManager.default.isWritableFile(atPath: "/dev/shm") ? "/dev/shm" : "/tmp"
         var template = Array("\(root)/tombolo-models-XXXXXX".utf8CString)
-        guard let made = mkdtemp(&template) else { throw StoreFailure(.inputOutput, "mkdtemp failed") }
+        guard let made = mkdtemp(&template) else { throw StoreError(.inputOutput, "mkdtemp failed") }
         path = String(cString: made)
     }
 
@@ -28,7 +28,7 @@ final class ScratchFolder: Sendable {
 
     func open(
         _ runtime: EngineRuntime, catalog: SchemaCatalog = CommunityCatalog.catalog
-    ) throws(StoreFailure) -> SQLiteStore {
+    ) throws(StoreError) -> SQLiteStore {
         var random = runtime.generator
         return try SQLiteStore.open(
             StoreConfiguration(file: path + "/cache.sqlite"), catalog: catalog, now: runtime.now(), random: &random)

@@ -37,19 +37,19 @@ import TomboloModeling
         let user = community.users.make(username: "Ned")
         let receipt = try await user.create()
         store.rejectAll(Rejection(code: .forbidden, message: "no Starks here", mutation: 0))
-        let failure = await #expect(throws: ModelFailure.self) { try await receipt.confirmed() }
+        let failure = await #expect(throws: ModelError.self) { try await receipt.confirmed() }
         #expect(failure?.code == .rejected)
         #expect(failure?.message == "the server refused it (forbidden): no Starks here")
         for await presence in user.updates where presence == .gone { break }
         #expect(user.username == "Ned")
-        let again = await #expect(throws: ModelFailure.self) { try await user.save() }
+        let again = await #expect(throws: ModelError.self) { try await user.save() }
         #expect(again == nil || again?.code == .gone)
     }
 
     @Test func `the confirmation of a canceled creation reports the cancellation`() async throws {
         let receipt = try await community.users.make(username: "Ned").create()
         try store.cancel(try #require(receipt.sequence), now: WallTime(milliseconds: 0))
-        let failure = await #expect(throws: ModelFailure.self) { try await receipt.confirmed() }
+        let failure = await #expect(throws: ModelError.self) { try await receipt.confirmed() }
         #expect(failure?.code == .takenBack)
     }
 
@@ -57,7 +57,7 @@ import TomboloModeling
         let user = community.users.make(username: "Ned")
         let receipt = try await user.create()
         let wait = EngineRuntime.mock().spawn {
-            let failure = await #expect(throws: ModelFailure.self) { try await receipt.confirmed() }
+            let failure = await #expect(throws: ModelError.self) { try await receipt.confirmed() }
             #expect(failure?.code == .interrupted)
         }
         wait.cancel()
@@ -67,7 +67,7 @@ import TomboloModeling
 
     @Test func `without a server, waiting for confirmation fails`() async throws {
         let receipt = try await Community.cached(store: store, runtime: .mock()).users.make(username: "Ned").create()
-        let failure = await #expect(throws: ModelFailure.self) { try await receipt.confirmed() }
+        let failure = await #expect(throws: ModelError.self) { try await receipt.confirmed() }
         #expect(failure?.code == .noServer)
     }
 

@@ -26,7 +26,7 @@ final class TinyServer: RemoteTransport {
     var pushes: [PushRequest] { state.withLock { $0.pushes } }
     var recordCount: Int { state.withLock { $0.space.count } }
 
-    func loseNextAnswer() { state.withLock { $0.losesNextAnswer = true } }
+    func loseNextResponse() { state.withLock { $0.losesNextAnswer = true } }
     func rejectNext(_ rejection: Rejection) { state.withLock { $0.nextRejection = rejection } }
     func refuseNext(_ refusal: PushRefusal) { state.withLock { $0.nextRefusal = refusal } }
     func delayPulls(by body: @escaping @Sendable () async -> Void) { delay.withLock { $0 = body } }
@@ -37,18 +37,18 @@ final class TinyServer: RemoteTransport {
         state.withLock { $0.space.put(collection, record) }
     }
 
-    func send(_ request: ServerRequest) async throws(TransportFailure) -> ServerResponse {
+    func send(_ request: ServerRequest) async throws(TransportError) -> ServerResponse {
         switch request {
-        case .hello: throw TransportFailure(.unreachable, "there is no hello")
-        case .push(let request): .push(try reply(to: request))
-        case .pull(let request): .pull(await reply(to: request))
+        case .hello: throw TransportError(.unreachable, "there is no hello")
+        case .push(let request): .push(try response(to: request))
+        case .pull(let request): .pull(await response(to: request))
         case .fetch(let request): .fetch(try record(for: request))
         }
     }
 
-    private func reply(to request: PushRequest) throws(TransportFailure) -> PushReply {
-        try state.withLock { (state) throws(TransportFailure) in
-            if state.isDown { throw TransportFailure(.unreachable, "the server is down") }
+    private func response(to request: PushRequest) throws(TransportError) -> PushResponse {
+        try state.withLock { (state) throws(TransportError) in
+            if state.isDown { throw TransportError(.unreachable, "the server is down") }
             state.pushes.append(request)
             if let refusal = state.nextRefusal {
                 state.nextRefusal = nil
@@ -63,7 +63,7 @@ final class TinyServer: RemoteTransport {
             }
             if state.losesNextAnswer {
                 state.losesNextAnswer = false
-                throw TransportFailure(.timedOut, "no answer in time")
+                throw TransportError(.timedOut, "no response in time")
             }
             return .answered(results, epoch: epoch, serverTime: .zero)
         }
@@ -90,8 +90,8 @@ final class TinyServer: RemoteTransport {
         return .applied(version: state.space.version, uids: uids, conflicts: [])
     }
 
-    private func reply(to request: PullRequest) async -> PullReply {
-        let reply: PullReply = state.withLock { state in
+    private func response(to request: PullRequest) async -> PullResponse {
+        let response: PullResponse = state.withLock { state in
             let rows = state.space.collections.map { collection in
                 SnapshotRows(collection: collection, records: Array(state.space[collection].values))
             }
@@ -102,12 +102,12 @@ final class TinyServer: RemoteTransport {
                     version: state.space.version, head: state.space.version, hasMore: false))
         }
         if let body = delay.withLock({ $0 }) { await body() }
-        return reply
+        return response
     }
 
-    private func record(for request: FetchRequest) throws(TransportFailure) -> Record? {
-        try state.withLock { (state) throws(TransportFailure) in
-            if state.isDown { throw TransportFailure(.unreachable, "the server is down") }
+    private func record(for request: FetchRequest) throws(TransportError) -> Record? {
+        try state.withLock { (state) throws(TransportError) in
+            if state.isDown { throw TransportError(.unreachable, "the server is down") }
             return state.space.record(request.collection, request.key)
         }
     }

@@ -15,7 +15,7 @@ final class TinyStore: LocalStore {
         var version = Version.zero
         var nextUID: [CollectionName: Int64] = [:]
         var reads = 0
-        var failure: StoreFailure?
+        var failure: StoreError?
     }
 
     let catalog = CommunityCatalog.catalog
@@ -24,12 +24,12 @@ final class TinyStore: LocalStore {
 
     var reads: Int { state.withLock { $0.reads } }
 
-    func fail(with failure: StoreFailure?) {
+    func fail(with failure: StoreError?) {
         state.withLock { $0.failure = failure }
     }
 
-    func record(_ collection: CollectionName, _ key: RecordKey) throws(StoreFailure) -> Record? {
-        try state.withLock { (state) throws(StoreFailure) in
+    func record(_ collection: CollectionName, _ key: RecordKey) throws(StoreError) -> Record? {
+        try state.withLock { (state) throws(StoreError) in
             if let failure = state.failure { throw failure }
             state.reads += 1
             return switch key {
@@ -39,35 +39,35 @@ final class TinyStore: LocalStore {
         }
     }
 
-    func records(matching query: RecordQuery) throws(StoreFailure) -> [Record] {
+    func records(matching query: RecordQuery) throws(StoreError) -> [Record] {
         guard let schema = catalog[query.collection] else {
-            throw StoreFailure(.unknownCollection, "there is no collection \(query.collection)")
+            throw StoreError(.unknownCollection, "there is no collection \(query.collection)")
         }
         let records = state.withLock { $0.records[query.collection] ?? [:] }
         return query.matches(among: records.values, schema: schema)
     }
 
-    func count(matching query: RecordQuery) throws(StoreFailure) -> Int { try records(matching: query).count }
+    func count(matching query: RecordQuery) throws(StoreError) -> Int { try records(matching: query).count }
 
-    func space(of collection: CollectionName, _ id: RecordID) throws(StoreFailure) -> SpaceID? {
+    func space(of collection: CollectionName, _ id: RecordID) throws(StoreError) -> SpaceID? {
         try record(collection, .id(id)) == nil ? nil : .default
     }
 
-    func isPending(_ collection: CollectionName, _ id: RecordID) throws(StoreFailure) -> Bool {
+    func isPending(_ collection: CollectionName, _ id: RecordID) throws(StoreError) -> Bool {
         state.withLock { $0.outbox.contains { $0.transaction.mutations.contains { $0.record == id } } }
     }
 
     func commit(
         _ edits: [RecordEdit], in space: SpaceID, now: WallTime
-    ) throws(StoreFailure) -> OutboxSequence? {
+    ) throws(StoreError) -> OutboxSequence? {
         let time = HybridTime(wall: now)
-        let (sequence, change) = try state.withLock { (state) throws(StoreFailure) in
+        let (sequence, change) = try state.withLock { (state) throws(StoreError) in
             if let failure = state.failure { throw failure }
             var change = StoreChange(addsToOutbox: true)
             var mutations: [Mutation] = []
             for edit in edits {
                 guard let schema = catalog[edit.collection] else {
-                    throw StoreFailure(.unknownCollection, "there is no collection \(edit.collection)")
+                    throw StoreError(.unknownCollection, "there is no collection \(edit.collection)")
                 }
                 change.touch(edit.collection, edit.record)
                 let intent: Mutation.Intent
@@ -109,7 +109,7 @@ final class TinyStore: LocalStore {
 
     func outboxSummary() -> OutboxSummary { OutboxSummary(waiting: state.withLock { $0.outbox.count }) }
 
-    func fate(of sequence: OutboxSequence) throws(StoreFailure) -> TransactionFate {
+    func fate(of sequence: OutboxSequence) throws(StoreError) -> TransactionFate {
         state.withLock { state in
             if let entry = state.outbox.first(where: { $0.sequence == sequence }) { return .pending(entry.state) }
             guard let entry = state.journal.first(where: { $0.sequence == sequence }) else { return .confirmed }
@@ -118,7 +118,7 @@ final class TinyStore: LocalStore {
         }
     }
 
-    func cancel(_ sequence: OutboxSequence, now: WallTime) throws(StoreFailure) {
+    func cancel(_ sequence: OutboxSequence, now: WallTime) throws(StoreError) {
         takeBack(at: now) { .cancelled($0) }
     }
 
@@ -130,13 +130,13 @@ final class TinyStore: LocalStore {
         state.withLock { $0.journal.first { $0.number == number } }
     }
 
-    func dismissJournal(upTo number: Int64) throws(StoreFailure) -> Int { 0 }
+    func dismissJournal(upTo number: Int64) throws(StoreError) -> Int { 0 }
 
     func resend(
         journal number: Int64, now: WallTime, newID: @Sendable () -> RecordID
-    ) throws(StoreFailure) -> [OutboxSequence] { [] }
+    ) throws(StoreError) -> [OutboxSequence] { [] }
 
-    func dismiss(journal number: Int64) throws(StoreFailure) {}
+    func dismiss(journal number: Int64) throws(StoreError) {}
 
     // MARK: The server's side
 

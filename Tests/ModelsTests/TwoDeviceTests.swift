@@ -66,7 +66,7 @@ import TomboloModeling
         // The deletion goes directly to the server, because the device's local store would refuse it.
         let remote = try server.community.users.user(uid: user.uid)
         try await remote.load()
-        let failure = await #expect(throws: ModelFailure.self) { try await remote.delete() }
+        let failure = await #expect(throws: ModelError.self) { try await remote.delete() }
         #expect(failure?.code == .rejected)
         #expect(remote.presence == .here)
         #expect(user.presence == .here)

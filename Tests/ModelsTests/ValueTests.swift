@@ -20,7 +20,7 @@ import TomboloModeling
     ])
     func `an invalid username is refused`(username: String, message: String) async throws {
         let user = Community.mock().users.make(username: username)
-        let failure = await #expect(throws: ModelFailure.self) { try await user.create() }
+        let failure = await #expect(throws: ModelError.self) { try await user.create() }
         #expect(failure?.code == .invalidValue)
         #expect(failure?.message == message)
         #expect(user.presence == .draft)
@@ -34,7 +34,7 @@ import TomboloModeling
         let user = users.make(username: "Ned")
         try await user.create()
         user.username = ""
-        await #expect(throws: ModelFailure.self) { try await user.save() }
+        await #expect(throws: ModelError.self) { try await user.save() }
         user.username = "Ned"
         #expect(try await user.save().isEmpty, "the old value is no change")
     }
@@ -70,7 +70,7 @@ import TomboloModeling
     func `an invalid image URL is refused`(address: String, message: String) async {
         let community = Community.mock()
         let avatar = community.avatars.make(author: community.users.make(username: "Ned"), imageURL: address)
-        let failure = await #expect(throws: ModelFailure.self) { try await avatar.create() }
+        let failure = await #expect(throws: ModelError.self) { try await avatar.create() }
         #expect(failure?.message == message)
     }
 
@@ -91,14 +91,14 @@ import TomboloModeling
         let community = Community.mock()
         let user = community.users.make(username: "Ned")
         user.avatar = try community.avatars.avatar(uid: 9)
-        let notHere = await #expect(throws: ModelFailure.self) { try await user.create() }
+        let notHere = await #expect(throws: ModelError.self) { try await user.create() }
         #expect(
             notHere?.message
                 == "user.avatar cannot refer to avatar with uid 9: it is not here, and so its id is not known")
 
         let other = Community.mock()
         user.avatar = other.avatars.make(author: other.users.make(username: "Arya"))
-        let foreign = await #expect(throws: ModelFailure.self) { try await user.create() }
+        let foreign = await #expect(throws: ModelError.self) { try await user.create() }
         #expect(
             foreign?.message == "user.avatar cannot refer to avatar of Arya: it belongs to another client")
 
@@ -111,17 +111,17 @@ import TomboloModeling
         let community = Community.synced(store: store, runtime: .mock())
         store.arrive("user", IdentityTests.record(uid: 3, username: "Arya"))
         let user = try community.users.user(uid: 3)
-        let failure = await #expect(throws: ModelFailure.self) { try await user.create() }
+        let failure = await #expect(throws: ModelError.self) { try await user.create() }
         #expect(failure?.code == .alreadyExists)
     }
 
     @Test func `a store failure is reported, and the draft stays a draft`() async throws {
         let store = TinyStore()
         let user = Community.cached(store: store, runtime: .mock()).users.make(username: "Ned")
-        store.fail(with: StoreFailure(.diskFull, "the disk is full"))
-        let failure = await #expect(throws: ModelFailure.self) { try await user.create() }
+        store.fail(with: StoreError(.diskFull, "the disk is full"))
+        let failure = await #expect(throws: ModelError.self) { try await user.create() }
         #expect(failure?.code == .store)
-        #expect(failure?.cause == .store(StoreFailure(.diskFull, "the disk is full")))
+        #expect(failure?.cause == .store(StoreError(.diskFull, "the disk is full")))
         #expect(user.presence == .draft)
         store.fail(with: nil)
         try await user.create()

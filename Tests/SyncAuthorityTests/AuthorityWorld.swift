@@ -34,7 +34,7 @@ struct AuthorityWorld {
     /// Returns the cursor that the authority gives to a client that has seen the feed up to a version. Below the
     /// horizon, the cursor has an arbitrary chain, because the authority does not compare it.
     func cursor(_ version: Int64, in space: SpaceID = .default) throws -> Cursor {
-        try store.read { (view) throws(AuthorityStoreFailure) in
+        try store.read { (view) throws(AuthorityStoreError) in
             let history = try view.state().history
             let chain = try view.chain(at: Version(version), in: space) ?? .start
             return FeedCursor(epoch: history.epoch, space: space, place: .log(Version(version)), chain: chain)
@@ -91,9 +91,9 @@ func delete(_ collection: CollectionName, _ number: UInt64, at offset: Int64 = 0
 }
 
 extension AuthorityWorld {
-    func reply(
+    func response(
         _ request: PushRequest, by principal: Principal, now: WallTime = AuthorityWorld.now
-    ) throws -> PushReply {
+    ) throws -> PushResponse {
         try authority.push(request, by: principal, now: now)
     }
 
@@ -104,9 +104,9 @@ extension AuthorityWorld {
         at location: SourceLocation = #_sourceLocation
     ) throws -> Outcome {
         let numbered = try device.number(mutations, in: space)
-        let reply = try reply(device.request([numbered]), by: device.principal, now: now)
-        guard case .answered(let results, _, _) = reply, let result = results.first else {
-            Issue.record("\(reply)", sourceLocation: location)
+        let response = try response(device.request([numbered]), by: device.principal, now: now)
+        guard case .answered(let results, _, _) = response, let result = results.first else {
+            Issue.record("\(response)", sourceLocation: location)
             throw Unexpected()
         }
         #expect(result.number == numbered.number, sourceLocation: location)
@@ -118,7 +118,7 @@ extension AuthorityWorld {
     func page(
         _ cursor: Cursor?, limit: Int = 1_000, in space: SpaceID = .default, by principal: String = "anna",
         now: WallTime = Self.now
-    ) throws -> PullReply {
+    ) throws -> PullResponse {
         try authority.pull(
             PullRequest(space: space, cursor: cursor, limit: limit), by: Principal(name: principal), now: now)
     }
@@ -136,7 +136,7 @@ extension AuthorityWorld {
     }
 
     func head(of space: SpaceID = .default) throws -> Version {
-        try store.read { (view) throws(AuthorityStoreFailure) in try view.extent(of: space).head }
+        try store.read { (view) throws(AuthorityStoreError) in try view.extent(of: space).head }
     }
 }
 

@@ -155,9 +155,9 @@ import Testing
         let world = try world()
         var device = Device(2)
         let transaction = try device.number(expectation.mutations)
-        let reply = try world.reply(device.request([transaction]), by: device.principal)
-        guard case .answered(let results, _, _) = reply, results.count == 1 else {
-            Issue.record("\(reply)")
+        let response = try world.response(device.request([transaction]), by: device.principal)
+        guard case .answered(let results, _, _) = response, results.count == 1 else {
+            Issue.record("\(response)")
             return
         }
         let outcome = results[0].outcome
@@ -272,7 +272,7 @@ import Testing
         try world.push(&a, update("user", 1, at: 5, "bio", .text("x"), before: .text("o"), seen: Version(1)))
         let outcome = try world.push(
             &b, update("user", 1, at: 6, "bio", .text("y"), before: .text("o"), seen: Version(1)))
-        let journal = try world.store.read { (view) throws(AuthorityStoreFailure) in
+        let journal = try world.store.read { (view) throws(AuthorityStoreError) in
             try view.conflicts(in: .default, after: 0, limit: 10)
         }
         #expect(journal.map(\.conflict) == outcome.conflicts)

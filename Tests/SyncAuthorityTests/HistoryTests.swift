@@ -29,17 +29,17 @@ import Testing
     private static let renewed = Epoch(rawValue: "renewed-1")
     private static let second = create("user", 2, ["username": .text("b")])
 
-    private func cursor(_ reply: PullReply) throws -> Cursor {
-        guard case .page(let page) = reply else {
-            Issue.record("\(reply)")
+    private func cursor(_ response: PullResponse) throws -> Cursor {
+        guard case .page(let page) = response else {
+            Issue.record("\(response)")
             throw AuthorityWorld.Unexpected()
         }
         return page.cursor
     }
 
-    private func receipt(_ reply: PushReply) throws -> CommitReceipt {
-        guard case .answered(let results, _, _) = reply, let receipt = results.last?.receipt else {
-            Issue.record("\(reply)")
+    private func receipt(_ response: PushResponse) throws -> CommitReceipt {
+        guard case .answered(let results, _, _) = response, let receipt = results.last?.receipt else {
+            Issue.record("\(response)")
             throw AuthorityWorld.Unexpected()
         }
         return receipt
@@ -92,7 +92,7 @@ import Testing
         var setup = try Restored()
         let before = try cursor(setup.world.page(nil))
         let push = try setup.device.number([Self.second])
-        let receipt = try receipt(setup.world.reply(setup.device.request([push]), by: setup.device.principal))
+        let receipt = try receipt(setup.world.response(setup.device.request([push]), by: setup.device.principal))
         #expect(receipt.version == Version(2))
         let world = setup.restored()
         // The cursor alone is valid, because the lost commit comes after it.
@@ -107,13 +107,13 @@ import Testing
     @Test func `a push that proves a loss is refused before it takes effect`() throws {
         var setup = try Restored()
         let first = try setup.device.number([Self.second])
-        let receipt = try receipt(setup.world.reply(setup.device.request([first]), by: setup.device.principal))
+        let receipt = try receipt(setup.world.response(setup.device.request([first]), by: setup.device.principal))
         let world = setup.restored()
         let next = try setup.device.number([create("user", 3, ["username": .text("c")])])
         let request = PushRequest(
             identity: setup.device.identity, epoch: AuthorityWorld.epoch, cursors: [receipt.cursor],
             acknowledged: next.number, transactions: [next])
-        #expect(try world.reply(request, by: setup.device.principal) == .refused(.epochChanged(Self.renewed)))
+        #expect(try world.response(request, by: setup.device.principal) == .refused(.epochChanged(Self.renewed)))
         #expect(try world.head() == Version(1))
         #expect(world.histories.lost.count == 1)
     }
@@ -140,8 +140,8 @@ import Testing
         for cursor in cursors { _ = try self.cursor(world.page(cursor)) }
         try world.authority.trim(.default, before: Version(5))
         for (version, cursor) in cursors.enumerated() {
-            let reply = try world.page(cursor)
-            #expect((reply == .mustReset(.horizon)) == (version < 4), "\(version)")
+            let response = try world.page(cursor)
+            #expect((response == .mustReset(.horizon)) == (version < 4), "\(version)")
         }
         #expect(world.histories.lost.isEmpty)
     }
@@ -169,7 +169,7 @@ import Testing
         let request = PushRequest(
             identity: device.identity, epoch: AuthorityWorld.epoch, cursors: [forged], acknowledged: next.number,
             transactions: [next])
-        guard case .answered = try world.reply(request, by: device.principal) else {
+        guard case .answered = try world.response(request, by: device.principal) else {
             Issue.record("a forged cursor stopped a push")
             return
         }
@@ -182,7 +182,7 @@ import Testing
         let many = Array(repeating: Cursor(rawValue: "x"), count: SchemaLimits.shownCursors + 1)
         let request = PushRequest(
             identity: device.identity, epoch: nil, cursors: many, acknowledged: .first, transactions: [])
-        let failure = #expect(throws: AuthorityFailure.self) { try world.reply(request, by: device.principal) }
+        let failure = #expect(throws: AuthorityError.self) { try world.response(request, by: device.principal) }
         #expect(failure?.code == .malformed)
     }
 
@@ -209,9 +209,9 @@ import Testing
         var calls = 0
         while calls < 20 {
             world.store.arm(after: calls)
-            let reply = try? world.page(ahead)
+            let response = try? world.page(ahead)
             world.store.disarm()
-            if reply != nil { break }
+            if response != nil { break }
             #expect(world.histories.lost.isEmpty, "\(calls)")
             #expect(try world.authority.epoch() == AuthorityWorld.epoch, "\(calls)")
             calls += 1
@@ -235,7 +235,7 @@ import Testing
             try device.number([create("user", 4, [:])]),
         ]
         for repetition in 0...1 {
-            guard case .answered(let results, _, _) = try world.reply(device.request(batch), by: device.principal)
+            guard case .answered(let results, _, _) = try world.response(device.request(batch), by: device.principal)
             else {
                 Issue.record("refused")
                 return

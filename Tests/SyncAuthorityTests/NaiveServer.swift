@@ -25,19 +25,19 @@ struct NaiveServer {
     var nextUID: [CollectionName: Int64] = [:]
     var heads: [SpaceID: Version] = [:]
 
-    enum Answer: Equatable {
+    enum Response: Equatable {
         case applied(Version, uids: [UID], conflicts: Int)
         case rejected
     }
 
-    mutating func push(_ transaction: Transaction, by client: ClientID, latest: WallTime) -> Answer {
+    mutating func push(_ transaction: Transaction, by client: ClientID, latest: WallTime) -> Response {
         var copy = self
-        guard let answer = copy.apply(transaction, client, latest) else { return .rejected }
+        guard let response = copy.apply(transaction, client, latest) else { return .rejected }
         self = copy
-        return answer
+        return response
     }
 
-    private mutating func apply(_ transaction: Transaction, _ client: ClientID, _ latest: WallTime) -> Answer? {
+    private mutating func apply(_ transaction: Transaction, _ client: ClientID, _ latest: WallTime) -> Response? {
         guard !transaction.mutations.isEmpty else { return nil }
         let before = self
         let version = (heads[transaction.space] ?? .zero).next

@@ -128,7 +128,7 @@ import Testing
             }
             #expect(rows.reduce(0) { $0 + $1.records.count } == given)
         }
-        let failure = #expect(throws: AuthorityFailure.self) { try world.page(nil, limit: -1) }
+        let failure = #expect(throws: AuthorityError.self) { try world.page(nil, limit: -1) }
         #expect(failure?.code == .malformed)
     }
 
@@ -224,7 +224,7 @@ import Testing
     @Test(arguments: ["", "no dots.please", "epoch-1", String(repeating: "e", count: 65), "é"])
     func `an invalid or reused epoch is refused`(name: String) throws {
         let world = AuthorityWorld()
-        let failure = #expect(throws: AuthorityFailure.self) {
+        let failure = #expect(throws: AuthorityError.self) {
             try world.authority.startNewEpoch(.fixed(Epoch(rawValue: name)))
         }
         #expect(failure?.code == .unavailable)
@@ -268,7 +268,7 @@ import Testing
         let world = try world(policy: policy)
         var device = Device(3)
         let note = try device.number([create("user", 70, ["username": .text("n")])], in: "north")
-        _ = try world.reply(device.request([note]), by: device.principal)
+        _ = try world.response(device.request([note]), by: device.principal)
         let head = try world.head()
         var turns = 0
         while try world.authority.shortenFeeds(to: 5, slice: 4) {
@@ -276,11 +276,11 @@ import Testing
             try #require(turns < 50)
         }
         #expect(turns == (Int(head.rawValue) - 5 + 3) / 4)
-        func reply(after version: Int64) throws -> PullReply {
+        func response(after version: Int64) throws -> PullResponse {
             try world.page(world.cursor(version))
         }
-        #expect(try reply(after: head.rawValue - 6) == .mustReset(.horizon))
-        #expect(try reply(after: head.rawValue - 5) != .mustReset(.horizon))
+        #expect(try response(after: head.rawValue - 6) == .mustReset(.horizon))
+        #expect(try response(after: head.rawValue - 5) != .mustReset(.horizon))
         #expect(try !world.authority.shortenFeeds(to: 5))
         let beginning = try world.cursor(0, in: "north")
         #expect(try world.page(beginning, in: "north") != .mustReset(.horizon))

@@ -13,9 +13,9 @@ import Testing
 
     /// Returns the outcomes of a response without receipts, because the place of a receipt depends on the other
     /// results.
-    private func outcomes(_ reply: PushReply) throws -> [TransactionResult] {
-        guard case .answered(let results, let epoch, _) = reply else {
-            Issue.record("\(reply)")
+    private func outcomes(_ response: PushResponse) throws -> [TransactionResult] {
+        guard case .answered(let results, let epoch, _) = response else {
+            Issue.record("\(response)")
             return []
         }
         #expect(epoch == AuthorityWorld.epoch)
@@ -26,12 +26,12 @@ import Testing
         let world = AuthorityWorld()
         var device = Device(1)
         let batch = try numbered(&device, 3)
-        let first = try outcomes(world.reply(device.request(batch), by: device.principal))
+        let first = try outcomes(world.response(device.request(batch), by: device.principal))
         #expect(first.map(\.outcome.version) == [Version(1), Version(2), Version(3)])
-        #expect(try outcomes(world.reply(device.request(batch), by: device.principal)) == first)
-        #expect(try outcomes(world.reply(device.request([batch[1]]), by: device.principal)) == [first[1]])
+        #expect(try outcomes(world.response(device.request(batch), by: device.principal)) == first)
+        #expect(try outcomes(world.response(device.request([batch[1]]), by: device.principal)) == [first[1]])
         let more = try batch + numbered(&device, 1)
-        let joined = try outcomes(world.reply(device.request(more), by: device.principal))
+        let joined = try outcomes(world.response(device.request(more), by: device.principal))
         #expect(Array(joined.prefix(3)) == first)
         #expect(joined.last?.outcome.version == Version(4))
         #expect(try world.head() == Version(4))
@@ -46,11 +46,11 @@ import Testing
         let batch = try (0..<4).map { index in
             try bo.number([update("user", 1, at: 1, "bio", .text("b\(index)"))])
         }
-        let first = try outcomes(world.reply(bo.request(batch), by: bo.principal))
+        let first = try outcomes(world.response(bo.request(batch), by: bo.principal))
         #expect(first.map(\.number) == batch.prefix(2).map(\.number))
-        let again = try outcomes(world.reply(bo.request(batch), by: bo.principal))
+        let again = try outcomes(world.response(bo.request(batch), by: bo.principal))
         #expect(again == first, "a repeat is as long")
-        let rest = try outcomes(world.reply(bo.request(Array(batch[2...])), by: bo.principal))
+        let rest = try outcomes(world.response(bo.request(Array(batch[2...])), by: bo.principal))
         #expect(rest.map(\.number) == batch[2...].map(\.number))
     }
 
@@ -62,7 +62,7 @@ import Testing
         let count = AuthorityLimits.conflictBytes / SchemaLimits.textBytes + 1
         let edits = (0..<count).map { update("user", 1, at: 1, "bio", .text("b\($0)")) }
         let many = try bo.number(edits)
-        let found = try outcomes(world.reply(bo.request([many]), by: bo.principal))
+        let found = try outcomes(world.response(bo.request([many]), by: bo.principal))
         #expect(found.first?.outcome.rejection == .tooLarge)
         #expect(try world.head() == Version(1))
     }
@@ -71,11 +71,11 @@ import Testing
         let world = AuthorityWorld()
         var device = Device(1)
         let bad = try device.number([delete("user", 1)])
-        let first = try outcomes(world.reply(device.request([bad]), by: device.principal))
+        let first = try outcomes(world.response(device.request([bad]), by: device.principal))
         #expect(first.first?.outcome.rejection == .missingRecord)
         var other = Device(2)
         try world.push(&other, create("user", 1, ["username": .text("ann")]))
-        #expect(try outcomes(world.reply(device.request([bad]), by: device.principal)) == first)
+        #expect(try outcomes(world.response(device.request([bad]), by: device.principal)) == first)
     }
 
     @Test func `a gap in the numbers is refused with the expected number`() throws {
@@ -83,10 +83,10 @@ import Testing
         var device = Device(1)
         let batch = try numbered(&device, 3)
         #expect(
-            try world.reply(device.request([batch[1]]), by: device.principal) == .refused(.gap(expected: .first)))
-        _ = try world.reply(device.request([batch[0]]), by: device.principal)
+            try world.response(device.request([batch[1]]), by: device.principal) == .refused(.gap(expected: .first)))
+        _ = try world.response(device.request([batch[0]]), by: device.principal)
         #expect(
-            try world.reply(device.request([batch[2]]), by: device.principal)
+            try world.response(device.request([batch[2]]), by: device.principal)
                 == .refused(.gap(expected: TransactionNumber(1))))
         #expect(try world.head() == Version(1))
     }
@@ -95,13 +95,13 @@ import Testing
         let world = AuthorityWorld()
         var device = Device(1)
         let batch = try numbered(&device, 2)
-        _ = try world.reply(device.request(batch), by: device.principal)
+        _ = try world.response(device.request(batch), by: device.principal)
         var copy = Device(1)
         copy.next = TransactionNumber(1)
         let other = try copy.number([create("user", 55, ["username": .text("other")])])
         let more = try copy.number([create("user", 56, ["username": .text("more")])])
         #expect(
-            try world.reply(device.request([other, more]), by: device.principal)
+            try world.response(device.request([other, more]), by: device.principal)
                 == .refused(.identityConflict(number: TransactionNumber(1))))
         #expect(try world.head() == Version(2))
         #expect(try world.fetch("user", .id(id(56))) == nil)
@@ -114,21 +114,21 @@ import Testing
         let world = AuthorityWorld()
         var device = Device(1)
         let batch = try numbered(&device, 2)
-        _ = try world.reply(device.request(batch), by: device.principal)
+        _ = try world.response(device.request(batch), by: device.principal)
         device.acknowledged = TransactionNumber(2)
-        #expect(try outcomes(world.reply(device.request([]), by: device.principal)).isEmpty)
+        #expect(try outcomes(world.response(device.request([]), by: device.principal)).isEmpty)
         device.acknowledged = .first
         #expect(
-            try outcomes(world.reply(device.request(batch), by: device.principal)).count == 2,
+            try outcomes(world.response(device.request(batch), by: device.principal)).count == 2,
             "a device that was set back to a backup gets what it got")
         for _ in 2..<(AuthorityLimits.keptOutcomes + 1) { try world.push(&device, update("user", 9, "bio", .null)) }
         device.acknowledged = TransactionNumber(Int64(AuthorityLimits.keptOutcomes) + 1)
-        _ = try world.reply(device.request([]), by: device.principal)
+        _ = try world.response(device.request([]), by: device.principal)
         device.acknowledged = .first
         #expect(
-            try world.reply(device.request(batch), by: device.principal)
+            try world.response(device.request(batch), by: device.principal)
                 == .refused(.identityConflict(number: .first)))
-        #expect(try outcomes(world.reply(device.request([batch[1]]), by: device.principal)).count == 1)
+        #expect(try outcomes(world.response(device.request([batch[1]]), by: device.principal)).count == 1)
     }
 
     @Test func `a push with another principal's client id is refused`() throws {
@@ -136,24 +136,24 @@ import Testing
         var anna = Device(1, principal: "anna")
         var eve = Device(1, principal: "eve")
         let batch = try numbered(&anna, 2)
-        let first = try outcomes(world.reply(anna.request(batch), by: anna.principal))
-        let conflict = PushReply.refused(.identityConflict(number: .first))
-        #expect(try world.reply(eve.request([eve.number([delete("user", 1)])]), by: eve.principal) == conflict)
+        let first = try outcomes(world.response(anna.request(batch), by: anna.principal))
+        let conflict = PushResponse.refused(.identityConflict(number: .first))
+        #expect(try world.response(eve.request([eve.number([delete("user", 1)])]), by: eve.principal) == conflict)
         #expect(
-            try world.reply(anna.request([batch[1]]), by: eve.principal)
+            try world.response(anna.request([batch[1]]), by: eve.principal)
                 == .refused(.identityConflict(number: TransactionNumber(1))))
-        #expect(try outcomes(world.reply(anna.request(batch), by: anna.principal)) == first)
+        #expect(try outcomes(world.response(anna.request(batch), by: anna.principal)) == first)
     }
 
     @Test func `acknowledging numbers that were never sent does not affect later transactions`() throws {
         let world = AuthorityWorld()
         var device = Device(1)
         device.acknowledged = TransactionNumber(5)
-        _ = try world.reply(device.request([]), by: device.principal)
+        _ = try world.response(device.request([]), by: device.principal)
         device.acknowledged = .first
         let batch = try numbered(&device, 1)
-        #expect(try outcomes(world.reply(device.request(batch), by: device.principal)).count == 1)
-        #expect(try outcomes(world.reply(device.request(batch), by: device.principal)).count == 1)
+        #expect(try outcomes(world.response(device.request(batch), by: device.principal)).count == 1)
+        #expect(try outcomes(world.response(device.request(batch), by: device.principal)).count == 1)
     }
 
     @Test func `a push with another epoch is refused with the current one, and a push without an epoch is accepted`()
@@ -163,13 +163,13 @@ import Testing
         var device = Device(1)
         let batch = try numbered(&device, 1)
         #expect(
-            try world.reply(device.request(batch, epoch: Epoch(rawValue: "old")), by: device.principal)
+            try world.response(device.request(batch, epoch: Epoch(rawValue: "old")), by: device.principal)
                 == .refused(.epochChanged(AuthorityWorld.epoch)))
         #expect(try world.head() == .zero)
-        #expect(try outcomes(world.reply(device.request(batch, epoch: nil), by: device.principal)).count == 1)
+        #expect(try outcomes(world.response(device.request(batch, epoch: nil), by: device.principal)).count == 1)
         try world.authority.startNewEpoch(.fixed(Epoch(rawValue: "epoch-2")))
         #expect(
-            try world.reply(device.request(batch), by: device.principal)
+            try world.response(device.request(batch), by: device.principal)
                 == .refused(.epochChanged(Epoch(rawValue: "epoch-2"))))
     }
 
@@ -196,8 +196,8 @@ import Testing
                 number: TransactionNumber(number), hash: made.hash, transaction: made.transaction)
         }
         device.acknowledged = TransactionNumber(bad.acknowledged)
-        let failure = #expect(throws: AuthorityFailure.self) {
-            try world.reply(device.request(transactions), by: device.principal)
+        let failure = #expect(throws: AuthorityError.self) {
+            try world.response(device.request(transactions), by: device.principal)
         }
         #expect(failure?.code == .malformed)
     }
@@ -208,8 +208,8 @@ import Testing
         let world = AuthorityWorld(policy: policy)
         var device = Device(1)
         let many = try numbered(&device, 4)
-        let tooMany = #expect(throws: AuthorityFailure.self) {
-            try world.reply(device.request(many), by: device.principal)
+        let tooMany = #expect(throws: AuthorityError.self) {
+            try world.response(device.request(many), by: device.principal)
         }
         #expect(tooMany?.code == .tooLarge)
         var other = Device(2)
@@ -219,8 +219,8 @@ import Testing
                     "user", UInt64(index), ["username": .text("a"), "bio": .text(String(repeating: "x", count: 500))])
             ])
         }
-        let tooHeavy = #expect(throws: AuthorityFailure.self) {
-            try world.reply(other.request(heavy), by: other.principal)
+        let tooHeavy = #expect(throws: AuthorityError.self) {
+            try world.response(other.request(heavy), by: other.principal)
         }
         #expect(tooHeavy?.code == .tooLarge)
         #expect(try world.head() == .zero)
@@ -259,7 +259,7 @@ import Testing
         var device = Device(1)
         func told(_ mutation: Mutation, now: WallTime = AuthorityWorld.now) throws -> HybridTime {
             let request = device.request([try device.number([mutation])])
-            guard case .answered(_, _, let time) = try world.reply(request, by: device.principal, now: now) else {
+            guard case .answered(_, _, let time) = try world.response(request, by: device.principal, now: now) else {
                 return .zero
             }
             return time
@@ -298,7 +298,7 @@ import Testing
             device.number([create("user", 1, ["username": .text("a")])]),
             device.number([update("user", 1, "bio", .text("x"))]),
         ]
-        _ = try world.reply(device.request(batch), by: device.principal)
+        _ = try world.response(device.request(batch), by: device.principal)
         world.authority.commits.finish()
         var heard: [SpaceHeads] = []
         for await heads in news { heard.append(heads) }
@@ -326,22 +326,22 @@ import Testing
                 device.number([update("user", 1, at: 3, "username", .text("b"), seen: .zero)]),
             ]
             world.store.arm(after: n)
-            let reply = Result { try world.reply(device.request(batch), by: device.principal) }
+            let response = Result { try world.response(device.request(batch), by: device.principal) }
             let hasFailed = world.store.hasFailed
             world.store.disarm()
             let head = try world.head().rawValue
-            switch reply {
-            case .failure(let error as AuthorityFailure):
+            switch response {
+            case .failure(let error as AuthorityError):
                 #expect(error.code == .unavailable)
                 #expect(head == 1, "call \(n): nothing has happened")
                 #expect(try world.fetch("avatar", .id(id(2))) == nil)
             case .failure(let error): throw error
-            case .success(let reply):
-                let answered = try outcomes(reply)
+            case .success(let response):
+                let answered = try outcomes(response)
                 #expect(hasFailed == (answered.count < batch.count), "call \(n)")
                 #expect(head == answered.compactMap(\.outcome.version?.rawValue).max() ?? 1, "call \(n)")
             }
-            let completed = try outcomes(world.reply(device.request(batch), by: device.principal))
+            let completed = try outcomes(world.response(device.request(batch), by: device.principal))
             #expect(completed.map(\.outcome.version) == [Version(2), nil, Version(3)], "call \(n)")
             #expect(completed[0].outcome.uids.map(\.uid) == [UID(0)])
             #expect(try world.head() == Version(3), "call \(n)")
@@ -355,10 +355,10 @@ import Testing
         let world = AuthorityWorld()
         var device = Device(1)
         let batch = try numbered(&device, 2)
-        world.store.loseNextAnswer()
-        #expect(throws: AuthorityFailure.self) { try world.reply(device.request(batch), by: device.principal) }
+        world.store.loseNextResponse()
+        #expect(throws: AuthorityError.self) { try world.response(device.request(batch), by: device.principal) }
         #expect(try world.head() == Version(2))
-        let again = try outcomes(world.reply(device.request(batch), by: device.principal))
+        let again = try outcomes(world.response(device.request(batch), by: device.principal))
         #expect(again.map(\.outcome.version) == [Version(1), Version(2)])
         #expect(try world.head() == Version(2))
     }

@@ -31,7 +31,7 @@ import Testing
                 }
                 batch.append(try devices[index].number(mutations, in: random.below(8) == 0 ? "other" : .default))
             }
-            var expected: [NaiveServer.Answer] = []
+            var expected: [NaiveServer.Response] = []
             let latest = now.advanced(by: policy.permittedSkew)
             for numbered in batch {
                 expected.append(
@@ -39,7 +39,7 @@ import Testing
             }
             let results = try push(batch, devices[index], world, now: now, &random)
             #expect(results.map(\.number) == batch.map(\.number))
-            #expect(results.map { Self.answer($0.outcome) } == expected, "seed \(seed): \(results)")
+            #expect(results.map { Self.response($0.outcome) } == expected, "seed \(seed): \(results)")
             for result in results { answered[index][result.number.rawValue] = result.outcome }
 
             // A late repeat of transactions that were not acknowledged gets the same results.
@@ -85,14 +85,16 @@ import Testing
         while results.count < batch.count {
             switch random.below(6) {
             case 0: world.store.arm(after: random.below(30))
-            case 1: world.store.loseNextAnswer()
+            case 1: world.store.loseNextResponse()
             default: world.store.disarm()
             }
             defer { world.store.disarm() }
             let rest = Array(batch.dropFirst(results.count))
-            guard let reply = try? world.reply(device.request(rest), by: device.principal, now: now) else { continue }
-            guard case .answered(let more, _, _) = reply else {
-                Issue.record("\(reply)")
+            guard let response = try? world.response(device.request(rest), by: device.principal, now: now) else {
+                continue
+            }
+            guard case .answered(let more, _, _) = response else {
+                Issue.record("\(response)")
                 throw AuthorityWorld.Unexpected()
             }
             results += more
@@ -108,7 +110,7 @@ import Testing
         }
     }
 
-    private static func answer(_ outcome: Outcome) -> NaiveServer.Answer {
+    private static func response(_ outcome: Outcome) -> NaiveServer.Response {
         switch outcome {
         case .applied(let version, let uids, let conflicts):
             .applied(version, uids: uids.map(\.uid), conflicts: conflicts.count)

@@ -41,13 +41,13 @@ private struct NoLinks: Reachability {
             workshop.note("reachability")
             return NoLinks()
         }
-        recipes.store.open = { (_, _, _, _) throws(StoreFailure) in
+        recipes.store.open = { (_, _, _, _) throws(StoreError) in
             workshop.note("store")
-            throw StoreFailure(.diskFull, "no room")
+            throw StoreError(.diskFull, "no room")
         }
-        recipes.remote.connect = { (server, _, _) throws(ConfigurationProblem) in
+        recipes.remote.connect = { (server, _, _) throws(ConfigurationError) in
             workshop.note("transport")
-            throw ConfigurationProblem("no way to \(server.address)")
+            throw ConfigurationError("no way to \(server.address)")
         }
         return recipes
     }
@@ -73,16 +73,16 @@ private struct NoLinks: Reachability {
     @Test func `a part that could not be created is created again on the next use`() throws {
         let workshop = Workshop()
         let client = try client(workshop)
-        for _ in 0..<2 { #expect(throws: StoreFailure.self) { try client.store } }
+        for _ in 0..<2 { #expect(throws: StoreError.self) { try client.store } }
         #expect(workshop.list == ["runtime", "store", "store"])
     }
 
     @Test func `without a server no transport is created, and the access fails`() throws {
         let workshop = Workshop()
         let client = try client(workshop)
-        #expect(throws: ConfigurationProblem.self) { try client.transport }
+        #expect(throws: ConfigurationError.self) { try client.transport }
         #expect(!workshop.list.contains("transport"))
         let other = try self.client(workshop, ["server.url": "http://127.0.0.1:1"])
-        #expect(throws: ConfigurationProblem("no way to http://127.0.0.1:1")) { try other.transport }
+        #expect(throws: ConfigurationError("no way to http://127.0.0.1:1")) { try other.transport }
     }
 }

@@ -10,8 +10,8 @@ import Testing
 
 private func resolve(
     flags: [String: String] = [:], variables: [String: String] = ["HOME": "/home/ned"], file: String? = nil
-) throws(ConfigurationProblem) -> ResolvedConfiguration<ClientKeys> {
-    let file = try file.map { text throws(ConfigurationProblem) in
+) throws(ConfigurationError) -> ResolvedConfiguration<ClientKeys> {
+    let file = try file.map { text throws(ConfigurationError) in
         try ConfigurationFile(path: "tombolo.json", text: Data(text.utf8))
     }
     return try ResolvedConfiguration(
@@ -21,8 +21,8 @@ private func resolve(
 }
 
 /// Returns the message and the advice of the problem that `body` throws.
-private func problem(_ body: () throws(ConfigurationProblem) -> Void) -> String {
-    do throws(ConfigurationProblem) {
+private func problem(_ body: () throws(ConfigurationError) -> Void) -> String {
+    do throws(ConfigurationError) {
         try body()
         return "nothing was wrong"
     } catch {
@@ -62,13 +62,13 @@ private func problem(_ body: () throws(ConfigurationProblem) -> Void) -> String 
         ("serverr.url", "did you mean server.url?"),
     ])
     func `an unknown key is reported with a suggestion`(key: String, advice: String) {
-        let words = problem { () throws(ConfigurationProblem) in _ = try resolve(flags: [key: "1"]) }
+        let words = problem { () throws(ConfigurationError) in _ = try resolve(flags: [key: "1"]) }
         #expect(words.contains("there is no key \(key)"))
         #expect(words.contains(advice), "\(words)")
     }
 
     @Test func `an unknown variable with the prefix TOMBOLO_ is refused, and other variables are ignored`() throws {
-        let words = problem { () throws(ConfigurationProblem) in
+        let words = problem { () throws(ConfigurationError) in
             _ = try resolve(variables: ["SYNCCTL_SERVER_ULR": "x"])
         }
         #expect(words == "there is no environment variable SYNCCTL_SERVER_ULR | did you mean SYNCCTL_SERVER_URL?")
@@ -76,7 +76,7 @@ private func problem(_ body: () throws(ConfigurationProblem) -> Void) -> String 
     }
 
     @Test func `an unknown key in the file is reported with the name of the file`() {
-        let words = problem { () throws(ConfigurationProblem) in _ = try resolve(file: #"{"sync": {"pages": 1}}"#) }
+        let words = problem { () throws(ConfigurationError) in _ = try resolve(file: #"{"sync": {"pages": 1}}"#) }
         #expect(words.contains("there is no key sync.pages in tombolo.json"))
     }
 
@@ -89,7 +89,7 @@ private func problem(_ body: () throws(ConfigurationProblem) -> Void) -> String 
         ("recorder.events", "on"),
     ])
     func `an invalid value is reported with its key and its source`(key: String, value: String) {
-        let words = problem { () throws(ConfigurationProblem) in _ = try resolve(flags: [key: value]) }
+        let words = problem { () throws(ConfigurationError) in _ = try resolve(flags: [key: value]) }
         #expect(words.contains("\(key) (--set): '\(value)' is not"), "\(words)")
     }
 
@@ -97,7 +97,7 @@ private func problem(_ body: () throws(ConfigurationProblem) -> Void) -> String 
         "https://name:secret@example.org", "https://example.org/?token=secret", "https://example.org#secret",
     ])
     func `a URL that contains a secret is refused without repeating it`(address: String) {
-        let words = problem { () throws(ConfigurationProblem) in _ = try resolve(flags: ["server.url": address]) }
+        let words = problem { () throws(ConfigurationError) in _ = try resolve(flags: ["server.url": address]) }
         #expect(words.contains("server.url (--set): the value is not"), "\(words)")
         #expect(!words.contains("secret"))
     }
@@ -108,7 +108,7 @@ private func problem(_ body: () throws(ConfigurationProblem) -> Void) -> String 
         #"{"sync": {"page-rows": [5]}}"#,
     ])
     func `a value in the file must have the type of its key`(file: String) {
-        let words = problem { () throws(ConfigurationProblem) in _ = try resolve(file: file) }
+        let words = problem { () throws(ConfigurationError) in _ = try resolve(file: file) }
         #expect(words.contains("sync.") && words.contains("tombolo.json"), "\(words)")
     }
 
@@ -117,7 +117,7 @@ private func problem(_ body: () throws(ConfigurationProblem) -> Void) -> String 
         #"{"log": {"level": "debug"}, "log.level": "info"}"#,
     ])
     func `a file that is not a valid JSON object is reported with its name`(file: String) {
-        let words = problem { () throws(ConfigurationProblem) in _ = try resolve(file: file) }
+        let words = problem { () throws(ConfigurationError) in _ = try resolve(file: file) }
         #expect(words.contains("tombolo.json"), "\(words)")
     }
 
@@ -136,7 +136,7 @@ private func problem(_ body: () throws(ConfigurationProblem) -> Void) -> String 
                 default: bytes.insert(whole[random.below(whole.count)], at: place)
                 }
             }
-            let words = problem { () throws(ConfigurationProblem) in
+            let words = problem { () throws(ConfigurationError) in
                 let file = try ConfigurationFile(path: "tombolo.json", text: Data(bytes))
                 let sources = ConfigurationSources(
                     Program("syncctl"), variables: ["HOME": "/home/ned"], file: file)
@@ -152,7 +152,7 @@ private func problem(_ body: () throws(ConfigurationProblem) -> Void) -> String 
         let resolved = try resolve(variables: ["HOME": "/h", "SYNCCTL_SERVER_TOKEN": "canary-7f"])
         let entry = try #require(resolved.entries.first { $0.name == "server.token" })
         #expect(entry.shownText == "********")
-        let words = problem { () throws(ConfigurationProblem) in _ = try resolve(flags: ["server.token": "canary-7f"]) }
+        let words = problem { () throws(ConfigurationError) in _ = try resolve(flags: ["server.token": "canary-7f"]) }
         #expect(words.contains("is a secret"))
         #expect(!words.contains("canary"))
         let token = Token("canary-7f")
@@ -174,7 +174,7 @@ private func problem(_ body: () throws(ConfigurationProblem) -> Void) -> String 
     }
 
     @Test func `a flag that is given twice is refused`() {
-        let words = problem { () throws(ConfigurationProblem) in
+        let words = problem { () throws(ConfigurationError) in
             var flags = try ConfigurationFlags(settings: ["log.level=debug"])
             try flags.take("info", for: "log.level", flag: "--log-level")
         }
@@ -182,7 +182,7 @@ private func problem(_ body: () throws(ConfigurationProblem) -> Void) -> String 
     }
 
     @Test func `a path in the home folder needs a home`() {
-        let words = problem { () throws(ConfigurationProblem) in
+        let words = problem { () throws(ConfigurationError) in
             _ = try resolve(flags: ["store.folder": "~/x"], variables: [:])
         }
         #expect(words.contains("HOME is not set"))
@@ -197,21 +197,21 @@ private func problem(_ body: () throws(ConfigurationProblem) -> Void) -> String 
         ("production", "http://127.0.0.1.example.org", false), ("development", "http://sync.example.org", true),
     ])
     func `production sends nothing in plain text over a network`(environment: String, url: String, isAllowed: Bool) {
-        let words = problem { () throws(ConfigurationProblem) in
+        let words = problem { () throws(ConfigurationError) in
             _ = try ClientSettings(try resolve(flags: ["environment": environment, "server.url": url]))
         }
         #expect((words == "nothing was wrong") == isAllowed, "\(words)")
     }
 
     @Test func `the test environment has no default folder`() {
-        let words = problem { () throws(ConfigurationProblem) in
+        let words = problem { () throws(ConfigurationError) in
             _ = try ClientSettings(try resolve(flags: ["environment": "test"]))
         }
         #expect(words.contains("store.folder is not set"))
     }
 
     @Test func `a program cannot select the simulation's adapters`() {
-        let words = problem { () throws(ConfigurationProblem) in _ = try ClientRecipes.picked(by: .simulation) }
+        let words = problem { () throws(ConfigurationError) in _ = try ClientRecipes.picked(by: .simulation) }
         #expect(words.contains("test kit"))
     }
 

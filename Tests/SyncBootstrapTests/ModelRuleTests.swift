@@ -64,9 +64,9 @@ import TomboloModeling
                 NumberedTransaction(
                     number: .first, hash: try PayloadHash(of: transaction), transaction: transaction)
             ])
-        let reply = try authority.push(request, by: Principal(name: "anna"), now: Simulation.startTime)
-        guard case .answered(let results, _, _) = reply, let outcome = results.first?.outcome else {
-            throw ModelFailure(.transport, "no outcome: \(reply)")
+        let response = try authority.push(request, by: Principal(name: "anna"), now: Simulation.startTime)
+        guard case .answered(let results, _, _) = response, let outcome = results.first?.outcome else {
+            throw ModelError(.transport, "no outcome: \(response)")
         }
         let client = catalog.rejection(of: transaction)
         if case .rejected(let rejection) = outcome { return (client, rejection) }

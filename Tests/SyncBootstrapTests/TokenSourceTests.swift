@@ -53,7 +53,7 @@ import Testing
         turn(.online)
         try simulation.advance(by: TokenWatch.interval * 3)
         #expect(told.withLock { $0 } == 0)
-        turn(.refused(TransportFailure(.unauthorized, "old")))
+        turn(.refused(TransportError(.unauthorized, "old")))
         try simulation.advance(by: TokenWatch.interval * 3)
         #expect(told.withLock { $0 } == 0)
         try Self.write("third\n", to: path)

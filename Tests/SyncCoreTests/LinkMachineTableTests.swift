@@ -8,11 +8,11 @@ import Testing
         LinkMachine(state: state, backoff: Backoff(failures: 1), doubts: 1)
     }
 
-    private static let lost = TransportFailure(.unreachable, "no route")
-    private static let pause = TransportFailure(.throttled, "busy", retryAfter: .seconds(90))
-    private static let refusal = TransportFailure(.unauthorized, "unknown token")
+    private static let lost = TransportError(.unreachable, "no route")
+    private static let pause = TransportError(.throttled, "busy", retryAfter: .seconds(90))
+    private static let refusal = TransportError(.unauthorized, "unknown token")
 
-    private static let full = StoreFailure(.diskFull, "the disk is full")
+    private static let full = StoreError(.diskFull, "the disk is full")
 
     private static var table: MachineTable<LinkMachine> {
         MachineTable(

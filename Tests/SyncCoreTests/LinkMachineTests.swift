@@ -32,7 +32,7 @@ import Testing
         var longest = Duration.zero
         for _ in 0..<40 {
             let before = harness.now
-            harness.answerHello(.failure(TransportFailure(.unreachable, "refused")))
+            harness.answerHello(.failure(TransportError(.unreachable, "refused")))
             #expect(harness.openHello == nil)
             harness.wake()
             let wait = harness.now - before
@@ -46,7 +46,7 @@ import Testing
     @Test func `after the server refuses the token, nothing is sent until the credentials change`() {
         var harness = SessionHarness()
         harness.send(.host(.started(SessionHarness.stored(), .up)))
-        harness.answerHello(.failure(TransportFailure(.unauthorized, "unknown token")))
+        harness.answerHello(.failure(TransportError(.unauthorized, "unknown token")))
         #expect(harness.requests.isEmpty)
         harness.send(.host(.credentialsChanged))
         #expect(harness.openHello != nil)
@@ -123,7 +123,7 @@ import Testing
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
         #expect(harness.push?.request.account == SessionHarness.account)
-        harness.answerPush(.failure(TransportFailure(.otherAccount, "the token is of 'bo'")))
+        harness.answerPush(.failure(TransportError(.otherAccount, "the token is of 'bo'")))
         #expect(harness.storeOrders.isEmpty && harness.session.outbox.summary.sent == 1)
         guard case .refused = harness.session.status(now: .zero).connection else {
             Issue.record("\(harness.session.status(now: .zero).connection)")
@@ -152,7 +152,7 @@ import Testing
         var harness = SessionHarness()
         harness.send(.host(.started(SessionHarness.stored(), .up)))
         let asked = harness.now
-        harness.answerHello(.failure(TransportFailure(.throttled, "too many requests", retryAfter: .seconds(90))))
+        harness.answerHello(.failure(TransportError(.throttled, "too many requests", retryAfter: .seconds(90))))
         harness.send(.host(.syncRequested))
         harness.send(.host(.credentialsChanged))
         #expect(harness.openHello == nil)
@@ -164,7 +164,7 @@ import Testing
     @Test func `without a requested pause, a sync request from the user is sent at once`() {
         var harness = SessionHarness()
         harness.send(.host(.started(SessionHarness.stored(), .up)))
-        harness.answerHello(.failure(TransportFailure(.throttled, "try again", retryAfter: .zero)))
+        harness.answerHello(.failure(TransportError(.throttled, "try again", retryAfter: .zero)))
         harness.send(.host(.syncRequested))
         #expect(harness.openHello != nil)
     }
@@ -185,12 +185,12 @@ import Testing
         #expect(harness.openHello != nil && harness.now == .seconds(90))
     }
 
-    @Test(arguments: [TransportFailure.Code.unauthorized, .forbidden])
-    func `a pause requested with a refusal is kept even after the credentials change`(code: TransportFailure.Code) {
+    @Test(arguments: [TransportError.Code.unauthorized, .forbidden])
+    func `a pause requested with a refusal is kept even after the credentials change`(code: TransportError.Code) {
         var harness = SessionHarness()
         harness.send(.host(.started(SessionHarness.stored(), .up)))
         let pause = harness.policy.refusalRetry + .seconds(60)
-        harness.answerHello(.failure(TransportFailure(code, "not now", retryAfter: pause)))
+        harness.answerHello(.failure(TransportError(code, "not now", retryAfter: pause)))
         #expect(Array(harness.timers.values) == [pause])
         harness.send(.host(.credentialsChanged))
         #expect(harness.openHello == nil)

@@ -5,8 +5,8 @@ import SyncModel
 /// Sends every event to a machine in every state, and describes each move in one line.
 struct MachineTable<Machine: Hashable & Sendable> {
     /// The actions of a machine, and what it tells the session besides.
-    typealias Answer = (actions: [SyncAction], news: String?)
-    typealias Event = (name: String, send: (inout Machine, inout Turn) -> Answer)
+    typealias Output = (actions: [SyncAction], news: String?)
+    typealias Event = (name: String, send: (inout Machine, inout Turn) -> Output)
 
     let states: [(name: String, machine: Machine)]
     let events: [Event]
@@ -18,9 +18,9 @@ struct MachineTable<Machine: Hashable & Sendable> {
         states.flatMap { state in
             events.compactMap { event in
                 var machine = state.machine
-                let answer = Self.send(event, to: &machine)
-                guard machine != state.machine || !answer.actions.isEmpty || answer.news != nil else { return nil }
-                let words = answer.actions.map(Self.word) + (answer.news.map { ["(\($0))"] } ?? [])
+                let response = Self.send(event, to: &machine)
+                guard machine != state.machine || !response.actions.isEmpty || response.news != nil else { return nil }
+                let words = response.actions.map(Self.word) + (response.news.map { ["(\($0))"] } ?? [])
                 return "\(state.name) | \(event.name) | \(describe(machine)) | \(words.joined(separator: " "))"
                     .trimmingSpaces
             }
@@ -36,14 +36,14 @@ struct MachineTable<Machine: Hashable & Sendable> {
                 var machine = state.machine
                 _ = Self.send(event, to: &machine)
                 let once = machine
-                let answer = Self.send(event, to: &machine)
-                let isIgnored = machine == once && answer.actions.isEmpty && answer.news == nil
+                let response = Self.send(event, to: &machine)
+                let isIgnored = machine == once && response.actions.isEmpty && response.news == nil
                 return isIgnored ? nil : "\(state.name) | \(event.name)"
             }
         }
     }
 
-    private static func send(_ event: Event, to machine: inout Machine) -> Answer {
+    private static func send(_ event: Event, to machine: inout Machine) -> Output {
         var turn = Turn(now: .seconds(1_000), policy: SyncPolicy(), random: TestRandom(seed: 1), nextSerial: 100)
         return event.send(&machine, &turn)
     }

@@ -12,13 +12,13 @@ import Testing
 
     private static let load = OutboxMachine.Load(
         identity: SessionHarness.identity, count: 2, first: .first, spaces: [.default])
-    private static let lost = TransportFailure(.unreachable, "no route")
-    private static let busy = TransportFailure(.throttled, "busy", retryAfter: .seconds(90))
-    private static let broken = StoreFailure(.diskFull, "the disk is full")
+    private static let lost = TransportError(.unreachable, "no route")
+    private static let busy = TransportError(.throttled, "busy", retryAfter: .seconds(90))
+    private static let broken = StoreError(.diskFull, "the disk is full")
     private static let counts = OutboxSummary(waiting: 5)
 
     private static func pushEnded(
-        _ name: String, _ result: Result<PushReply, TransportFailure>, of request: Serial = .request
+        _ name: String, _ result: Result<PushResponse, TransportError>, of request: Serial = .request
     ) -> MachineTable<OutboxMachine>.Event {
         (
             name,
@@ -80,9 +80,9 @@ import Testing
                 pushEnded("answered wrongly", .success(SessionHarness.results(1...1, version: 1))),
                 pushEnded("gap", .success(.refused(.gap(expected: .first)))),
                 pushEnded("epoch changed", .success(.refused(.epochChanged(SessionHarness.epoch)))),
-                pushEnded("too large", .failure(TransportFailure(.tooLarge, "too large"))),
+                pushEnded("too large", .failure(TransportError(.tooLarge, "too large"))),
                 pushEnded("push lost", .failure(lost)), pushEnded("push throttled", .failure(busy)),
-                pushEnded("late answer", .success(SessionHarness.results(0...1, version: 1)), of: .lateRequest),
+                pushEnded("late response", .success(SessionHarness.results(0...1, version: 1)), of: .lateRequest),
                 (
                     "results recorded",
                     { machine, turn in

@@ -22,7 +22,7 @@ import Testing
 
     @Test func `a write is pushed even if counting the outbox fails`() {
         var harness = SessionHarness.online()
-        harness.send(.store(.failed(.session(.countingOutbox), StoreFailure(.busy, "busy"))))
+        harness.send(.store(.failed(.session(.countingOutbox), StoreError(.busy, "busy"))))
         guard case .takeBatch? = harness.storeOrders.first else {
             Issue.record("\(harness.storeOrders)")
             return
@@ -88,7 +88,7 @@ import Testing
     @Test func `a requested pause is kept even if the user asks for a sync`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
-        let failure = TransportFailure(.throttled, "too many requests", retryAfter: .seconds(90))
+        let failure = TransportError(.throttled, "too many requests", retryAfter: .seconds(90))
         let asked = harness.now
         harness.answerPush(.failure(failure))
         harness.send(.host(.syncRequested))
@@ -104,7 +104,7 @@ import Testing
     @Test func `a batch that is too large is halved`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 8))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...7, outbox: OutboxSummary(sent: 8))))
-        harness.answerPush(.failure(TransportFailure(.tooLarge, "too large")))
+        harness.answerPush(.failure(TransportError(.tooLarge, "too large")))
         #expect(harness.storeOrders == [.takeBatch(BatchLimit(transactions: 4, bytes: 500_000))])
     }
 
@@ -123,7 +123,7 @@ import Testing
 
     /// Refuses the first transaction, sent alone, until the machine withdraws it. The machine retries the first few
     /// times, because the request could have been damaged in transit.
-    private static func refuse(_ harness: inout SessionHarness, _ refusal: TransportFailure) {
+    private static func refuse(_ harness: inout SessionHarness, _ refusal: TransportError) {
         for attempt in 1...OutboxMachine.refusalsBeforeWithdrawal {
             harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(waiting: 1, sent: 1))))
             harness.answerPush(.failure(refusal))
@@ -136,15 +136,15 @@ import Testing
         }
     }
 
-    private static let blame: [TransportFailure.Code: RejectionCode] = [
+    private static let blame: [TransportError.Code: RejectionCode] = [
         .tooLarge: .tooLarge, .forbidden: .forbidden, .refused: .malformed,
     ]
 
-    @Test(arguments: [TransportFailure.Code.tooLarge, .forbidden, .refused])
+    @Test(arguments: [TransportError.Code.tooLarge, .forbidden, .refused])
     func `a batch that the server itself refuses is halved, and the one refused transaction is withdrawn`(
-        code: TransportFailure.Code
+        code: TransportError.Code
     ) {
-        let refusal = TransportFailure(code, "not this", isDefinite: true)
+        let refusal = TransportError(code, "not this", isDefinite: true)
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 2))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...1, outbox: OutboxSummary(sent: 2))))
         harness.answerPush(.failure(refusal))
@@ -172,21 +172,21 @@ import Testing
         }
     }
 
-    @Test(arguments: [TransportFailure.Code.tooLarge, .forbidden, .refused])
+    @Test(arguments: [TransportError.Code.tooLarge, .forbidden, .refused])
     func `an error status that did not come from the server itself removes nothing from the outbox`(
-        code: TransportFailure.Code
+        code: TransportError.Code
     ) {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         for _ in 0..<5 {
             harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
-            harness.answerPush(.failure(TransportFailure(code, "a gateway says no")))
+            harness.answerPush(.failure(TransportError(code, "a gateway says no")))
             #expect(harness.storeOrders.isEmpty && harness.push == nil)
             guard case .waiting("a gateway says no", _) = harness.session.status(now: harness.now).push else {
                 Issue.record("\(harness.session.status(now: harness.now).push)")
                 return
             }
             while harness.storeOrders.isEmpty {
-                if harness.pull != nil { harness.answerPull(.failure(TransportFailure(code, "a gateway says no"))) }
+                if harness.pull != nil { harness.answerPull(.failure(TransportError(code, "a gateway says no"))) }
                 harness.wake()
             }
         }
@@ -196,7 +196,7 @@ import Testing
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         harness.answerStore(
             .batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1), isWithdrawal: true)))
-        harness.answerPush(.failure(TransportFailure(.refused, "no such key", isDefinite: true)))
+        harness.answerPush(.failure(TransportError(.refused, "no such key", isDefinite: true)))
         #expect(harness.storeOrders.isEmpty)
         guard case .waiting("no such key", _) = harness.session.status(now: harness.now).push else {
             Issue.record("\(harness.session.status(now: harness.now).push)")
@@ -206,8 +206,8 @@ import Testing
 
     @Test func `a withdrawal that cannot be recorded is retried`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
-        Self.refuse(&harness, TransportFailure(.tooLarge, "too large", isDefinite: true))
-        harness.answerStore(.failed(.outbox(.withdrawing), StoreFailure(.diskFull, "the disk is full")))
+        Self.refuse(&harness, TransportError(.tooLarge, "too large", isDefinite: true))
+        harness.answerStore(.failed(.outbox(.withdrawing), StoreError(.diskFull, "the disk is full")))
         while harness.storeOrders.isEmpty { harness.wake() }
         guard case .takeBatch? = harness.storeOrders.first else {
             Issue.record("\(harness.storeOrders)")
@@ -279,11 +279,11 @@ import Testing
         }
     }
 
-    @Test(arguments: [TransportFailure.Code.serverFailed, .notUnderstood, .refused, .forbidden, .throttled])
-    func `a push is retried after any server failure`(code: TransportFailure.Code) {
+    @Test(arguments: [TransportError.Code.serverFailed, .notUnderstood, .refused, .forbidden, .throttled])
+    func `a push is retried after any server failure`(code: TransportError.Code) {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
-        harness.answerPush(.failure(TransportFailure(code, "no")))
+        harness.answerPush(.failure(TransportError(code, "no")))
         while harness.storeOrders.isEmpty { harness.wake() }
         #expect(harness.storeOrders.contains { if case .takeBatch = $0 { true } else { false } })
     }
@@ -292,7 +292,7 @@ import Testing
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
         harness.answerPush(.success(SessionHarness.results(0...0, version: 1)))
-        harness.answerStore(.failed(.outbox(.recordingResults), StoreFailure(.diskFull, "the disk is full")))
+        harness.answerStore(.failed(.outbox(.recordingResults), StoreError(.diskFull, "the disk is full")))
         #expect(
             harness.session.status(now: harness.now).push
                 == .waiting("the disk is full", retryIn: harness.timers.values.min()! - harness.now))
@@ -302,7 +302,7 @@ import Testing
     @Test func `a reduced batch size grows again with each push that succeeds`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 100))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...99, outbox: OutboxSummary(sent: 100))))
-        harness.answerPush(.failure(TransportFailure(.tooLarge, "too large")))
+        harness.answerPush(.failure(TransportError(.tooLarge, "too large")))
         var sizes: [Int?] = []
         for number in 0...7 as ClosedRange<Int64> {
             sizes.append(harness.session.outbox.shrunkLimit?.transactions)

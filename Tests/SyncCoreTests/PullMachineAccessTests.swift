@@ -76,7 +76,7 @@ import Testing
         var harness = SessionHarness.online()
         harness.send(.host(.syncRequested))
         harness.answerPull(.success(.noAccess(SessionHarness.epoch)))
-        harness.answerStore(.failed(.space(.default, .vacating), StoreFailure(.diskFull, "the disk is full")))
+        harness.answerStore(.failed(.space(.default, .vacating), StoreError(.diskFull, "the disk is full")))
         #expect(harness.pull == nil && !harness.session.status(now: harness.now).isInSync)
         while harness.pull == nil { harness.wake() }
         harness.answerPull(.success(.noAccess(SessionHarness.epoch)))

@@ -7,9 +7,9 @@ import Testing
     private static let stored = StoredSpace(
         space: .default, cursor: Cursor(rawValue: "at-4"), version: Version(4), isComplete: true)
     private static let page = SessionHarness.page(version: Version(5))
-    private static let lost = TransportFailure(.unreachable, "no route")
-    private static let busy = TransportFailure(.throttled, "busy", retryAfter: .seconds(90))
-    private static let broken = StoreFailure(.diskFull, "the disk is full")
+    private static let lost = TransportError(.unreachable, "no route")
+    private static let busy = TransportError(.throttled, "busy", retryAfter: .seconds(90))
+    private static let broken = StoreError(.diskFull, "the disk is full")
     private static let hello: ServerHello? = SessionHarness.hello
     private static let withoutAccess = VacatedSpace(
         stored: StoredSpace(space: .default, cursor: nil, version: .zero, isComplete: false, hasAccess: false),
@@ -24,7 +24,7 @@ import Testing
     }
 
     private static func pullEnded(
-        _ name: String, _ result: Result<PullReply, TransportFailure>, of request: Serial = .request
+        _ name: String, _ result: Result<PullResponse, TransportError>, of request: Serial = .request
     ) -> MachineTable<PullMachine>.Event {
         (
             name,
@@ -56,7 +56,7 @@ import Testing
     }
 
     private static func storeFailed(
-        _ task: StoreTask.SpaceTask, _ failure: StoreFailure = broken
+        _ task: StoreTask.SpaceTask, _ failure: StoreError = broken
     ) -> MachineTable<PullMachine>.Event {
         ("\(task) failed: \(failure.code.rawValue)", { ($0.storeFailed(task, failure, &$1), nil) })
     }
@@ -88,7 +88,7 @@ import Testing
             events: [
                 ("requested", { ($0.requested(by: .request, hello: hello, &$1), nil) }),
                 ("requested without contact", { ($0.requested(by: .request, hello: nil, &$1), nil) }),
-                ("answer to a push", { ($0.requested(by: .answer, hello: hello, &$1), nil) }),
+                ("response to a push", { ($0.requested(by: .response, hello: hello, &$1), nil) }),
                 ("news", { ($0.requested(by: .news(Version(9)), hello: hello, &$1), nil) }),
                 ("old news", { ($0.requested(by: .news(Version(4)), hello: hello, &$1), nil) }),
                 pullEnded("page", .success(.page(page))),
@@ -105,7 +105,7 @@ import Testing
                 applied("applying braked", .braked(deletes: 90, of: 100)),
                 ("cursor reset", { ($0.cursorReset(hello: hello, &$1), nil) }),
                 vacated("vacated", .vacated(withoutAccess)), vacated("vacating braked", .braked(deletes: 4, of: 4)),
-                storeFailed(.applyingPage), storeFailed(.applyingPage, StoreFailure(.contradiction, "uid 7")),
+                storeFailed(.applyingPage), storeFailed(.applyingPage, StoreError(.contradiction, "uid 7")),
                 storeFailed(.resettingCursor), storeFailed(.vacating),
                 ("deletes allowed", { machine, _ in (machine.deletesAllowed(epoch: SessionHarness.epoch), nil) }),
                 timer("timer", .timer), timer("timer without contact", .timer, hello: nil),
@@ -132,7 +132,7 @@ import Testing
     private static let moves = """
         resting | requested | pulling, then rest | disarm#2 pull arm
         resting | requested without contact | idle | disarm#2
-        resting | answer to a push | pulling, then rest | disarm#2 pull arm
+        resting | response to a push | pulling, then rest | disarm#2 pull arm
         resting | news | pulling, then rest | disarm#2 pull arm
         resting | timer | pulling, then rest | pull arm
         resting | timer without contact | idle |
@@ -140,12 +140,12 @@ import Testing
         resting | session changed | idle | disarm#2
         resting | stop | idle | disarm#2
         idle | requested | pulling, then rest | pull arm
-        idle | answer to a push | pulling, then rest | pull arm
+        idle | response to a push | pulling, then rest | pull arm
         idle | news | pulling, then rest | pull arm
         idle | session changed | idle |
         pulling | requested | pulling, then again |
         pulling | requested without contact | pulling, then again |
-        pulling | answer to a push | pulling, then again |
+        pulling | response to a push | pulling, then again |
         pulling | news | pulling, then until 9 |
         pulling | page | applying, then rest | disarm#2 apply
         pulling | page of another epoch | idle | disarm#2 (epoch doubted)
@@ -161,7 +161,7 @@ import Testing
         pulling | stop | idle | abandon#1 disarm#2
         applying | requested | applying, then again |
         applying | requested without contact | applying, then again |
-        applying | answer to a push | applying, then again |
+        applying | response to a push | applying, then again |
         applying | news | applying, then until 9 |
         applying | applied | resting | checkpoint arm (progressed)
         applying | applying braked | braked | arm
@@ -175,7 +175,7 @@ import Testing
         resetting | stop | idle |
         vacating | requested | vacating, then again |
         vacating | requested without contact | vacating, then again |
-        vacating | answer to a push | vacating, then again |
+        vacating | response to a push | vacating, then again |
         vacating | news | vacating, then until 9 |
         vacating | vacated | resting | checkpoint arm (progressed)
         vacating | vacating braked | braked | arm

@@ -56,7 +56,7 @@ import Testing
         harness.send(.store(.outboxCounted(OutboxSummary(waiting: 1))))
         harness.answerStore(
             .batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
-        harness.answerPush(.failure(TransportFailure(.unreachable, "the server is replaced")))
+        harness.answerPush(.failure(TransportError(.unreachable, "the server is replaced")))
         #expect(harness.pull != nil)
         harness.answerPull(
             .success(.page(SessionHarness.page(version: Version(1), epoch: Epoch(rawValue: "another")))))
@@ -165,7 +165,7 @@ import Testing
     func `after a contradictory page the session retries, then takes fresh snapshots, and finally retries rarely`() {
         var harness = SessionHarness.online()
         harness.send(.host(.syncRequested))
-        let contradiction = StoreFailure(.contradiction, "uid 7 is of another record")
+        let contradiction = StoreError(.contradiction, "uid 7 is of another record")
         var resets = 0
         var waits: [Duration] = []
         for _ in 0..<8 {
@@ -248,7 +248,7 @@ import Testing
         harness.send(.host(.syncRequested))
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(3)))))
         harness.answerStore(
-            .failed(.space(.default, .applyingPage), StoreFailure(.inputOutput, "the disk failed")))
+            .failed(.space(.default, .applyingPage), StoreError(.inputOutput, "the disk failed")))
         while harness.pull == nil, harness.storeOrders.isEmpty { harness.wake() }
         #expect(harness.storeOrders.isEmpty)
     }

@@ -54,13 +54,13 @@ import Testing
         _ event: JournalEntry.Event, shown: Set<RecordID> = [], elsewhere: Set<RecordID> = [],
         state: JournalEntry.State = .active, records: Transaction? = nil, replaced: [RecordID: RecordID] = [:],
         newID: () -> RecordID = { remade }
-    ) throws(StoreFailure) -> ResendPlan {
+    ) throws(StoreError) -> ResendPlan {
         let entry = JournalEntry(
             number: 7, at: WallTime(milliseconds: 0), sequence: nil, event: event, state: state, records: records)
         return try ResendPlan(
             of: entry, in: .default, catalog: catalog, newID: newID,
-            replacement: { (_, id) throws(StoreFailure) in replaced[id] },
-            home: { (_, id) throws(StoreFailure) in
+            replacement: { (_, id) throws(StoreError) in replaced[id] },
+            home: { (_, id) throws(StoreError) in
                 shown.contains(id) ? .default : elsewhere.contains(id) ? "elsewhere" : nil
             })
     }
@@ -177,7 +177,7 @@ import Testing
             plan.transactions == [
                 [.create("frames", Self.remade, ["around": .reference(Self.art), "title": .text("mine")])]
             ])
-        do throws(StoreFailure) {
+        do throws(StoreError) {
             _ = try Self.plan(.merged([lost]))
             Issue.record("there is a plan")
         } catch {
@@ -186,7 +186,7 @@ import Testing
     }
 
     @Test func `an entry that has already been resent is refused`() {
-        do throws(StoreFailure) {
+        do throws(StoreError) {
             _ = try Self.plan(.cancelled(Self.transaction(Self.user(Self.ada))), state: .resent)
             Issue.record("there is a plan")
         } catch {
@@ -310,7 +310,7 @@ import Testing
     }
 
     @Test func `an entry in which every record requires a missing record is refused and stays in the journal`() {
-        do throws(StoreFailure) {
+        do throws(StoreError) {
             _ = try Self.plan(.forgotten(Self.transaction(Self.avatar(Self.art, of: Self.bo))))
             Issue.record("there is a plan")
         } catch {

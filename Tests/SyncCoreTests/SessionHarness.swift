@@ -2,7 +2,7 @@ import SyncCore
 import SyncModel
 import Testing
 
-/// Drives a session step by step: holds the clock, the armed timers, and the open requests, and lets a test answer
+/// Drives a session step by step: holds the clock, the armed timers, and the open requests, and lets a test response
 /// them.
 struct SessionHarness {
     var session = SessionMachine()
@@ -98,7 +98,7 @@ struct SessionHarness {
         open { if case .pull(let request) = $1 { ($0, request) } else { nil } }
     }
 
-    mutating func answerHello(_ result: Result<ServerHello, TransportFailure> = .success(hello)) {
+    mutating func answerHello(_ result: Result<ServerHello, TransportError> = .success(hello)) {
         guard let serial = openHello else {
             Issue.record("no hello is open")
             return
@@ -107,7 +107,7 @@ struct SessionHarness {
         send(.server(.helloEnded(serial, result)))
     }
 
-    mutating func answerPush(_ result: Result<PushReply, TransportFailure>) {
+    mutating func answerPush(_ result: Result<PushResponse, TransportError>) {
         guard let serial = push?.serial else {
             Issue.record("no push is open")
             return
@@ -116,7 +116,7 @@ struct SessionHarness {
         send(.server(.pushEnded(serial, result)))
     }
 
-    mutating func answerPull(_ result: Result<PullReply, TransportFailure>) {
+    mutating func answerPull(_ result: Result<PullResponse, TransportError>) {
         guard let (serial, request) = pull else {
             Issue.record("no pull is open")
             return
@@ -186,7 +186,7 @@ struct SessionHarness {
             intent: .create(["name": .text(text)]))
     }
 
-    static func results(_ numbers: ClosedRange<Int64>, version: Int64) -> PushReply {
+    static func results(_ numbers: ClosedRange<Int64>, version: Int64) -> PushResponse {
         .answered(
             numbers.map {
                 TransactionResult(

@@ -41,7 +41,7 @@ import Testing
         var harness = SessionHarness.online(spaces: spaces)
         harness.notes = []
         harness.send(.host(.syncRequested))
-        harness.answerPull(.failure(TransportFailure(.unreachable, "busy")))
+        harness.answerPull(.failure(TransportError(.unreachable, "busy")))
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(1), of: "letters"))))
         harness.answerStore(SessionHarness.applied(version: Version(1), of: "letters"))
         #expect(!harness.notes.contains(.inSync))
@@ -73,7 +73,7 @@ import Testing
     @Test func `a requested pause is saved for later runs, up to the longest pause allowed`() {
         var harness = SessionHarness.online()
         harness.send(.host(.syncRequested))
-        harness.answerPull(.failure(TransportFailure(.throttled, "busy", retryAfter: .seconds(90_000))))
+        harness.answerPull(.failure(TransportError(.throttled, "busy", retryAfter: .seconds(90_000))))
         #expect(
             harness.notes.suffix(2) == [
                 .failed(code: "throttled", message: "busy"), .paused(harness.policy.backoff.longestRetryAfter),
@@ -89,7 +89,7 @@ import Testing
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
         let former = try #require(harness.push).serial
         let renewed = Epoch(rawValue: "epoch-2")
-        let response = PushReply.refused(.epochChanged(renewed))
+        let response = PushResponse.refused(.epochChanged(renewed))
         harness.send(.host(.syncRequested))
         harness.answerPull(.success(.mustReset(.epoch)))
         if !arrivesAfterTheAdoption { harness.answerPush(.success(response)) }
@@ -125,7 +125,7 @@ import Testing
         var harness = SessionHarness()
         harness.send(.host(.started(SessionHarness.stored(epoch: nil, account: nil), .up)))
         harness.answerHello()
-        let failure = StoreFailure(.diskFull, "the disk is full")
+        let failure = StoreError(.diskFull, "the disk is full")
         harness.answerStore(.failed(.session(.adopting), failure))
         #expect(harness.session.status(now: harness.now).storeFailure == failure)
         #expect(harness.notes == [.failed(code: "diskFull", message: "the disk is full")])
@@ -177,15 +177,15 @@ import Testing
             }
         }
 
-        /// Takes a batch, and answers the push if there is a reply.
-        private func push(_ reply: PushReply?, _ harness: inout SessionHarness) {
+        /// Takes a batch, and answers the push if there is a response.
+        private func push(_ response: PushResponse?, _ harness: inout SessionHarness) {
             if harness.storeOrders == [.renewIdentity] {
                 harness.answerStore(.sessionChanged(SessionHarness.stored(outbox: OutboxSummary(waiting: 1))))
             }
             if !harness.storeOrders.isEmpty {
                 harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
             }
-            if let reply { harness.answerPush(.success(reply)) } else { harness.wake() }
+            if let response { harness.answerPush(.success(response)) } else { harness.wake() }
         }
     }
 

@@ -69,8 +69,8 @@ private struct RandomWorld {
     mutating func answerOneRequest() {
         guard let serial = harness.requests.keys.sorted().randomElement(using: &random) else { return }
         requestsSinceTimeMoved += 1
-        let failure = TransportFailure(
-            TransportFailure.Code.allCases.randomElement(using: &random)!, "failed",
+        let failure = TransportError(
+            TransportError.Code.allCases.randomElement(using: &random)!, "failed",
             retryAfter: Int.random(in: 0..<8, using: &random) == 0 ? .seconds(5) : nil,
             isDefinite: Bool.random(using: &random))
         let fails = Int.random(in: 0..<3, using: &random) == 0
@@ -103,7 +103,7 @@ private struct RandomWorld {
     }
 
     mutating func answerStoreOrders() {
-        let broken = StoreFailure(.inputOutput, "input/output error")
+        let broken = StoreError(.inputOutput, "input/output error")
         while let order = harness.storeOrders.first {
             let fails = Int.random(in: 0..<10, using: &random) == 0
             switch order {
@@ -159,7 +159,7 @@ private struct RandomWorld {
     /// In reality a withdrawn transaction is answered a little later. Here it is answered at once.
     private mutating func withdraw(fails: Bool) {
         if fails {
-            harness.answerStore(.failed(.outbox(.withdrawing), StoreFailure(.inputOutput, "input/output error")))
+            harness.answerStore(.failed(.outbox(.withdrawing), StoreError(.inputOutput, "input/output error")))
             return
         }
         unanswered = max(0, unanswered - 1)

@@ -84,7 +84,7 @@ import Testing
 
     @Test(arguments: misfits)
     func `an invalid value is refused with the name of its field`(patch: Patch, words: String) {
-        do throws(InvalidValue) {
+        do throws(InvalidValueError) {
             try Self.schema.check(creating: patch)
             Issue.record("accepted")
         } catch {

@@ -112,10 +112,10 @@ private func read(_ bytes: [UInt8]) -> [RouteMessage] {
         #expect(table.routes.isEmpty)
     }
 
-    private func listed(_ answers: [[RouteMessage]]) throws(NetlinkFailure) -> LinkTable {
+    private func listed(_ answers: [[RouteMessage]]) throws(NetlinkError) -> LinkTable {
         var rest = answers[...]
         return try LinkTable.listed { _ in
-        } hearing: {
+        } receiving: {
             .messages(rest.popFirst() ?? [])
         }
     }
@@ -129,7 +129,7 @@ private func read(_ bytes: [UInt8]) -> [RouteMessage] {
 
     @Test(arguments: [[], [[RouteMessage.done]], [[.link(index: 2, isUp: false, isLoopback: false)]]])
     func `a kernel that stops responding is reported as a failure`(answers: [[RouteMessage]]) throws {
-        let failure = try #require(throws: NetlinkFailure.self) { try listed(answers) }
+        let failure = try #require(throws: NetlinkError.self) { try listed(answers) }
         #expect(failure.description.contains("timed out"), "\(failure)")
     }
 }
@@ -146,7 +146,7 @@ private func read(_ bytes: [UInt8]) -> [RouteMessage] {
     {
         do {
             try await Self.suite.run(rule)
-        } catch is NetlinkFailure {
+        } catch is NetlinkError {
             // A sandbox may forbid the socket. The watch then ends, and the network counts as up.
         }
     }

@@ -92,7 +92,7 @@ import Testing
         for (old, new, words) in broken {
             let line = good.replacing(old, with: new, maxReplacements: 1)
             #expect(line != good)
-            do throws(RecordingProblem) {
+            do throws(RecordingError) {
                 _ = try EntryCodec.entry(line)
                 Issue.record("\(line) was read")
             } catch {

@@ -30,7 +30,7 @@ import Testing
                         identity: identity, epoch: epoch, account: account,
                         spaces: spaces.map { StoredSpace(space: $0, cursor: nil, version: .zero, isComplete: false) },
                         outbox: owed), .up)), after: .zero)
-        life.happens(.server(.helloEnded(Serial(rawValue: 0), .failure(TransportFailure(.unreachable, "no route")))))
+        life.happens(.server(.helloEnded(Serial(rawValue: 0), .failure(TransportError(.unreachable, "no route")))))
         life.happens(.device(.timerFired(Serial(rawValue: 2))), after: .milliseconds(800))
         life.happens(.server(.helloEnded(Serial(rawValue: 3), .success(hello))))
         life.happens(

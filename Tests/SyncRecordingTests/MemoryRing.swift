@@ -8,7 +8,7 @@ final class MemoryRing: RecordingStore {
         var segments: [RecordingSegment] = []
         var everything: [String] = []
         var appends: [Int] = []
-        var failure: StoreFailure?
+        var failure: StoreError?
     }
 
     private let state = Guarded(State())
@@ -18,12 +18,12 @@ final class MemoryRing: RecordingStore {
     /// The sizes of all appended batches.
     var appends: [Int] { state.withLock { $0.appends } }
 
-    func fail(_ failure: StoreFailure?) {
+    func fail(_ failure: StoreError?) {
         state.withLock { $0.failure = failure }
     }
 
-    func append(_ parts: [RecordingPart], keeping limits: RecordingLimits) throws(StoreFailure) {
-        try state.withLock { state throws(StoreFailure) in
+    func append(_ parts: [RecordingPart], keeping limits: RecordingLimits) throws(StoreError) {
+        try state.withLock { state throws(StoreError) in
             state.appends.append(parts.count)
             if let failure = state.failure { throw failure }
             for part in parts {
@@ -38,16 +38,16 @@ final class MemoryRing: RecordingStore {
         }
     }
 
-    func recording() throws(StoreFailure) -> [RecordingSegment] { state.withLock { $0.segments } }
+    func recording() throws(StoreError) -> [RecordingSegment] { state.withLock { $0.segments } }
 
-    func recordingSummary() throws(StoreFailure) -> RecordingSummary {
+    func recordingSummary() throws(StoreError) -> RecordingSummary {
         state.withLock { state in
             RecordingSummary(
                 segments: state.segments.count, turns: state.segments.reduce(0) { $0 + $1.turns.count }, bytes: 0)
         }
     }
 
-    func clearRecording() throws(StoreFailure) {
+    func clearRecording() throws(StoreError) {
         state.withLock { $0.segments = [] }
     }
 }

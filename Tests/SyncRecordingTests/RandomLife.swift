@@ -11,7 +11,7 @@ struct RandomLife {
     var random: Dice
     private(set) var session = SessionMachine()
     private(set) var now = Duration.seconds(100)
-    private var orders: [Order] = []
+    private var commands: [Order] = []
     private var timers: [Serial] = []
     private var version: Int64 = 0
 
@@ -55,8 +55,8 @@ struct RandomLife {
         switch action {
         case .timer(.arm(let serial, _)): timers.append(serial)
         case .timer(.disarm(let serial)): timers.removeAll { $0 == serial }
-        case .server(.send(let serial, let request)): orders.append(.server(serial, request))
-        case .store(let action): orders.append(.store(action))
+        case .server(.send(let serial, let request)): commands.append(.server(serial, request))
+        case .store(let action): commands.append(.store(action))
         case .note, .checkpoint, .server(.abandon), .server(.closeHints), .finish: break
         }
     }
@@ -65,10 +65,10 @@ struct RandomLife {
 
     private mutating func next() -> SyncEvent {
         if session == SessionMachine() { return .host(.started(stored(), one(in: 4) ? .down(Self.canary) : .up)) }
-        if !orders.isEmpty, !one(in: 6) {
-            switch orders.remove(at: Int.random(in: 0..<orders.count, using: &random)) {
-            case .server(let serial, let request): return .server(answer(request, serial))
-            case .store(let action): return .store(answer(action))
+        if !commands.isEmpty, !one(in: 6) {
+            switch commands.remove(at: Int.random(in: 0..<commands.count, using: &random)) {
+            case .server(let serial, let request): return .server(response(request, serial))
+            case .store(let action): return .store(response(action))
             }
         }
         switch Int.random(in: 0..<40, using: &random) {
@@ -94,7 +94,7 @@ struct RandomLife {
         }
     }
 
-    private mutating func answer(_ request: EngineRequest, _ serial: Serial) -> ServerEvent {
+    private mutating func response(_ request: EngineRequest, _ serial: Serial) -> ServerEvent {
         switch request {
         case .hello: .helloEnded(serial, one(in: 5) ? .failure(failure()) : .success(hello()))
         case .push(let request): .pushEnded(serial, pushResult(request))
@@ -103,7 +103,7 @@ struct RandomLife {
         }
     }
 
-    private mutating func answer(_ action: StoreAction) -> StoreEvent {
+    private mutating func response(_ action: StoreAction) -> StoreEvent {
         switch action {
         case .countOutbox: return one(in: 8) ? .failed(.session(.countingOutbox), broken()) : .outboxCounted(outbox())
         case .takeBatch:
@@ -135,7 +135,7 @@ struct RandomLife {
         }
     }
 
-    private mutating func pushResult(_ request: PushRequest) -> Result<PushReply, TransportFailure> {
+    private mutating func pushResult(_ request: PushRequest) -> Result<PushResponse, TransportError> {
         switch Int.random(in: 0..<12, using: &random) {
         case 0..<3: return .failure(failure())
         case 3: return .success(.refused(.gap(expected: TransactionNumber(4))))
@@ -167,7 +167,7 @@ struct RandomLife {
             conflicts: [conflict])
     }
 
-    private mutating func pullResult(_ request: PullRequest) -> Result<PullReply, TransportFailure> {
+    private mutating func pullResult(_ request: PullRequest) -> Result<PullResponse, TransportError> {
         switch Int.random(in: 0..<14, using: &random) {
         case 0..<2: return .failure(failure())
         case 2: return .success(.mustReset(.horizon))
@@ -276,16 +276,16 @@ struct RandomLife {
             limits: ServerLimits(pushBytes: 9_000, pushTransactions: 3, pageRows: 50))
     }
 
-    private mutating func failure() -> TransportFailure {
-        let codes = TransportFailure.Code.allCases
-        return TransportFailure(
+    private mutating func failure() -> TransportError {
+        let codes = TransportError.Code.allCases
+        return TransportError(
             codes[Int.random(in: 0..<codes.count, using: &random)], "https://ned:\(Self.canary)@example.org said no",
             retryAfter: one(in: 4) ? .milliseconds(2_500) : nil, isDefinite: one(in: 3))
     }
 
-    private mutating func broken() -> StoreFailure {
-        let codes = StoreFailure.Code.allCases
-        return StoreFailure(codes[Int.random(in: 0..<codes.count, using: &random)], "'\(Self.canary)' is no name")
+    private mutating func broken() -> StoreError {
+        let codes = StoreError.Code.allCases
+        return StoreError(codes[Int.random(in: 0..<codes.count, using: &random)], "'\(Self.canary)' is no name")
     }
 }
 

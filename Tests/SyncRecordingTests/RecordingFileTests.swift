@@ -13,8 +13,8 @@ import Testing
             entries: ReplayTests.entries(turns: 70))
     }
 
-    private func problem(_ bytes: [UInt8]) -> RecordingProblem? {
-        do throws(RecordingProblem) {
+    private func problem(_ bytes: [UInt8]) -> RecordingError? {
+        do throws(RecordingError) {
             _ = try RecordingFile.recording(bytes)
             return nil
         } catch {

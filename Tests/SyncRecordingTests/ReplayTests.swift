@@ -30,7 +30,7 @@ import Testing
                 return number
             }
         }
-        throw StoreFailure(.missingEntry, "no turn was changed")
+        throw StoreError(.missingEntry, "no turn was changed")
     }
 
     @Test func `a different action is reported with its turn and both actions`() throws {

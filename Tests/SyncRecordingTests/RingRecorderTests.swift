@@ -52,7 +52,7 @@ import Testing
         let logger = Logger(label: "test", factory: { _ in log.handler })
         var recorder = RingRecorder(store: ring, turns: 100, salt: life.salt, logger: logger)
         recorder.record(life.step())
-        ring.fail(StoreFailure(.diskFull, "no space is left"))
+        ring.fail(StoreError(.diskFull, "no space is left"))
         recorder.save()
         for _ in 0..<500 { recorder.record(life.step()) }
         #expect(!recorder.hasUnsaved)
@@ -67,14 +67,14 @@ import Testing
         let ring = MemoryRing()
         var recorder = RingRecorder(store: ring, turns: 100_000, salt: life.salt, logger: .silent)
         for _ in 0..<10 { recorder.record(life.step()) }
-        ring.fail(StoreFailure(.busy, "another program writes"))
+        ring.fail(StoreError(.busy, "another program writes"))
         recorder.save()
         #expect(recorder.hasUnsaved)
         ring.fail(nil)
         recorder.save()
         #expect(try ring.recordingSummary().turns == 10)
 
-        ring.fail(StoreFailure(.busy, "another program writes"))
+        ring.fail(StoreError(.busy, "another program writes"))
         for _ in 0..<1_500 { recorder.record(life.step()) }
         ring.fail(nil)
         recorder.save()

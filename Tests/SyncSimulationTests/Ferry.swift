@@ -6,7 +6,7 @@ import SyncSimulation
 enum Ferry {
     static func traceHash(seed: UInt64, policy: SchedulingPolicy, slowProcessor: Double = 0) throws -> UInt64 {
         let simulation = Simulation(seed: seed, policy: policy, slowProcessor: slowProcessor)
-        let harbour = Harbour(simulation: simulation)
+        let harbour = FerryPort(simulation: simulation)
         try simulation.run(limit: .seconds(3_600)) {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for name in ["anna", "bo", "cleo"] {
@@ -20,7 +20,7 @@ enum Ferry {
     }
 }
 
-actor Harbour {
+actor FerryPort {
     private let simulation: Simulation
     private let executor: SimulationSerialExecutor
     private var ships = 0

@@ -93,14 +93,14 @@ struct SimulationTests {
                 }
                 group.addTask {
                     try await clock.sleep(for: .seconds(2))
-                    return "answer"
+                    return "response"
                 }
                 let first = try await group.next()
                 group.cancelAll()
                 return first
             }
         }
-        #expect(winner == "answer")
+        #expect(winner == "response")
         #expect(simulation.now == .seconds(2))
         try simulation.finish()
     }
@@ -111,7 +111,7 @@ struct SimulationTests {
             let simulation = Simulation(seed: seed)
             let clock = simulation.clock(of: "phone")
             let order = Guarded<[String]>([])
-            for name in ["reply", "timeout"] {
+            for name in ["response", "timeout"] {
                 simulation.start(name) {
                     try? await clock.sleep(for: .seconds(5))
                     order.withLock { $0.append(name) }
@@ -121,13 +121,13 @@ struct SimulationTests {
             firsts.formUnion(order.withLock { $0 }.prefix(1))
             try simulation.finish()
         }
-        #expect(firsts == ["reply", "timeout"])
+        #expect(firsts == ["response", "timeout"])
     }
 
     @Test func `a deadlock is reported with the tasks in it`() throws {
         let simulation = Simulation(seed: 9)
         let never = AsyncStream.makeStream(of: Int.self)
-        let failure = #expect(throws: SimulationFailure.self) {
+        let failure = #expect(throws: SimulationError.self) {
             try simulation.run(limit: .seconds(10), name: "waits forever") {
                 for await _ in never.stream {}
             }
@@ -141,7 +141,7 @@ struct SimulationTests {
     @Test func `a run that takes too long reports the pending sleeps`() throws {
         let simulation = Simulation(seed: 9)
         let clock = simulation.clock(of: "kiosk")
-        let failure = #expect(throws: SimulationFailure.self) {
+        let failure = #expect(throws: SimulationError.self) {
             try simulation.run(limit: .seconds(10)) {
                 while true { try await clock.sleep(for: .seconds(3)) }
             }
@@ -154,7 +154,7 @@ struct SimulationTests {
     @Test func `a livelock is reported with the task that causes it`() throws {
         let simulation = Simulation(seed: 9)
         simulation.start("spinner") { while !Task.isCancelled { await Task.yield() } }
-        let failure = #expect(throws: SimulationFailure.self) { try simulation.settle() }
+        let failure = #expect(throws: SimulationError.self) { try simulation.settle() }
         #expect(failure?.kind == .livelock)
         #expect(failure?.unfinished == ["spinner"])
         try simulation.finish()
@@ -164,7 +164,7 @@ struct SimulationTests {
         let simulation = Simulation(seed: 9)
         let gate = Gate()
         simulation.start("deaf") { await gate.wait() }
-        let failure = #expect(throws: SimulationFailure.self) { try simulation.finish() }
+        let failure = #expect(throws: SimulationError.self) { try simulation.finish() }
         #expect(failure?.kind == .unfinished)
         #expect(failure?.unfinished == ["deaf"])
         gate.open()
@@ -174,7 +174,7 @@ struct SimulationTests {
     @Test func `work that escapes to the global thread pool is detected`() throws {
         let simulation = Simulation(seed: 4)
         try #require(simulation.scheduler.hasTripwire)
-        let failure = #expect(throws: SimulationFailure.self) {
+        let failure = #expect(throws: SimulationError.self) {
             try simulation.run(limit: .seconds(1)) {
                 _ = Task.detached {}
             }
@@ -193,7 +193,7 @@ struct SimulationTests {
         try simulation.settle()
         let thread = OtherThread { gate.open() }
         thread.join()
-        let failure = #expect(throws: SimulationFailure.self) { try simulation.settle() }
+        let failure = #expect(throws: SimulationError.self) { try simulation.settle() }
         #expect(failure?.kind == .leak(foreign: 1, escaped: 0))
     }
 

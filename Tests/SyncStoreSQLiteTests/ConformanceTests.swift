@@ -7,7 +7,7 @@ import Testing
 /// Runs the conformance suite of the store port on each kind of connection.
 @Suite struct ConformanceTests {
     static let rules = LocalStoreConformance<SQLiteStore> { _ in
-        throw StoreFailure(.missingFile, "only the names are asked for")
+        throw StoreError(.missingFile, "only the names are asked for")
     }.rules
 
     @Test(arguments: rules) func `a store with a connection pool keeps the rules of the port`(rule: String) throws {
@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test func `the suite names each rule that is broken`() {
-        let violations = LocalStoreConformance<SQLiteStore> { _ in throw StoreFailure(.readOnly, "no store") }.run()
+        let violations = LocalStoreConformance<SQLiteStore> { _ in throw StoreError(.readOnly, "no store") }.run()
         #expect(violations.map(\.rule) == Self.rules)
         #expect(violations.allSatisfy { $0.description.contains("no store") })
     }

@@ -12,7 +12,7 @@ import Testing
     private func open(
         _ process: DiskProcess, _ connections: StoreConfiguration.Connections = .single,
         durability: Durability = .normal
-    ) throws(StoreFailure) -> SQLiteStore {
+    ) throws(StoreError) -> SQLiteStore {
         var configuration = StoreConfiguration(file: "/cache.sqlite")
         configuration.durability = durability
         configuration.vfs = process.vfsName
@@ -87,7 +87,7 @@ import Testing
             do {
                 let store = try open(disk.makeProcess())
                 try script(store, &told, rounds: 3)
-            } catch is StoreFailure {}
+            } catch is StoreError {}
             disk.clearPlans()
             let store = try open(disk.makeProcess())
             try check(store, told, "killed at write \(point)")
@@ -103,9 +103,9 @@ import Testing
         #expect(try store.isPending("users", next))
     }
 
-    @Test(.ring(.test), arguments: [DiskFault.Answer.inputOutput, .full])
+    @Test(.ring(.test), arguments: [DiskFault.Failure.inputOutput, .full])
     func `a call that fails at any write leaves nothing behind, and the next call succeeds`(
-        answer: DiskFault.Answer
+        answer: DiskFault.Failure
     ) throws {
         let range = try operations(of: 3)
         for point in range {
@@ -115,7 +115,7 @@ import Testing
             let store = try open(disk.makeProcess())
             do {
                 try script(store, &told, rounds: 3)
-            } catch let failure as StoreFailure {
+            } catch let failure as StoreError {
                 #expect(failure.code == (answer == .full ? .diskFull : .inputOutput), "at write \(point): \(failure)")
             }
             disk.clearPlans()
@@ -129,7 +129,7 @@ import Testing
         let store = try open(disk.makeProcess())
         _ = try store.commit([Samples.create(1)], in: .default, now: Samples.now)
         disk.setCapacity(bytes: 1)
-        do throws(StoreFailure) {
+        do throws(StoreError) {
             _ = try store.commit([Samples.create(2)], in: .default, now: Samples.now)
             Issue.record("the write was accepted")
         } catch {
@@ -145,7 +145,7 @@ import Testing
         let disk = SimulatedDisk(seed: 3)
         try open(disk.makeProcess()).close()
         disk.setReadOnly(true)
-        do throws(StoreFailure) {
+        do throws(StoreError) {
             _ = try open(disk.makeProcess())
             Issue.record("the database was opened")
         } catch {
@@ -159,7 +159,7 @@ import Testing
         configuration.vfs = process.vfsName
         configuration.createsIfMissing = false
         var random = SeededRandom(seed: 1)
-        do throws(StoreFailure) {
+        do throws(StoreError) {
             _ = try SQLiteStore.open(configuration, catalog: Samples.catalog, now: Samples.now, random: &random)
             Issue.record("a database was made")
         } catch {
@@ -201,7 +201,7 @@ import Testing
         let store = try open(first, durability: .full)
         _ = try store.commit([Samples.create(1)], in: .default, now: Samples.now)
         disk.plan(DiskFault(.sync, of: .wal, times: 1, effect: .fail(.inputOutput)))
-        #expect(throws: StoreFailure.self) {
+        #expect(throws: StoreError.self) {
             _ = try store.commit([Samples.create(2)], in: .default, now: Samples.now)
         }
         try #require(disk.faultCount == 1)
@@ -225,9 +225,9 @@ import Testing
             _ = try store.commit([Samples.create(number)], in: .default, now: Samples.now)
         }
         disk.plan(DiskFault(.sync, of: .wal, times: 1, effect: .fail(.inputOutput)))
-        #expect(throws: StoreFailure.self) { try store.checkpointNow() }
+        #expect(throws: StoreError.self) { try store.checkpointNow() }
         disk.plan(DiskFault(.write, of: .database, skip: Int(seed % 8), times: 1, effect: .losePower))
-        #expect(throws: StoreFailure.self) { try store.checkpointNow() }
+        #expect(throws: StoreError.self) { try store.checkpointNow() }
         try #require(disk.faultCount == 2)
         disk.clearPlans()
         let next = try open(disk.makeProcess())

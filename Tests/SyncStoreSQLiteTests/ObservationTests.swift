@@ -97,7 +97,7 @@ import Testing
         let sequence = try #require(try store.commit([Samples.create(1)], in: .default, now: Samples.now))
         let waiting = Task { try await store.settledFate(of: sequence) }
         store.close()
-        let failure = await #expect(throws: StoreFailure.self) { try await waiting.value }
+        let failure = await #expect(throws: StoreError.self) { try await waiting.value }
         #expect(failure?.message == "the store has been closed")
     }
 

@@ -9,8 +9,8 @@ import Testing
 
 /// Opens databases, and refuses to open files that are damaged, foreign, or unsafe.
 @Suite struct OpeningTests {
-    private func refusal(_ body: () throws(StoreFailure) -> SQLiteStore) -> StoreFailure.Code? {
-        do throws(StoreFailure) {
+    private func refusal(_ body: () throws(StoreError) -> SQLiteStore) -> StoreError.Code? {
+        do throws(StoreError) {
             _ = try body()
             return nil
         } catch {
@@ -58,7 +58,7 @@ import Testing
         let scratch = try Scratch()
         let store = try scratch.open()
         store.close()
-        #expect(throws: StoreFailure.self) {
+        #expect(throws: StoreError.self) {
             try store.commit([Samples.create(1)], in: .default, now: Samples.now)
         }
     }
@@ -70,7 +70,7 @@ import Testing
         for suffix in ["", "-wal", "-shm"] { unlink(scratch.file + suffix) }
         let file = open(scratch.file, O_CREAT | O_WRONLY, 0o600)
         close(file)
-        do throws(StoreFailure) {
+        do throws(StoreError) {
             _ = try scratch.open { $0.createsIfMissing = creates }
             Issue.record("an empty file was opened")
         } catch {
@@ -80,7 +80,7 @@ import Testing
         // A process that is killed while it creates a database leaves this file behind.
         try write([], to: scratch.file + ".creating")
         #expect(
-            refusal { () throws(StoreFailure) in try scratch.open { $0.createsIfMissing = false } } == .notADatabase)
+            refusal { () throws(StoreError) in try scratch.open { $0.createsIfMissing = false } } == .notADatabase)
         try scratch.open().close()
         #expect(!scratch.names.contains("cache.sqlite.creating"))
     }
@@ -89,7 +89,7 @@ import Testing
         let scratch = try Scratch()
         try write([], to: scratch.file)
         try write(Array(repeating: 1, count: 4_096), to: scratch.file + "-wal")
-        #expect(refusal { () throws(StoreFailure) in try scratch.open() } == .corrupt)
+        #expect(refusal { () throws(StoreError) in try scratch.open() } == .corrupt)
         #expect(try scratch.walSize() == 4_096)
     }
 
@@ -101,7 +101,7 @@ import Testing
         store.close()
         for suffix in ["", "-wal", "-shm"] { unlink(scratch.file + suffix) }
         let other = try scratch.open()
-        #expect(throws: StoreFailure.self) { try store.count(matching: RecordQuery("users")) }
+        #expect(throws: StoreError.self) { try store.count(matching: RecordQuery("users")) }
         other.close()
     }
 
@@ -110,7 +110,7 @@ import Testing
         let store = try scratch.open()
         for suffix in ["", "-wal", "-shm"] { unlink(scratch.file + suffix) }
         let other = try scratch.open()
-        do throws(StoreFailure) {
+        do throws(StoreError) {
             _ = try store.count(matching: RecordQuery("users"))
             Issue.record("another file was read")
         } catch {
@@ -143,7 +143,7 @@ import Testing
     ]) func `a file that is not a database is refused and not modified`(bytes: [UInt8]) throws {
         let scratch = try Scratch()
         try write(bytes, to: scratch.file)
-        #expect(refusal { () throws(StoreFailure) in try scratch.open() } == .notADatabase)
+        #expect(refusal { () throws(StoreError) in try scratch.open() } == .notADatabase)
         var status = stat()
         #expect(stat(scratch.file, &status) == 0 && status.st_size == bytes.count)
     }
@@ -154,10 +154,10 @@ import Testing
             let other = try RawDatabase(scratch.file)
             try other.run("CREATE TABLE recipes (name TEXT)")
         }
-        #expect(refusal { () throws(StoreFailure) in try scratch.open() } == .otherSchema)
+        #expect(refusal { () throws(StoreError) in try scratch.open() } == .otherSchema)
         let other = try RawDatabase(scratch.file)
         try other.run("PRAGMA application_id = 77")
-        #expect(refusal { () throws(StoreFailure) in try scratch.open() } == .otherSchema)
+        #expect(refusal { () throws(StoreError) in try scratch.open() } == .otherSchema)
         #expect(try other.run("SELECT name FROM sqlite_schema") == ["recipes"])
     }
 
@@ -168,7 +168,7 @@ import Testing
         let newer = SQLiteStore.schemaVersion + 1
         try other.run("INSERT INTO sync_migration VALUES (\(newer), 'm\(newer)')")
         try other.run("PRAGMA user_version = \(newer)")
-        do throws(StoreFailure) {
+        do throws(StoreError) {
             _ = try scratch.open()
             Issue.record("the database was opened")
         } catch {
@@ -184,7 +184,7 @@ import Testing
         let scratch = try Scratch()
         try scratch.open().close()
         try RawDatabase(scratch.file).run("UPDATE sync_meta SET incarnation = \(incarnation)")
-        #expect(refusal { () throws(StoreFailure) in try scratch.open() } == .corrupt)
+        #expect(refusal { () throws(StoreError) in try scratch.open() } == .corrupt)
         // A salvage must not keep this identity.
         var random = SystemRandomNumberGenerator()
         let report = try SQLiteStore.salvage(
@@ -204,7 +204,7 @@ import Testing
         let scratch = try Scratch()
         try scratch.open().close()
         try RawDatabase(scratch.file).run(damage)
-        #expect(refusal { () throws(StoreFailure) in try scratch.open() } == .corrupt)
+        #expect(refusal { () throws(StoreError) in try scratch.open() } == .corrupt)
     }
 
     @Test func `verification finds outbox entries that are unreadable or missing`() throws {
@@ -215,9 +215,9 @@ import Testing
         try store.verify()
         let other = try RawDatabase(scratch.file)
         try other.run("UPDATE sync_outbox SET payload = '{}' WHERE sequence = 1")
-        #expect(throws: StoreFailure.self) { try store.verify() }
+        #expect(throws: StoreError.self) { try store.verify() }
         try other.run("DELETE FROM sync_outbox WHERE sequence = 1")
-        do throws(StoreFailure) {
+        do throws(StoreError) {
             try store.verify()
             Issue.record("the lost entry was not seen")
         } catch {
@@ -228,9 +228,9 @@ import Testing
 
     @Test func `a missing file is not created unless the configuration allows it`() throws {
         let scratch = try Scratch()
-        #expect(refusal { () throws(StoreFailure) in try scratch.open { $0.createsIfMissing = false } } == .missingFile)
+        #expect(refusal { () throws(StoreError) in try scratch.open { $0.createsIfMissing = false } } == .missingFile)
         #expect(
-            refusal { () throws(StoreFailure) in
+            refusal { () throws(StoreError) in
                 try scratch.open {
                     $0.file = scratch.folder + "/none/cache.sqlite"
                     $0.createsIfMissing = false
@@ -255,7 +255,7 @@ import Testing
             pwrite(descriptor, noise, noise.count, page)
         }
         close(descriptor)
-        do throws(StoreFailure) {
+        do throws(StoreError) {
             try scratch.open().verify()
             Issue.record("the damage was not seen")
         } catch {
@@ -267,7 +267,7 @@ import Testing
         let scratch = try Scratch()
         let store = try scratch.open()
         unlink(scratch.file)
-        do throws(StoreFailure) {
+        do throws(StoreError) {
             _ = try store.commit([Samples.create(1)], in: .default, now: Samples.now)
             Issue.record("the write was accepted")
         } catch {
@@ -307,7 +307,7 @@ import Testing
         #expect(scratch.permissions("cache.sqlite") == "600")
         for mode: mode_t in [0o770, 0o702] {
             chmod(scratch.folder, mode)
-            #expect(refusal { () throws(StoreFailure) in try scratch.open() } == .unsafePermissions)
+            #expect(refusal { () throws(StoreError) in try scratch.open() } == .unsafePermissions)
         }
         chmod(scratch.folder, 0o700)
     }
@@ -317,14 +317,14 @@ import Testing
         try scratch.open().close()
         let link = scratch.folder + "/link.sqlite"
         symlink(scratch.file, link)
-        #expect(refusal { () throws(StoreFailure) in try scratch.open { $0.file = link } } == .unsafePermissions)
+        #expect(refusal { () throws(StoreError) in try scratch.open { $0.file = link } } == .unsafePermissions)
     }
 
     @Test func `a database with a second hard link is refused`() throws {
         let scratch = try Scratch()
         try scratch.open().close()
         #expect(link(scratch.file, scratch.folder + "/other.sqlite") == 0)
-        #expect(refusal { () throws(StoreFailure) in try scratch.open() } == .unsafePermissions)
+        #expect(refusal { () throws(StoreError) in try scratch.open() } == .unsafePermissions)
         unlink(scratch.folder + "/other.sqlite")
         try scratch.open().close()
     }
@@ -335,7 +335,7 @@ import Testing
         try scratch.open().close()
         for path in [scratch.file, scratch.folder] {
             #expect(chown(path, 12_345, 12_345) == 0)
-            #expect(refusal { () throws(StoreFailure) in try scratch.open() } == .unsafePermissions)
+            #expect(refusal { () throws(StoreError) in try scratch.open() } == .unsafePermissions)
             #expect(chown(path, 0, 0) == 0)
         }
         try scratch.open().close()
@@ -348,7 +348,7 @@ import Testing
         try other.run("BEGIN IMMEDIATE")
         let store = try scratch.open { $0.limits.busyTimeout = .milliseconds(10) }
         #expect(try store.count(matching: RecordQuery("users")) == 1)
-        let busy = refusal { () throws(StoreFailure) in
+        let busy = refusal { () throws(StoreError) in
             try store.resetCursor(of: .default)
             return store
         }
@@ -360,7 +360,7 @@ import Testing
         _ = try scratch.open().commit([Samples.create(1)], in: .default, now: Samples.now)
         let other = try RawDatabase(scratch.file)
         try other.run("BEGIN IMMEDIATE")
-        let busy = refusal { () throws(StoreFailure) in
+        let busy = refusal { () throws(StoreError) in
             try scratch.open {
                 $0.durability = .full
                 $0.limits.busyTimeout = .milliseconds(10)

@@ -10,7 +10,7 @@ import Testing
 
 /// Runs real processes on one database file.
 @Suite(.ring(.test)) struct ProcessTests {
-    private static func open(_ file: String) throws(StoreFailure) -> SQLiteStore {
+    private static func open(_ file: String) throws(StoreError) -> SQLiteStore {
         var random = SeededRandom(seed: 42)
         return try SQLiteStore.open(
             StoreConfiguration(file: file), catalog: Samples.catalog, now: Samples.now, random: &random)

@@ -11,7 +11,7 @@ final class RawDatabase {
             sqlite3_open_v2(path, &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI, nil)
                 == SQLITE_OK,
             let handle
-        else { throw StoreFailure(.inputOutput, "the checker could not open \(path)") }
+        else { throw StoreError(.inputOutput, "the checker could not open \(path)") }
         self.handle = handle
         sqlite3_busy_timeout(handle, 5_000)
     }
@@ -46,7 +46,7 @@ final class RawDatabase {
         return rows
     }
 
-    private func failure(_ sql: String) -> StoreFailure {
-        StoreFailure(.inputOutput, "\(String(cString: sqlite3_errmsg(handle))): \(sql)")
+    private func failure(_ sql: String) -> StoreError {
+        StoreError(.inputOutput, "\(String(cString: sqlite3_errmsg(handle))): \(sql)")
     }
 }

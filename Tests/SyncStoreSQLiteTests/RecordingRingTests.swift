@@ -14,8 +14,8 @@ import Testing
         [.start("start \(name)")] + (0..<turns).map { .turn("\(name) \($0)") }
     }
 
-    private func refusal(_ body: () throws(StoreFailure) -> Void) -> StoreFailure.Code? {
-        do throws(StoreFailure) {
+    private func refusal(_ body: () throws(StoreError) -> Void) -> StoreError.Code? {
+        do throws(StoreError) {
             try body()
             return nil
         } catch {
@@ -79,7 +79,7 @@ import Testing
         let other = try RawDatabase(scratch.file)
         try other.run("BEGIN IMMEDIATE")
         // If the recording waited, the test would take ten minutes.
-        #expect(refusal { () throws(StoreFailure) in try store.append(parts("a", 1), keeping: limits) } == .busy)
+        #expect(refusal { () throws(StoreError) in try store.append(parts("a", 1), keeping: limits) } == .busy)
         #expect(try store.setting("busy_timeout") == "600000", "the timeout of commits was not restored")
         try other.run("ROLLBACK")
         try store.append(parts("a", 1), keeping: limits)
@@ -90,13 +90,13 @@ import Testing
         let scratch = try Scratch()
         let store = try scratch.open()
         store.close()
-        #expect(refusal { () throws(StoreFailure) in try store.append(parts("a", 1), keeping: limits) } == .inputOutput)
+        #expect(refusal { () throws(StoreError) in try store.append(parts("a", 1), keeping: limits) } == .inputOutput)
     }
 
     @Test(arguments: 0..<60)
     func `the ring is consistent after a power loss at any moment`(seed: Int) throws {
         let disk = SimulatedDisk(seed: UInt64(seed))
-        func open(_ process: DiskProcess) throws(StoreFailure) -> SQLiteStore {
+        func open(_ process: DiskProcess) throws(StoreError) -> SQLiteStore {
             var configuration = StoreConfiguration(file: "/cache.sqlite")
             configuration.vfs = process.vfsName
             configuration.connections = .single
@@ -111,7 +111,7 @@ import Testing
         var limits = limits
         limits.turns = 12
         while written < 40 {
-            do throws(StoreFailure) {
+            do throws(StoreError) {
                 try store.append(
                     parts("\(written)", 3) + (written > 0 && seed % 2 == 0 ? [.turn("extra")] : []), keeping: limits)
                 written += 1

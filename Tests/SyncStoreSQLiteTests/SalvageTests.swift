@@ -214,7 +214,7 @@ import Testing
         // The WAL's first name goes before the new database comes.
         try FileManager.default.removeItem(atPath: scratch.file + "-wal")
         try Data([1, 2, 3]).write(to: URL(filePath: scratch.file + ".salvage"))
-        let failure = #expect(throws: StoreFailure.self) { try scratch.open() }
+        let failure = #expect(throws: StoreError.self) { try scratch.open() }
         #expect(failure?.code == .corrupt, "\(String(describing: failure))")
         var random = SeededRandom(seed: 7)
         let report = try SQLiteStore.salvage(

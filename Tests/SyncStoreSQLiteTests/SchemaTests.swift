@@ -67,11 +67,11 @@ import Testing
         let scratch = try Scratch()
         try scratch.open().close()
         let raw = try RawDatabase(scratch.file)
-        #expect(throws: StoreFailure.self) {
+        #expect(throws: StoreError.self) {
             try raw.run(
                 "INSERT INTO users (id, uid, version, sync_space, age) VALUES (randomblob(16), 1, 1, 1, 'old')")
         }
-        #expect(throws: StoreFailure.self) {
+        #expect(throws: StoreError.self) {
             try raw.run("INSERT INTO users (id, uid, version, sync_space) VALUES (randomblob(15), 1, 1, 1)")
         }
     }
@@ -120,7 +120,7 @@ import Testing
         store.close()
 
         // An older build refuses to open a database that a newer build has migrated.
-        do throws(StoreFailure) {
+        do throws(StoreError) {
             _ = try scratch.open(catalog(.text("username")))
             Issue.record("an older build opened the database")
         } catch {
@@ -207,7 +207,7 @@ import Testing
             catalog(.text("name"), .integer("age")),
         ]
         for other in others {
-            do throws(StoreFailure) {
+            do throws(StoreError) {
                 _ = try scratch.open(other)
                 Issue.record("another schema was taken")
             } catch {
@@ -215,7 +215,7 @@ import Testing
                 #expect(error.message.contains("users"))
             }
         }
-        do throws(StoreFailure) {
+        do throws(StoreError) {
             _ = try scratch.open(catalog(.text("username")))
             Issue.record("a schema with fewer fields was taken")
         } catch {
@@ -228,7 +228,7 @@ import Testing
     func `a collection name with a reserved prefix is refused`(name: String) throws {
         let scratch = try Scratch()
         let collection = try #require(CollectionName(rawValue: name))
-        do throws(StoreFailure) {
+        do throws(StoreError) {
             _ = try scratch.open(SchemaCatalog([ModelSchema(collection: collection, fields: [.text("a")])]))
             Issue.record("the name was taken")
         } catch {

@@ -13,7 +13,7 @@ final class Scratch {
         // The folder is in memory if possible, so that the tests do not depend on the speed of the disk.
         let root = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"
         var template = Array("\(root)/tombolo-store-XXXXXX".utf8CString)
-        guard let made = mkdtemp(&template) else { throw StoreFailure(.inputOutput, "mkdtemp failed") }
+        guard let made = mkdtemp(&template) else { throw StoreError(.inputOutput, "mkdtemp failed") }
         folder = String(cString: made)
     }
 
@@ -47,7 +47,7 @@ final class Scratch {
     /// The bytes of the database's WAL.
     func walSize() throws -> Int {
         var status = stat()
-        guard stat(file + "-wal", &status) == 0 else { throw StoreFailure(.inputOutput, "there is no WAL") }
+        guard stat(file + "-wal", &status) == 0 else { throw StoreError(.inputOutput, "there is no WAL") }
         return Int(status.st_size)
     }
 
@@ -62,7 +62,7 @@ final class Scratch {
 
     func open(
         _ catalog: SchemaCatalog = Samples.catalog, _ change: (inout StoreConfiguration) -> Void = { _ in }
-    ) throws(StoreFailure) -> SQLiteStore {
+    ) throws(StoreError) -> SQLiteStore {
         var configuration = StoreConfiguration(file: file)
         change(&configuration)
         var random = SeededRandom(seed: 42)

@@ -12,7 +12,7 @@ import Testing
         let store = try scratch.open { $0.limits.outboxEntries = 2 }
         _ = try store.commit([Samples.create(1)], in: .default, now: Samples.now)
         _ = try store.commit([Samples.create(2)], in: .default, now: Samples.now)
-        do throws(StoreFailure) {
+        do throws(StoreError) {
             _ = try store.commit([Samples.create(3)], in: .default, now: Samples.now)
             Issue.record("the write was accepted")
         } catch {
@@ -26,7 +26,7 @@ import Testing
     @Test func `the outbox is bounded in bytes`() throws {
         let scratch = try Scratch()
         let store = try scratch.open { $0.limits.outboxBytes = 1_000 }
-        do throws(StoreFailure) {
+        do throws(StoreError) {
             for number in 0..<100 {
                 _ = try store.commit([Samples.create(UInt64(number))], in: .default, now: Samples.now)
             }
@@ -86,7 +86,7 @@ import Testing
         _ = try store.commit([Samples.create(100)], in: .default, now: Samples.now)
         _ = try store.takeBatch(BatchLimit(transactions: 1, bytes: .max), now: Samples.now)
         for number in 1...2 { try Self.fillJournal(store, number) }
-        do throws(StoreFailure) {
+        do throws(StoreError) {
             _ = try store.commit([Samples.create(3)], in: .default, now: Samples.now)
             Issue.record("a third entry was accepted")
         } catch {

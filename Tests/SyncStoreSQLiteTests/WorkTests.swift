@@ -97,12 +97,12 @@ private struct Device {
             _ = try store.adopt(epoch, as: account)
             _ = try store.takeBatch(BatchLimit(transactions: count, bytes: .max), now: Samples.now)
         case .answered:
-            try answer { number in
+            try response { number in
                 let uid = AssignedUID(collection: "users", record: Samples.id(number), uid: UID(Int64(number)))
                 return .applied(version: Version(Int64(number) + 1), uids: [uid], conflicts: [])
             }
         case .rejected:
-            try answer { _ in .rejected(Rejection(code: .forbidden, message: "no", mutation: 0)) }
+            try response { _ in .rejected(Rejection(code: .forbidden, message: "no", mutation: 0)) }
         case .confirmed:
             for part in parts(of: 0..<count) {
                 let commits = part.map { number in
@@ -139,7 +139,7 @@ private struct Device {
         _ = try store.commit([edit], in: .default, now: Samples.now)
     }
 
-    private func answer(_ outcome: (UInt64) -> Outcome) throws {
+    private func response(_ outcome: (UInt64) -> Outcome) throws {
         let identity = try store.session().identity
         for part in parts(of: 0..<count) {
             let results = part.map { number in

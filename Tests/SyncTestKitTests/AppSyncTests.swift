@@ -5,7 +5,7 @@ import TomboloCommunity
 /// The example of the article "Test your application", without changes.
 @Suite struct AppSyncTests {
     @Test func `a name that is changed offline reaches the other device`() throws {
-        let lab = try SyncLab(models: CommunityCatalog.models)
+        let lab = try SyncTestbed(models: CommunityCatalog.models)
         let (phone, tablet) = (try lab.device("phone"), try lab.device("tablet"))
         let ned = try phone.community.users.make(username: "Ned")
         try lab.run { try await ned.create().confirmed() }

@@ -13,11 +13,11 @@ import Testing
     private static let older = SchemaCatalog([user])
     private static let newer = SchemaCatalog([newerUser, task])
 
-    private func write(_ device: LabDevice, _ edit: RecordEdit) throws {
+    private func write(_ device: TestbedDevice, _ edit: RecordEdit) throws {
         _ = try device.store.commit([edit], in: .default, now: device.runtime.now())
     }
 
-    private func id(_ device: LabDevice) -> RecordID {
+    private func id(_ device: TestbedDevice) -> RecordID {
         var random = device.runtime.generator
         return .make(at: device.runtime.now(), random: &random)
     }
@@ -25,7 +25,7 @@ import Testing
     @Test func `a newer device sends an older server only the data that it knows, and the rest after the upgrade`()
         throws
     {
-        let lab = SyncLab(catalog: Self.older)
+        let lab = SyncTestbed(catalog: Self.older)
         let (phone, tablet) = (try lab.device("phone", catalog: Self.newer), try lab.device("tablet"))
         let (ned, chore) = (id(phone), id(phone))
         try write(phone, .create("users", ned, ["username": .text("Ned")]))
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test func `an older device keeps unknown records and fields when it edits other fields`() throws {
-        let lab = SyncLab(catalog: Self.newer)
+        let lab = SyncTestbed(catalog: Self.newer)
         let (phone, tablet) = (
             try lab.device("phone", catalog: Self.newer), try lab.device("tablet", catalog: Self.older)
         )
@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test func `devices wait while the server runs an older build, and nothing is rejected or lost`() throws {
-        let lab = SyncLab(catalog: Self.newer)
+        let lab = SyncTestbed(catalog: Self.newer)
         let phone = try lab.device("phone")
         try lab.settle()
         lab.replaceServer(catalog: Self.older)

@@ -58,7 +58,7 @@ private final class RecordingCommands: CommandProvider {
 
     private func command<Response>(_ request: ServerRequest, _ response: Response) -> ServerCommand<Response> {
         state.withLock { $0.made.append(request) }
-        return ServerCommand { [state] () async throws(TransportFailure) in
+        return ServerCommand { [state] () async throws(TransportError) in
             state.withLock { $0.executed.append(request) }
             return response
         }
@@ -73,7 +73,7 @@ private final class RecordingCommands: CommandProvider {
                 limits: ServerLimits(pushBytes: 1_000_000, pushTransactions: 100, pageRows: 100)))
     }
 
-    func push(_ request: PushRequest) -> ServerCommand<PushReply> {
+    func push(_ request: PushRequest) -> ServerCommand<PushResponse> {
         let rejection = Rejection(code: .forbidden, message: "recorded", mutation: nil)
         let results = request.transactions.map {
             TransactionResult(number: $0.number, outcome: .rejected(rejection))
@@ -81,7 +81,7 @@ private final class RecordingCommands: CommandProvider {
         return command(.push(request), .answered(results, epoch: epoch, serverTime: .zero))
     }
 
-    func pull(_ request: PullRequest) -> ServerCommand<PullReply> {
+    func pull(_ request: PullRequest) -> ServerCommand<PullResponse> {
         command(
             .pull(request),
             .page(

@@ -15,7 +15,7 @@ import Testing
     ])
 
     @Test func `all writes of a long offline time arrive, and every device shows the last values`() throws {
-        let lab = SyncLab(catalog: Self.catalog)
+        let lab = SyncTestbed(catalog: Self.catalog)
         let phone = try lab.device("phone")
         let laptop = try lab.device("laptop")
         try lab.settle()

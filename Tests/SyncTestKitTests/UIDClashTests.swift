@@ -17,7 +17,7 @@ import TomboloModeling
     }
 
     private static func page(_ records: [Record], isFirst: Bool) -> MockStep {
-        .reply(
+        .response(
             .pull(
                 .page(
                     PullPage(
@@ -30,7 +30,7 @@ import TomboloModeling
     }
 
     @Test func `a uid clash in a snapshot is retried rarely, blocks no write, and recovers`() throws {
-        let lab = try SyncLab(models: CommunityCatalog.models)
+        let lab = try SyncTestbed(models: CommunityCatalog.models)
         let (tablet, phone) = (try lab.device("tablet"), try lab.device("phone"))
         phone.isOnline = false
         try lab.run { try await tablet.community.users.make(username: "Arya").create() }

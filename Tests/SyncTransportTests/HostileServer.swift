@@ -17,11 +17,11 @@ enum HostileServer {
         case drip(String, then: String, every: TimeAmount)
     }
 
-    static func run<Result>(_ answer: Answer, _ body: (_ url: String) async throws -> Result) async throws -> Result {
+    static func run<Result>(_ response: Answer, _ body: (_ url: String) async throws -> Result) async throws -> Result {
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(HostileHandler(answer))
+                    try channel.pipeline.syncOperations.addHandler(HostileHandler(response))
                 }
             }
             .bind(host: "127.0.0.1", port: 0).get()
@@ -48,13 +48,13 @@ private final class HostileHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    private let answer: HostileServer.Answer
+    private let response: HostileServer.Answer
     private var hasAnswered = false
     private var arrived = 0
     private var request = ""
 
-    init(_ answer: HostileServer.Answer) {
-        self.answer = answer
+    init(_ response: HostileServer.Answer) {
+        self.response = response
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -62,14 +62,14 @@ private final class HostileHandler: ChannelInboundHandler {
         arrived += bytes.readableBytes
         // Only the head is inspected, and it comes first.
         if request.utf8.count < 4_096 { request += String(buffer: bytes) }
-        if case .bytesOnce(_, let enough) = answer, arrived < enough { return }
+        if case .bytesOnce(_, let enough) = response, arrived < enough { return }
         guard !hasAnswered else { return }
         hasAnswered = true
-        switch answer {
+        switch response {
         case .bytes(let text), .bytesOnce(let text, _):
             let id = request.firstRange(of: "Tombolo-Request: ").map { request[$0.upperBound...].prefix(32) } ?? ""
-            let answer = text.replacing(HostileServer.requestID, with: id)
-            context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: answer)), promise: nil)
+            let response = text.replacing(HostileServer.requestID, with: id)
+            context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: response)), promise: nil)
             context.close(promise: nil)
         case .bytesAndSilence(let text):
             context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: text)), promise: nil)

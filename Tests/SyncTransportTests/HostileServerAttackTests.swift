@@ -10,12 +10,12 @@ import Testing
     private static let hello =
         #"{"protocol":{"from":1,"to":1},"epoch":"e1","account":"ann","serverTime":"1763728464000.3","limits":{"pushBytes":1,"pushTransactions":1,"pageRows":1}}"#
 
-    private static func hello(_ url: String) async throws -> TransportFailure? {
+    private static func hello(_ url: String) async throws -> TransportError? {
         try await TestServer.withTransport(HostileServerTests.configuration(url)) { transport in
             do {
                 _ = try await transport.hello()
                 return nil
-            } catch let failure as TransportFailure {
+            } catch let failure as TransportError {
                 return failure
             }
         }
@@ -30,16 +30,16 @@ import Testing
     ) async throws {
         let piece = String(repeating: " ", count: 4_096)
         let then = fields[0].hasPrefix("Transfer") ? "1000\r\n\(piece)\r\n" : piece
-        let answer = HostileServer.Answer.endless(HostileServer.http("200 OK", [Self.json] + fields, ""), then: then)
-        let failure = try await HostileServer.run(answer) { url in try await Self.hello(url) }
+        let response = HostileServer.Answer.endless(HostileServer.http("200 OK", [Self.json] + fields, ""), then: then)
+        let failure = try await HostileServer.run(response) { url in try await Self.hello(url) }
         #expect(failure?.code == .notUnderstood)
         #expect(failure?.description.contains("longer than 65536 bytes") == true, "\(failure?.description ?? "none")")
     }
 
     @Test func `S17: a client abandons a response with endless header fields`() async throws {
-        let answer = HostileServer.Answer.endless(
+        let response = HostileServer.Answer.endless(
             "HTTP/1.1 200 OK\r\n", then: "X-Field: \(String(repeating: "x", count: 900))\r\n")
-        let failure = try await HostileServer.run(answer) { url in try await Self.hello(url) }
+        let failure = try await HostileServer.run(response) { url in try await Self.hello(url) }
         #expect(failure != nil)
     }
 
@@ -47,9 +47,9 @@ import Testing
         "301 Moved Permanently", "302 Found", "303 See Other", "307 Temporary Redirect", "308 Permanent Redirect",
     ])
     func `S33: a redirect is not followed, and the token is sent nowhere else`(status: String) async throws {
-        let answer = HostileServer.Answer.bytes(
+        let response = HostileServer.Answer.bytes(
             HostileServer.http("200 OK", [Self.json, "Content-Length: \(Self.hello.utf8.count)"], Self.hello))
-        try await HostileServer.run(answer) { elsewhere in
+        try await HostileServer.run(response) { elsewhere in
             // The redirect points to a server with a valid response, so a client that followed it would succeed.
             #expect(try await Self.hello(elsewhere) == nil)
             let redirect = HostileServer.Answer.bytes(

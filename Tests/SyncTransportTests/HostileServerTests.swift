@@ -10,8 +10,8 @@ import Testing
 @Suite(.ring(.test)) struct HostileServerTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let testDescription: String
-        let answer: HostileServer.Answer
-        let code: TransportFailure.Code
+        let response: HostileServer.Answer
+        let code: TransportError.Code
         let words: String
         let runsOut: Limit?
 
@@ -21,11 +21,11 @@ import Testing
         }
 
         init(
-            _ what: String, _ answer: HostileServer.Answer, _ code: TransportFailure.Code, _ words: String,
+            _ what: String, _ response: HostileServer.Answer, _ code: TransportError.Code, _ words: String,
             runsOut: Limit? = nil
         ) {
             testDescription = what
-            self.answer = answer
+            self.response = response
             self.code = code
             self.words = words
             self.runsOut = runsOut
@@ -38,7 +38,7 @@ import Testing
         Case(
             "a captive portal's page",
             .bytes(HostileServer.http("200 OK", ["Content-Type: text/html", "Content-Length: 13"], "<html></html>")),
-            .notUnderstood, "the answer is no JSON"),
+            .notUnderstood, "the response is no JSON"),
         Case(
             "HTML that says it is JSON",
             .bytes(HostileServer.http("200 OK", [json, "Content-Length: 13"], "<html></html>")), .notUnderstood,
@@ -104,7 +104,7 @@ import Testing
     ) -> HTTPTransportConfiguration {
         HTTPTransportConfiguration(
             baseURL: url, connectTimeout: .seconds(900), readTimeout: silence, callTimeout: call, hintsTimeout: silence,
-            maximumReplyBytes: 65_536)
+            maximumResponseBytes: 65_536)
     }
 
     static func configuration(_ url: String, _ hostile: Case) -> HTTPTransportConfiguration {
@@ -117,9 +117,9 @@ import Testing
 
     @Test(arguments: cases)
     func `an invalid response is reported as a specific failure`(hostile: Case) async throws {
-        try await HostileServer.run(hostile.answer) { url in
+        try await HostileServer.run(hostile.response) { url in
             try await TestServer.withTransport(Self.configuration(url, hostile)) { transport in
-                let error = await #expect(throws: TransportFailure.self) { try await transport.hello() }
+                let error = await #expect(throws: TransportError.self) { try await transport.hello() }
                 #expect(error?.code == hostile.code, "\(error?.description ?? "")")
                 #expect(error?.message.contains(hostile.words) == true, "\(error?.description ?? "")")
                 #expect(error?.message.contains(TestServer.good) == false, "the token is in the words")
@@ -139,10 +139,10 @@ import Testing
     func `an error that does not name the request is not definite`(
         body: String, status: String
     ) async throws {
-        let answer = HostileServer.http(status, [Self.json, "Content-Length: \(body.utf8.count)"], body)
-        try await HostileServer.run(.bytes(answer)) { url in
+        let response = HostileServer.http(status, [Self.json, "Content-Length: \(body.utf8.count)"], body)
+        try await HostileServer.run(.bytes(response)) { url in
             try await TestServer.withTransport(Self.configuration(url)) { transport in
-                let error = await #expect(throws: TransportFailure.self) { try await transport.hello() }
+                let error = await #expect(throws: TransportError.self) { try await transport.hello() }
                 #expect(error?.isDefinite == false)
                 #expect(error?.message.contains("perhaps a proxy") == true, "\(error?.description ?? "")")
             }
@@ -155,9 +155,9 @@ import Testing
         let refusal = HostileServer.http("409 Conflict", ["Content-Length: 0"], "")
         try await HostileServer.run(.bytesOnce(refusal, arrived: body.count)) { url in
             try await TestServer.withTransport(Self.configuration(url, call: .zero)) { transport in
-                let short = await #expect(throws: TransportFailure.self) { try await transport.hello() }
+                let short = await #expect(throws: TransportError.self) { try await transport.hello() }
                 #expect(short?.code == .timedOut, "\(short?.description ?? "")")
-                let long = await #expect(throws: TransportFailure.self) {
+                let long = await #expect(throws: TransportError.self) {
                     try await transport.exchange(.push, body)
                 }
                 #expect(long?.code == .refused, "\(long?.description ?? "")")
@@ -172,7 +172,7 @@ import Testing
         let request = FetchRequest(space: .default, collection: "notes", key: .uid(UID(1)))
         try await HostileServer.run(.bytes(page)) { url in
             try await TestServer.withTransport(Self.configuration(url)) { transport in
-                let error = await #expect(throws: TransportFailure.self) { try await transport.fetch(request) }
+                let error = await #expect(throws: TransportError.self) { try await transport.fetch(request) }
                 #expect(error?.code == .refused)
             }
         }
@@ -191,10 +191,10 @@ import Testing
         ("Fri, 21 Nov 2025 12:34:54 GMT", .seconds(30)), ("Fri, 21 Nov 2025 12:00:00 GMT", .zero),
     ])
     func `the client reads the delay from Retry-After`(text: String, wait: Duration) async throws {
-        let answer = HostileServer.http("503 Service Unavailable", ["Retry-After: \(text)", "Content-Length: 0"], "")
-        try await HostileServer.run(.bytes(answer)) { url in
+        let response = HostileServer.http("503 Service Unavailable", ["Retry-After: \(text)", "Content-Length: 0"], "")
+        try await HostileServer.run(.bytes(response)) { url in
             try await TestServer.withTransport(Self.configuration(url)) { transport in
-                let error = await #expect(throws: TransportFailure.self) { try await transport.hello() }
+                let error = await #expect(throws: TransportError.self) { try await transport.hello() }
                 #expect(error?.retryAfter == wait, "\(String(describing: error?.retryAfter))")
             }
         }
@@ -202,10 +202,10 @@ import Testing
 
     @Test(arguments: ["soon", "-1", "Fri, 21 Nov 25 12:34:54 GMT", "Fri, 32 Nov 2025 12:34:54 GMT", "1.5"])
     func `an invalid Retry-After is ignored`(text: String) async throws {
-        let answer = HostileServer.http("429 Too Many Requests", ["Retry-After: \(text)", "Content-Length: 0"], "")
-        try await HostileServer.run(.bytes(answer)) { url in
+        let response = HostileServer.http("429 Too Many Requests", ["Retry-After: \(text)", "Content-Length: 0"], "")
+        try await HostileServer.run(.bytes(response)) { url in
             try await TestServer.withTransport(Self.configuration(url)) { transport in
-                let error = await #expect(throws: TransportFailure.self) { try await transport.hello() }
+                let error = await #expect(throws: TransportError.self) { try await transport.hello() }
                 #expect(error?.code == .throttled)
                 #expect(error?.retryAfter == nil)
             }
@@ -227,7 +227,7 @@ import Testing
         var configuration = Self.configuration("http://192.0.2.1:1")
         configuration.connectTimeout = .milliseconds(50)
         try await TestServer.withTransport(configuration) { transport in
-            let error = await #expect(throws: TransportFailure.self) { try await transport.hello() }
+            let error = await #expect(throws: TransportError.self) { try await transport.hello() }
             #expect(error?.code == .unauthorized)
             #expect(error?.message.contains("plain text") == true, "\(error?.description ?? "")")
         }
@@ -238,13 +238,13 @@ import Testing
             let transport = try HTTPTransport(
                 configuration: Self.configuration(url), catalog: TestServer.catalog, runtime: TestServer.runtime,
                 token: { nil })
-            await #expect(throws: TransportFailure.self) { try await transport.hello() }
+            await #expect(throws: TransportError.self) { try await transport.hello() }
         }
     }
 
     @Test func `a port without a listener is reported as unreachable at once`() async throws {
         try await TestServer.withTransport(Self.configuration("http://127.0.0.1:1")) { transport in
-            let error = await #expect(throws: TransportFailure.self) { try await transport.hello() }
+            let error = await #expect(throws: TransportError.self) { try await transport.hello() }
             #expect(error?.code == .unreachable, "\(error?.description ?? "")")
         }
     }
@@ -252,10 +252,10 @@ import Testing
     @Test func `a token that the server echoes does not appear in the error message`() async throws {
         let body =
             #"{"error":{"code":"malformed","message":"bad token \#(TestServer.good)!","request":"\#(HostileServer.requestID)"}}"#
-        let answer = HostileServer.http("400 Bad Request", [Self.json, "Content-Length: \(body.utf8.count)"], body)
-        try await HostileServer.run(.bytes(answer)) { url in
+        let response = HostileServer.http("400 Bad Request", [Self.json, "Content-Length: \(body.utf8.count)"], body)
+        try await HostileServer.run(.bytes(response)) { url in
             try await TestServer.withTransport(Self.configuration(url)) { transport in
-                let error = await #expect(throws: TransportFailure.self) { try await transport.hello() }
+                let error = await #expect(throws: TransportError.self) { try await transport.hello() }
                 #expect(error?.message == "hello: bad token <token>!", "\(error?.description ?? "")")
                 #expect(error?.isDefinite == true)
             }
@@ -265,7 +265,7 @@ import Testing
     @Test(arguments: ["", "with space", "with\r\nX-Header: 1", "é"])
     func `an invalid token is never sent`(token: String) async throws {
         try await TestServer.withTransport(Self.configuration("http://127.0.0.1:1"), token: token) { transport in
-            let error = await #expect(throws: TransportFailure.self) { try await transport.hello() }
+            let error = await #expect(throws: TransportError.self) { try await transport.hello() }
             #expect(error?.code == .unauthorized)
         }
     }
@@ -311,9 +311,9 @@ import Testing
 
     @Test(arguments: streams)
     func `an invalid hint stream ends with a specific failure`(hostile: Case) async throws {
-        try await HostileServer.run(hostile.answer) { url in
+        try await HostileServer.run(hostile.response) { url in
             try await TestServer.withTransport(Self.configuration(url, hostile)) { transport in
-                let error = await #expect(throws: TransportFailure.self) {
+                let error = await #expect(throws: TransportError.self) {
                     for try await _ in transport.hints(for: [.default]) {}
                 }
                 #expect(error?.code == hostile.code, "\(error?.description ?? "")")

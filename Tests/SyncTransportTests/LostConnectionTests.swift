@@ -60,7 +60,7 @@ import Testing
             router.forget()
             await withTaskGroup { group in
                 group.addTask {
-                    let failure = await #expect(throws: TransportFailure.self) { try await transport.hello() }
+                    let failure = await #expect(throws: TransportError.self) { try await transport.hello() }
                     #expect(failure?.code == .cancelled, "\(failure?.description ?? "")")
                 }
                 for await _ in router.swallowed { break }
@@ -81,7 +81,7 @@ import Testing
                         hasBegun = true
                         router.forget()
                     }
-                } catch let failure as TransportFailure where failure.code == .timedOut {}
+                } catch let failure as TransportError where failure.code == .timedOut {}
                 return hasBegun
             }
             for _ in 0..<3 {

@@ -40,11 +40,11 @@ import Testing
 
     @Test func `a lost request has no effect, and a request whose response is lost takes effect`() async throws {
         let mock = makeMock()
-        mock.script(.push, .dropRequest, .dropReply)
-        var error = await #expect(throws: TransportFailure.self) { try await mock.push(Self.push()) }
+        mock.script(.push, .dropRequest, .dropResponse)
+        var error = await #expect(throws: TransportError.self) { try await mock.push(Self.push()) }
         #expect(error?.code == .timedOut)
         #expect(try await mock.fetch(Self.fetch) == nil)
-        error = await #expect(throws: TransportFailure.self) { try await mock.push(Self.push()) }
+        error = await #expect(throws: TransportError.self) { try await mock.push(Self.push()) }
         #expect(error?.code == .timedOut)
         #expect(try await mock.fetch(Self.fetch) != nil)
         guard case .answered(let results, _, _) = try await mock.push(Self.push()) else {
@@ -78,9 +78,9 @@ import Testing
 
     @Test func `a delayed step waits on the test's clock before the next step runs`() async throws {
         let mock = makeMock()
-        mock.script(.hello, .delay(.seconds(3_600), then: .fail(TransportFailure(.serverFailed, "tired"))))
-        let error = await #expect(throws: TransportFailure.self) { try await mock.hello() }
-        #expect(error == TransportFailure(.serverFailed, "tired"))
+        mock.script(.hello, .delay(.seconds(3_600), then: .fail(TransportError(.serverFailed, "tired"))))
+        let error = await #expect(throws: TransportError.self) { try await mock.hello() }
+        #expect(error == TransportError(.serverFailed, "tired"))
         #expect(waits.withLock { waits in waits } == [.seconds(3_600)])
     }
 
@@ -90,24 +90,24 @@ import Testing
         let text = String(decoding: bytes, as: UTF8.self)
         let range = try #require(text.firstRange(of: "\"title\":\"a"))
         let offset = text.utf8.distance(from: text.startIndex, to: range.upperBound) - 1
-        mock.script(.push, .corruptRequest(offset: offset, mask: 0x02), .corruptReply(offset: 0, mask: 0x01), .pass)
-        var error = await #expect(throws: TransportFailure.self) { try await mock.push(Self.push()) }
+        mock.script(.push, .corruptRequest(offset: offset, mask: 0x02), .corruptResponse(offset: 0, mask: 0x01), .pass)
+        var error = await #expect(throws: TransportError.self) { try await mock.push(Self.push()) }
         #expect(error?.code == .refused)
         #expect(error?.message.contains("does not match its hash") == true, "\(error?.description ?? "")")
         #expect(try await mock.fetch(Self.fetch) == nil)
-        error = await #expect(throws: TransportFailure.self) { try await mock.push(Self.push()) }
+        error = await #expect(throws: TransportError.self) { try await mock.push(Self.push()) }
         #expect(error?.code == .notUnderstood)
         _ = try await mock.push(Self.push())
     }
 
-    @Test(arguments: [MockStep.captivePortal, .cutReply(bytes: 10), .cutReply(bytes: 0)])
+    @Test(arguments: [MockStep.captivePortal, .cutResponse(bytes: 10), .cutResponse(bytes: 0)])
     func `an invalid response is reported as not understood`(step: MockStep) async throws {
         let mock = makeMock()
         mock.script(.hello, step)
         mock.script(.pull, step)
-        var error = await #expect(throws: TransportFailure.self) { try await mock.hello() }
+        var error = await #expect(throws: TransportError.self) { try await mock.hello() }
         #expect(error?.code == .notUnderstood)
-        error = await #expect(throws: TransportFailure.self) {
+        error = await #expect(throws: TransportError.self) {
             try await mock.pull(PullRequest(space: .default, cursor: nil, limit: 10))
         }
         #expect(error?.code == .notUnderstood)
@@ -115,10 +115,10 @@ import Testing
 
     @Test func `scripted responses are returned unchanged without calling the authority`() async throws {
         let mock = makeMock()
-        let gap = PushReply.refused(.gap(expected: TransactionNumber(9)))
-        mock.script(.push, .reply(.push(gap)))
-        mock.script(.pull, .reply(.pull(.mustReset(.horizon))))
-        mock.script(.fetch, .reply(.fetch(nil)))
+        let gap = PushResponse.refused(.gap(expected: TransactionNumber(9)))
+        mock.script(.push, .response(.push(gap)))
+        mock.script(.pull, .response(.pull(.mustReset(.horizon))))
+        mock.script(.fetch, .response(.fetch(nil)))
         #expect(try await mock.push(Self.push()) == gap)
         #expect(try await mock.pull(PullRequest(space: .default, cursor: nil, limit: 1)) == .mustReset(.horizon))
         #expect(try await mock.fetch(Self.fetch) == nil)
@@ -130,11 +130,11 @@ import Testing
     @Test func `hints can be scripted, and can be scripted to fail`() async throws {
         let mock = makeMock()
         let hint = Hint(space: .default, head: Version(4))
-        mock.scriptHints(.send([hint, hint]), .fail(TransportFailure(.serverFailed, "no")))
+        mock.scriptHints(.send([hint, hint]), .fail(TransportError(.serverFailed, "no")))
         var hints: [Hint] = []
         for try await hint in mock.hints(for: [.default]) { hints.append(hint) }
         #expect(hints == [hint, hint])
-        await #expect(throws: TransportFailure.self) {
+        await #expect(throws: TransportError.self) {
             for try await _ in mock.hints(for: [.default]) {}
         }
         #expect(mock.log == [.hints([.default]), .hints([.default])])
@@ -148,26 +148,26 @@ private struct CountingAuthority: AuthorityService {
 
     var commits: Broadcast<SpaceHeads> { authority.commits }
 
-    func hello(for principal: Principal, now: WallTime) throws(AuthorityFailure) -> ServerHello {
+    func hello(for principal: Principal, now: WallTime) throws(AuthorityError) -> ServerHello {
         try authority.hello(for: principal, now: now)
     }
 
     func push(
         _ request: PushRequest, by principal: Principal, now: WallTime
-    ) throws(AuthorityFailure) -> PushReply {
+    ) throws(AuthorityError) -> PushResponse {
         pushes.withLock { $0 += 1 }
         return try authority.push(request, by: principal, now: now)
     }
 
     func pull(
         _ request: PullRequest, by principal: Principal, now: WallTime
-    ) throws(AuthorityFailure) -> PullReply {
+    ) throws(AuthorityError) -> PullResponse {
         try authority.pull(request, by: principal, now: now)
     }
 
     func fetch(
         _ request: FetchRequest, by principal: Principal, now: WallTime
-    ) throws(AuthorityFailure) -> Record? {
+    ) throws(AuthorityError) -> Record? {
         try authority.fetch(request, by: principal, now: now)
     }
 

@@ -25,19 +25,19 @@ enum RawRequest {
         _ parts: [ByteBuffer], pause: TimeAmount, to port: Int, enough: @Sendable @escaping (String) -> Bool
     ) async throws -> String {
         let loop = MultiThreadedEventLoopGroup.singleton.next()
-        let answer = loop.makePromise(of: String.self)
+        let response = loop.makePromise(of: String.self)
         let channel: any Channel
         do {
             channel = try await ClientBootstrap(group: loop)
                 .channelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture {
-                        try channel.pipeline.syncOperations.addHandler(Collector(answer, enough))
+                        try channel.pipeline.syncOperations.addHandler(Collector(response, enough))
                     }
                 }
                 .connect(host: "127.0.0.1", port: port).get()
         } catch {
             // NIO traps on a promise that is never completed, which would hide the reason for the failed connection.
-            answer.fail(error)
+            response.fail(error)
             throw error
         }
         for (index, part) in parts.enumerated() {
@@ -47,10 +47,10 @@ enum RawRequest {
         }
         // This limit is reached only if the server hangs.
         let limit = loop.scheduleTask(in: .minutes(10)) {
-            answer.fail(StillOpen())
+            response.fail(StillOpen())
             channel.close(promise: nil)
         }
-        let text = try await answer.futureResult.get()
+        let text = try await response.futureResult.get()
         limit.cancel()
         return text
     }
@@ -68,12 +68,12 @@ enum RawRequest {
 private final class Collector: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
-    private let answer: EventLoopPromise<String>
+    private let response: EventLoopPromise<String>
     private let enough: @Sendable (String) -> Bool
     private var text = ""
 
-    init(_ answer: EventLoopPromise<String>, _ enough: @Sendable @escaping (String) -> Bool) {
-        self.answer = answer
+    init(_ response: EventLoopPromise<String>, _ enough: @Sendable @escaping (String) -> Bool) {
+        self.response = response
         self.enough = enough
     }
 
@@ -83,7 +83,7 @@ private final class Collector: ChannelInboundHandler {
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        answer.succeed(text)
+        response.succeed(text)
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {

@@ -17,8 +17,8 @@ import Testing
     private static let authorized = "Authorization: Bearer \(TestServer.good)"
     private static let json = "Content-Type: application/json"
 
-    private static func status(_ answer: String) -> String {
-        String(answer.split(separator: " " as Character).dropFirst().first ?? "none")
+    private static func status(_ response: String) -> String {
+        String(response.split(separator: " " as Character).dropFirst().first ?? "none")
     }
 
     @Test func `the health check and the API description need no token and reveal no data`() async throws {
@@ -60,12 +60,12 @@ import Testing
         ["Authorization: Bearer \(TestServer.bad)", "Authorization: Bearer \(TestServer.good)"],
     ])
     func `a request without exactly one valid token is unauthorized`(fields: [String]) async throws {
-        let answer = try await TestServer.run(TestServer.authority()) { port in
+        let response = try await TestServer.run(TestServer.authority()) { port in
             try await RawRequest.send([RawRequest.http("GET /v1/hello", fields)], to: port)
         }
-        #expect(Self.status(answer) == "401")
-        #expect(answer.lowercased().contains("www-authenticate: bearer"))
-        #expect(!answer.contains(TestServer.good) && !answer.contains(TestServer.bad))
+        #expect(Self.status(response) == "401")
+        #expect(response.lowercased().contains("www-authenticate: bearer"))
+        #expect(!response.contains(TestServer.good) && !response.contains(TestServer.bad))
     }
 
     @Test func `only uncompressed JSON bodies are accepted`() async throws {
@@ -86,11 +86,11 @@ import Testing
 
     @Test func `a body whose declared length is too long is refused before it arrives`() async throws {
         let head = RawRequest.http("POST /v1/push", [Self.authorized, Self.json, "Content-Length: 4294967296"])
-        let answer = try await TestServer.run(TestServer.authority()) { port in
+        let response = try await TestServer.run(TestServer.authority()) { port in
             try await RawRequest.send([head], to: port) { $0.contains("}}") }
         }
-        #expect(Self.status(answer) == "413")
-        #expect(answer.contains("too_large"))
+        #expect(Self.status(response) == "413")
+        #expect(response.contains("too_large"))
     }
 
     @Test func `an endless chunked body is refused once it is too long`() async throws {
@@ -98,10 +98,10 @@ import Testing
         configuration.maximumBodyBytes = 10_000
         let chunk = "1000\r\n" + String(repeating: " ", count: 4_096) + "\r\n"
         let head = RawRequest.http("POST /v1/push", [Self.authorized, Self.json, "Transfer-Encoding: chunked"])
-        let answer = try await TestServer.run(TestServer.authority(), configuration: configuration) { port in
+        let response = try await TestServer.run(TestServer.authority(), configuration: configuration) { port in
             try await RawRequest.send([head] + Array(repeating: chunk, count: 40), to: port) { $0.contains("}}") }
         }
-        #expect(Self.status(answer) == "413")
+        #expect(Self.status(response) == "413")
     }
 
     @Test func `a body that arrives too slowly is refused`() async throws {
@@ -109,10 +109,10 @@ import Testing
         configuration.bodyTimeout = .milliseconds(200)
         let head = RawRequest.http("POST /v1/push", [Self.authorized, Self.json, "Content-Length: 1000"])
         let drops = Array(repeating: " ", count: 60)
-        let answer = try await TestServer.run(TestServer.authority(), configuration: configuration) { port in
+        let response = try await TestServer.run(TestServer.authority(), configuration: configuration) { port in
             try await RawRequest.send([head] + drops, pause: .milliseconds(20), to: port) { $0.contains("}}") }
         }
-        #expect(Self.status(answer) == "408")
+        #expect(Self.status(response) == "408")
     }
 
     @Test func `a long body that keeps arriving is accepted`() async throws {
@@ -120,10 +120,10 @@ import Testing
         configuration.bodyTimeout = .milliseconds(200)
         let head = RawRequest.http("POST /v1/push", [Self.authorized, Self.json, "Content-Length: 983040"])
         let pieces = Array(repeating: String(repeating: " ", count: 16_384), count: 60)
-        let answer = try await TestServer.run(TestServer.authority(), configuration: configuration) { port in
+        let response = try await TestServer.run(TestServer.authority(), configuration: configuration) { port in
             try await RawRequest.send([head] + pieces, pause: .milliseconds(20), to: port) { $0.contains("}}") }
         }
-        #expect(Self.status(answer) == "400")
+        #expect(Self.status(response) == "400")
     }
 
     @Test func `a silent connection is closed`() async throws {
@@ -137,7 +137,7 @@ import Testing
                 ),
             ]
         }
-        for answer in answers { #expect(Self.status(answer) != "200", "\(answer)") }
+        for response in answers { #expect(Self.status(response) != "200", "\(response)") }
     }
 
     @Test func `a TLS connection without a complete client hello is closed`() async throws {
@@ -187,15 +187,15 @@ import Testing
 
     @Test func `a failure that the authority reports is returned to the client`() async throws {
         let failing = FailingAuthority(
-            failure: AuthorityFailure(
+            failure: AuthorityError(
                 .unavailable, "the disk is full", detail: "/var/lib/secret", retryAfter: .milliseconds(1_500)))
-        let answer = try await TestServer.run(failing) { port in
+        let response = try await TestServer.run(failing) { port in
             try await RawRequest.send([RawRequest.http("GET /v1/hello", [Self.authorized])], to: port)
         }
-        #expect(Self.status(answer) == "503")
-        #expect(answer.lowercased().contains("retry-after: 2\r\n"), "\(answer)")
-        #expect(answer.contains("the disk is full"))
-        #expect(!answer.contains("/var/lib/secret"))
+        #expect(Self.status(response) == "503")
+        #expect(response.lowercased().contains("retry-after: 2\r\n"), "\(response)")
+        #expect(response.contains("the disk is full"))
+        #expect(!response.contains("/var/lib/secret"))
     }
 
     @Test func `an event stream ends when its token is revoked`() async throws {
@@ -280,18 +280,18 @@ struct Revocable: Authenticator {
 
 /// An authority that fails every call.
 struct FailingAuthority: AuthorityService {
-    let failure: AuthorityFailure
+    let failure: AuthorityError
     let commits = Broadcast<SpaceHeads>()
 
-    func hello(for principal: Principal, now: WallTime) throws(AuthorityFailure) -> ServerHello { throw failure }
+    func hello(for principal: Principal, now: WallTime) throws(AuthorityError) -> ServerHello { throw failure }
     func push(
         _ request: PushRequest, by principal: Principal, now: WallTime
-    ) throws(AuthorityFailure) -> PushReply { throw failure }
+    ) throws(AuthorityError) -> PushResponse { throw failure }
     func pull(
         _ request: PullRequest, by principal: Principal, now: WallTime
-    ) throws(AuthorityFailure) -> PullReply { throw failure }
+    ) throws(AuthorityError) -> PullResponse { throw failure }
     func fetch(
         _ request: FetchRequest, by principal: Principal, now: WallTime
-    ) throws(AuthorityFailure) -> Record? { throw failure }
+    ) throws(AuthorityError) -> Record? { throw failure }
     func mayRead(_ space: SpaceID, _ principal: Principal) -> Bool { false }
 }

@@ -90,7 +90,7 @@ import Testing
                 subject.stranger = stranger
                 subject.maximumBodyBytes = SyncServerConfiguration().maximumBodyBytes
                 subject.exchange = { call, body in
-                    do throws(TransportFailure) {
+                    do throws(TransportError) {
                         _ = try await transport.exchange(call, body)
                         return nil
                     } catch {
@@ -105,9 +105,9 @@ import Testing
 
 /// A transport to a server that does not exist.
 struct Unreachable: RemoteTransport {
-    private let failure = TransportFailure(.unreachable, "there is no server")
+    private let failure = TransportError(.unreachable, "there is no server")
 
-    func send(_ request: ServerRequest) async throws(TransportFailure) -> ServerResponse { throw failure }
+    func send(_ request: ServerRequest) async throws(TransportError) -> ServerResponse { throw failure }
     func hints(for spaces: [SpaceID]) -> AsyncThrowingStream<Hint, any Error> {
         AsyncThrowingStream { throw failure }
     }
@@ -122,7 +122,7 @@ struct ForgetfulTransport: RemoteTransport {
         self.base = base
     }
 
-    func send(_ request: ServerRequest) async throws(TransportFailure) -> ServerResponse {
+    func send(_ request: ServerRequest) async throws(TransportError) -> ServerResponse {
         guard case .push(let push) = request else { return try await base.send(request) }
         let client = ClientID(bits: Identifier128(high: random() & ~0xF000 | 0x7000, low: random()))
         return try await base.send(
@@ -140,7 +140,7 @@ struct ForgetfulHints: RemoteTransport {
     let base: any RemoteTransport
     let kept: Int
 
-    func send(_ request: ServerRequest) async throws(TransportFailure) -> ServerResponse {
+    func send(_ request: ServerRequest) async throws(TransportError) -> ServerResponse {
         try await base.send(request)
     }
 

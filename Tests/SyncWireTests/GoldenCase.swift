@@ -20,17 +20,17 @@ struct GoldenCase: Sendable, CustomTestStringConvertible {
             pushRequest(
                 "push-request-first-contact",
                 PushRequest(identity: Samples.push.identity, epoch: nil, acknowledged: .first, transactions: [])),
-            pushReply(
-                "push-reply-answered",
+            pushResponse(
+                "push-response-answered",
                 .answered(
                     Samples.outcomes.enumerated().map { index, outcome in
                         TransactionResult(
                             number: TransactionNumber(Int64(index) + 4), outcome: outcome,
                             receipt: index == 1 ? Samples.receipt : nil)
                     }, epoch: Samples.epoch, serverTime: Samples.time)),
-            pushReply("push-reply-gap", .refused(.gap(expected: TransactionNumber(4)))),
-            pushReply("push-reply-identity-conflict", .refused(.identityConflict(number: TransactionNumber(6)))),
-            pushReply("push-reply-epoch-changed", .refused(.epochChanged(Epoch(rawValue: "e2")))),
+            pushResponse("push-response-gap", .refused(.gap(expected: TransactionNumber(4)))),
+            pushResponse("push-response-identity-conflict", .refused(.identityConflict(number: TransactionNumber(6)))),
+            pushResponse("push-response-epoch-changed", .refused(.epochChanged(Epoch(rawValue: "e2")))),
             pullRequest(
                 "pull-request",
                 PullRequest(
@@ -38,17 +38,17 @@ struct GoldenCase: Sendable, CustomTestStringConvertible {
                     limit: 500, account: Samples.account,
                     notices: NoticeRequest(clients: [Samples.client, Samples.otherClient], after: 6))),
             pullRequest("pull-request-snapshot", PullRequest(space: .default, cursor: nil, limit: 500)),
-            pullReply("pull-reply-commits", .page(Samples.commits)),
-            pullReply("pull-reply-snapshot", .page(Samples.snapshot)),
-            pullReply("pull-reply-must-reset-horizon", .mustReset(.horizon)),
-            pullReply("pull-reply-must-reset-epoch", .mustReset(.epoch)),
-            pullReply("pull-reply-must-reset-cursor", .mustReset(.cursor)),
-            pullReply("pull-reply-no-access", .noAccess(Samples.epoch)),
+            pullResponse("pull-response-commits", .page(Samples.commits)),
+            pullResponse("pull-response-snapshot", .page(Samples.snapshot)),
+            pullResponse("pull-response-must-reset-horizon", .mustReset(.horizon)),
+            pullResponse("pull-response-must-reset-epoch", .mustReset(.epoch)),
+            pullResponse("pull-response-must-reset-cursor", .mustReset(.cursor)),
+            pullResponse("pull-response-no-access", .noAccess(Samples.epoch)),
             fetchRequest(
                 "fetch-request-by-id", FetchRequest(space: .default, collection: "users", key: .id(Samples.user))),
             fetchRequest(
                 "fetch-request-by-uid", FetchRequest(space: .default, collection: "users", key: .uid(UID(17)))),
-            fetchReply,
+            fetchResponse,
             GoldenCase(
                 name: "hint", schema: "Hint",
                 encode: { HintCodec.encode(Hint(space: .default, head: Version(14))) },
@@ -62,17 +62,17 @@ struct GoldenCase: Sendable, CustomTestStringConvertible {
         }
 
     private static let hello = GoldenCase(
-        name: "hello-reply", schema: "Hello",
+        name: "hello-response", schema: "Hello",
         encode: { HelloCodec.encode(Samples.hello) },
         recode: { HelloCodec.encode(try HelloCodec.decode($0)) })
 
-    private static let fetchReply: GoldenCase = {
+    private static let fetchResponse: GoldenCase = {
         let request = FetchRequest(space: .default, collection: "avatars", key: .id(Samples.avatar))
         return GoldenCase(
-            name: "fetch-reply", schema: "Rows",
+            name: "fetch-response", schema: "Rows",
             encode: { try FetchCodec.encode(Samples.avatarRecord, of: "avatars", catalog: Samples.catalog) },
             recode: {
-                let record = try FetchCodec.decodeReply($0, to: request, catalog: Samples.catalog)
+                let record = try FetchCodec.decodeResponse($0, to: request, catalog: Samples.catalog)
                 return try FetchCodec.encode(record, of: "avatars", catalog: Samples.catalog)
             })
     }()
@@ -83,10 +83,10 @@ struct GoldenCase: Sendable, CustomTestStringConvertible {
             recode: { try PushCodec.encode(PushCodec.decodeRequest($0)) })
     }
 
-    private static func pushReply(_ name: String, _ reply: PushReply) -> GoldenCase {
+    private static func pushResponse(_ name: String, _ response: PushResponse) -> GoldenCase {
         GoldenCase(
-            name: name, schema: "PushReply", encode: { try PushCodec.encode(reply) },
-            recode: { try PushCodec.encode(PushCodec.decodeReply($0)) })
+            name: name, schema: "PushResponse", encode: { try PushCodec.encode(response) },
+            recode: { try PushCodec.encode(PushCodec.decodeResponse($0)) })
     }
 
     private static func pullRequest(_ name: String, _ request: PullRequest) -> GoldenCase {
@@ -95,12 +95,12 @@ struct GoldenCase: Sendable, CustomTestStringConvertible {
             recode: { PullCodec.encode(try PullCodec.decodeRequest($0)) })
     }
 
-    private static func pullReply(_ name: String, _ reply: PullReply) -> GoldenCase {
+    private static func pullResponse(_ name: String, _ response: PullResponse) -> GoldenCase {
         GoldenCase(
-            name: name, schema: "PullReply", encode: { try PullCodec.encode(reply, catalog: Samples.catalog) },
+            name: name, schema: "PullResponse", encode: { try PullCodec.encode(response, catalog: Samples.catalog) },
             recode: {
                 try PullCodec.encode(
-                    PullCodec.decodeReply($0, catalog: Samples.catalog), catalog: Samples.catalog)
+                    PullCodec.decodeResponse($0, catalog: Samples.catalog), catalog: Samples.catalog)
             })
     }
 

@@ -27,40 +27,45 @@ import Testing
     }
 
     static let pullFaults = [
-        Fault("pull-reply-commits", #""uid":17"#, #""uid":-17"#, "page.commits[0].changes[0].uid: the uid is -17"),
-        Fault("pull-reply-commits", #""version":13"#, #""version":15"#, "version 14 follows 15"),
-        Fault("pull-reply-commits", #""version":14,"changes""#, #""version":13,"changes""#, "version 13 follows 13"),
+        Fault("pull-response-commits", #""uid":17"#, #""uid":-17"#, "page.commits[0].changes[0].uid: the uid is -17"),
+        Fault("pull-response-commits", #""version":13"#, #""version":15"#, "version 14 follows 15"),
+        Fault("pull-response-commits", #""version":14,"changes""#, #""version":13,"changes""#, "version 13 follows 13"),
         Fault(
-            "pull-reply-commits", #""version":14,"head""#, #""version":13,"head""#,
+            "pull-response-commits", #""version":14,"head""#, #""version":13,"head""#,
             "version 14 is beyond that of its page"),
-        Fault("pull-reply-commits", #""head":20"#, #""head":3"#, "version 14 is beyond the head 3"),
-        Fault("pull-reply-commits", #""version":13"#, #""version":0"#, "the version is 0, 1 or more expected"),
-        Fault("pull-reply-commits", #""deleted":true"#, #""deleted":false"#, "true expected"),
+        Fault("pull-response-commits", #""head":20"#, #""head":3"#, "version 14 is beyond the head 3"),
+        Fault("pull-response-commits", #""version":13"#, #""version":0"#, "the version is 0, 1 or more expected"),
+        Fault("pull-response-commits", #""deleted":true"#, #""deleted":false"#, "true expected"),
         Fault(
-            "pull-reply-commits", #""deleted":true"#, #""moved":true"#, "one of created, updated and deleted is missing"
+            "pull-response-commits", #""deleted":true"#, #""moved":true"#,
+            "one of created, updated and deleted is missing"
         ),
-        Fault("pull-reply-commits", #""uid":17,"#, "", #""uid" is missing"#),
-        Fault("pull-reply-commits", #""username":"ann""#, #""username":7"#, "users.username holds text, not integer"),
-        Fault("pull-reply-commits", #""hasMore":true,"#, "", #""hasMore" is missing"#),
+        Fault("pull-response-commits", #""uid":17,"#, "", #""uid" is missing"#),
         Fault(
-            "pull-reply-commits", #""commits":"#, #""commits":[],"snapshot":"#, "one of snapshot and commits expected"),
-        Fault("pull-reply-snapshot", ",17,12,", ",-17,12,", "rows[0][1]: the uid is -17"),
-        Fault("pull-reply-snapshot", ",17,12,", ",17,21,", "version 21 is beyond that of its page, 12"),
-        Fault("pull-reply-snapshot", "000000000009", "000000000001", "does not come after"),
-        Fault("pull-reply-snapshot", "[1,12,1,4,4,1,7]", "[1,12,1,4,4,1]", "6 versions for 7 columns"),
-        Fault("pull-reply-snapshot", "[1,12,1,4,4,1,7]", "[1,13,1,4,4,1,7]", "the version of a field is 13, 0 to 12"),
-        Fault("pull-reply-snapshot", #""logins","score""#, #""logins","logins""#, "column logins occurs twice"),
-        Fault("pull-reply-snapshot", ",3,1.5,false", ",3,1.5", "users.is_active holds boolean, not json"),
-        Fault("pull-reply-snapshot", ",null,null]", ",null]", "a row of 11 elements expected, and this one has fewer"),
-        Fault("pull-reply-snapshot", ",null,null]", ",null,null,null]", "and this one has more"),
-        Fault("pull-reply-snapshot", ",3,1.5,false", ",3,1,false", "users.score holds real, not integer"),
+            "pull-response-commits", #""username":"ann""#, #""username":7"#, "users.username holds text, not integer"),
+        Fault("pull-response-commits", #""hasMore":true,"#, "", #""hasMore" is missing"#),
+        Fault(
+            "pull-response-commits", #""commits":"#, #""commits":[],"snapshot":"#,
+            "one of snapshot and commits expected"),
+        Fault("pull-response-snapshot", ",17,12,", ",-17,12,", "rows[0][1]: the uid is -17"),
+        Fault("pull-response-snapshot", ",17,12,", ",17,21,", "version 21 is beyond that of its page, 12"),
+        Fault("pull-response-snapshot", "000000000009", "000000000001", "does not come after"),
+        Fault("pull-response-snapshot", "[1,12,1,4,4,1,7]", "[1,12,1,4,4,1]", "6 versions for 7 columns"),
+        Fault(
+            "pull-response-snapshot", "[1,12,1,4,4,1,7]", "[1,13,1,4,4,1,7]", "the version of a field is 13, 0 to 12"),
+        Fault("pull-response-snapshot", #""logins","score""#, #""logins","logins""#, "column logins occurs twice"),
+        Fault("pull-response-snapshot", ",3,1.5,false", ",3,1.5", "users.is_active holds boolean, not json"),
+        Fault(
+            "pull-response-snapshot", ",null,null]", ",null]", "a row of 11 elements expected, and this one has fewer"),
+        Fault("pull-response-snapshot", ",null,null]", ",null,null,null]", "and this one has more"),
+        Fault("pull-response-snapshot", ",3,1.5,false", ",3,1,false", "users.score holds real, not integer"),
     ]
 
     @Test(arguments: pullFaults)
     func `an invalid page is refused with the location of the error`(fault: Fault) throws {
         let bytes = try Self.changed(fault.name, fault.old, fault.new)
         let error = #expect(throws: WireError.self) {
-            try PullCodec.decodeReply(bytes, catalog: Samples.catalog)
+            try PullCodec.decodeResponse(bytes, catalog: Samples.catalog)
         }
         #expect(error?.message.contains(fault.words) == true, "\(error?.message ?? "")")
     }
@@ -111,7 +116,7 @@ import Testing
               {"collection":"medals","columns":["metal"],"rows":[["\(Samples.record(7))",0,2,null,"gold"]]}]}}}
             """
         guard
-            case .page(let page) = try PullCodec.decodeReply(Array(text.utf8), catalog: Samples.catalog),
+            case .page(let page) = try PullCodec.decodeResponse(Array(text.utf8), catalog: Samples.catalog),
             case .snapshot(let groups, _, _) = page.content
         else {
             Issue.record("no snapshot")
@@ -136,17 +141,17 @@ import Testing
                     ]),
             ])
         let again = try PullCodec.encode(.page(page), catalog: Samples.catalog)
-        #expect(try PullCodec.decodeReply(again, catalog: Samples.catalog) == .page(page))
+        #expect(try PullCodec.decodeResponse(again, catalog: Samples.catalog) == .page(page))
     }
 
     @Test func `only the last page of a snapshot may be empty`() throws {
-        func page(isLast: Bool) throws -> PullReply {
+        func page(isLast: Bool) throws -> PullResponse {
             let page = PullPage(
                 space: .default, epoch: Epoch(rawValue: "e"), serverTime: .zero,
                 content: .snapshot([], isFirst: true, isLast: isLast), cursor: Cursor(rawValue: "c"), version: .zero,
                 head: .zero, hasMore: true)
             let bytes = try PullCodec.encode(.page(page), catalog: Samples.catalog)
-            return try PullCodec.decodeReply(bytes, catalog: Samples.catalog)
+            return try PullCodec.decodeResponse(bytes, catalog: Samples.catalog)
         }
         _ = try page(isLast: true)
         let error = #expect(throws: WireError.self) { try page(isLast: false) }
@@ -155,12 +160,12 @@ import Testing
 
     @Test func `unknown additions of a newer server are ignored, and unknown required values are refused`() throws {
         #expect(
-            try PullCodec.decodeReply(Array(#"{"mustReset":"solar_flare"}"#.utf8), catalog: Samples.catalog)
+            try PullCodec.decodeResponse(Array(#"{"mustReset":"solar_flare"}"#.utf8), catalog: Samples.catalog)
                 == .mustReset(.horizon))
-        let hello = try Self.changed("hello-reply", #"{"protocol":{"#, #"{"motd":[{}],"protocol":{"minor":7,"#)
+        let hello = try Self.changed("hello-response", #"{"protocol":{"#, #"{"motd":[{}],"protocol":{"minor":7,"#)
         #expect(try HelloCodec.decode(hello) == Samples.hello)
         #expect(throws: WireError.self) {
-            try PushCodec.decodeReply(Array(#"{"refused":{"reason":"too_hot"}}"#.utf8))
+            try PushCodec.decodeResponse(Array(#"{"refused":{"reason":"too_hot"}}"#.utf8))
         }
         #expect(
             try ErrorBody.decode(Array(#"{"error":{"code":"new","message":"m","help":1}}"#.utf8)).code.rawValue == "new"
@@ -169,14 +174,14 @@ import Testing
 
     @Test func `a response with another record than the requested one is refused`() throws {
         let request = FetchRequest(space: .default, collection: "avatars", key: .uid(UID(5)))
-        let bytes = try GoldenTests.example("fetch-reply")
+        let bytes = try GoldenTests.example("fetch-response")
         let error = #expect(throws: WireError.self) {
-            try FetchCodec.decodeReply(bytes, to: request, catalog: Samples.catalog)
+            try FetchCodec.decodeResponse(bytes, to: request, catalog: Samples.catalog)
         }
         #expect(error?.message.contains("another record") == true)
     }
 
-    @Test(arguments: ["hello-reply", "hint"])
+    @Test(arguments: ["hello-response", "hint"])
     func `a negative number is refused`(name: String) throws {
         let bytes = try Self.changed(name, name == "hint" ? "14" : "1000", "-1")
         #expect(throws: WireError.self) {

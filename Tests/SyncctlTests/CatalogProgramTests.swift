@@ -48,9 +48,9 @@ import Testing
 
             """
         for arguments in [["--port", "0", "--catalog", other], ["catalog", "check", other]] {
-            let answer = try programs.run("syncd", arguments)
-            #expect(answer.errors == words)
-            #expect(answer.status == 78)
+            let response = try programs.run("syncd", arguments)
+            #expect(response.errors == words)
+            #expect(response.status == 78)
         }
         let stock = try programs.run("syncd", ["--port", "0"])
         #expect(stock.errors.contains("todo is stored, and is not in the catalog"), "\(stock.errors)")
@@ -67,10 +67,10 @@ import Testing
 
     @Test func `a file that is no catalog is named, with the place`() throws {
         let file = try catalog("bad", fields: #"{"name": "title", "typ": "text"}"#)
-        let answer = try programs.run("syncd", ["--port", "0", "--catalog", file])
-        #expect(answer.errors.contains("bad.json is no catalog"), "\(answer.errors)")
-        #expect(answer.errors.contains("models[0].fields[0]: there is no key"), "\(answer.errors)")
-        #expect(answer.errors.contains("did you mean type?"), "\(answer.errors)")
+        let response = try programs.run("syncd", ["--port", "0", "--catalog", file])
+        #expect(response.errors.contains("bad.json is no catalog"), "\(response.errors)")
+        #expect(response.errors.contains("models[0].fields[0]: there is no key"), "\(response.errors)")
+        #expect(response.errors.contains("did you mean type?"), "\(response.errors)")
         let missing = try programs.run("syncd", ["--port", "0", "--catalog", "/none.json"])
         #expect(missing.errors == "syncd: the catalog /none.json was not read: there is no such file\n")
     }

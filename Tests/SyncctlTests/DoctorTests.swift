@@ -8,10 +8,10 @@ import Testing
     @Test func `doctor reports each check of a healthy device as one sentence`() throws {
         let programs = try Programs()
         try programs.syncctl("init")
-        let answer = try programs.syncctl("doctor")
-        #expect(answer.status == 0, "\(answer)")
+        let response = try programs.syncctl("doctor")
+        #expect(response.status == 0, "\(response)")
         #expect(
-            answer.output == """
+            response.output == """
                 ok         database: \(programs.folder)/.local/share/syncctl/tombolo.sqlite is readable and undamaged
                 ok         disk: there is room to write in \(programs.folder)/.local/share/syncctl
                 ok         account: this device has not met a server yet, and belongs to no account
@@ -30,10 +30,10 @@ import Testing
         try programs.syncctl("init")
         try programs.syncctl("user", "create", "username=Ned")
         try programs.syncctl("outbox", "cancel", "1")
-        let answer = try programs.syncctl("doctor", "--json", "--server", "http://127.0.0.1:9")
-        #expect(answer.status == CommandStatus.unhealthy.rawValue)
-        #expect(answer.output.contains(#""check":"journal","state":"attention","message":"1 entry needs attention"#))
-        #expect(answer.output.contains(#""check":"server","state":"broken","message":"there is no connection to"#))
+        let response = try programs.syncctl("doctor", "--json", "--server", "http://127.0.0.1:9")
+        #expect(response.status == CommandStatus.unhealthy.rawValue)
+        #expect(response.output.contains(#""check":"journal","state":"attention","message":"1 entry needs attention"#))
+        #expect(response.output.contains(#""check":"server","state":"broken","message":"there is no connection to"#))
         let local = try programs.syncctl("doctor", "--local", "--json", "--server", "http://127.0.0.1:9")
         #expect(!local.output.contains(#""check":"server""#))
     }
@@ -161,9 +161,9 @@ import Testing
         lock.l_start = 0x4000_0002
         lock.l_len = 510
         #expect(fcntl(handle.fileDescriptor, F_SETLK, &lock) == 0)
-        let answer = try programs.syncctl("doctor", "--fix")
-        #expect(answer.status == CommandStatus.unhealthy.rawValue)
-        #expect(answer.output.contains("broken     database: process \(getpid()) has \(file) open"), "\(answer)")
+        let response = try programs.syncctl("doctor", "--fix")
+        #expect(response.status == CommandStatus.unhealthy.rawValue)
+        #expect(response.output.contains("broken     database: process \(getpid()) has \(file) open"), "\(response)")
         #expect(!FileManager.default.fileExists(atPath: file + ".damaged-1"))
         try handle.close()
         #expect(try programs.syncctl("doctor", "--fix").status == 0)
@@ -173,8 +173,8 @@ import Testing
         let (programs, file) = try Self.deviceWithWrites()
         try Data().write(to: URL(filePath: file))
         for command in [["status"], ["user", "create", "username=Ned"], ["sync"], ["init"]] {
-            let answer = try programs.run("syncctl", command)
-            #expect(answer.status != 0, "\(command): \(answer)")
+            let response = try programs.run("syncctl", command)
+            #expect(response.status != 0, "\(command): \(response)")
         }
         #expect(try Data(contentsOf: URL(filePath: file)).isEmpty)
         let fixed = try programs.syncctl("doctor", "--fix")
@@ -224,9 +224,9 @@ import Testing
         let handle = try FileHandle(forWritingTo: URL(filePath: path))
         try handle.write(contentsOf: bytes)
         try handle.close()
-        let answer = try programs.syncctl("doctor")
-        #expect(answer.status == CommandStatus.unhealthy.rawValue)
-        #expect(answer.output.contains("broken     database: "), "\(answer)")
-        #expect(!answer.output.contains("broken     server"), "\(answer)")
+        let response = try programs.syncctl("doctor")
+        #expect(response.status == CommandStatus.unhealthy.rawValue)
+        #expect(response.output.contains("broken     database: "), "\(response)")
+        #expect(!response.output.contains("broken     server"), "\(response)")
     }
 }

@@ -103,7 +103,7 @@ import Testing
             name: "a sign-in page", arguments: ["sync", "--server", "$URL"], preparation: .server(page),
             status: .notSynced,
             text: """
-                syncctl: hello: the answer is no JSON: perhaps a network that wants one to sign in
+                syncctl: hello: the response is no JSON: perhaps a network that wants one to sign in
                   check that server.url names a sync server, and that the network asks for no sign-in; \(safe)
 
                 """),
@@ -224,9 +224,9 @@ import Testing
             text.replacing("$HOME", with: programs.folder).replacing("$URL", with: plain)
                 .replacing("$TLS", with: encrypted)
         }
-        let answer = try programs.run("syncctl", failure.arguments.map(fill))
-        #expect(answer.errors == fill(failure.text))
-        #expect(answer.status == failure.status.rawValue)
+        let response = try programs.run("syncctl", failure.arguments.map(fill))
+        #expect(response.errors == fill(failure.text))
+        #expect(response.status == failure.status.rawValue)
         withExtendedLifetime(server) {}
     }
 }

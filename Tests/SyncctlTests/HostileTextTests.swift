@@ -29,10 +29,10 @@ import Testing
         let server = try ScriptedServer(ScriptedServer.json("503 Service Unavailable", Self.body))
         let programs = try Programs()
         try programs.syncctl("init")
-        let answer = try programs.run("syncctl", command + ["--server", server.url])
-        #expect((answer.output + answer.errors).contains("owned"), "\(command): \(answer)")
-        Self.expectHarmless(answer.output, command)
-        Self.expectHarmless(answer.errors, command)
+        let response = try programs.run("syncctl", command + ["--server", server.url])
+        #expect((response.output + response.errors).contains("owned"), "\(command): \(response)")
+        Self.expectHarmless(response.output, command)
+        Self.expectHarmless(response.errors, command)
     }
 
     private static let hasScript = FileManager.default.isExecutableFile(atPath: "/usr/bin/script")
@@ -42,11 +42,11 @@ import Testing
         let server = try ScriptedServer(ScriptedServer.json("503 Service Unavailable", Self.body))
         let programs = try Programs()
         try programs.syncctl("init")
-        let answer = try programs.run(
+        let response = try programs.run(
             "syncctl", [],
             launcher: ["sh", "-c", "exec script -qec \"$0 sync --wait 3s --server \(server.url)\" /dev/null"])
-        #expect(answer.output.contains("\r\u{1B}[K"), "\(TerminalText.escaped(answer.output))")
-        Self.expectHarmless(answer.output, ["sync on a terminal"])
+        #expect(response.output.contains("\r\u{1B}[K"), "\(TerminalText.escaped(response.output))")
+        Self.expectHarmless(response.output, ["sync on a terminal"])
     }
 
     @Test func `the progress line is escaped and then truncated`() {
@@ -57,10 +57,10 @@ import Testing
 
     @Test func `an argument with escape sequences is escaped in the parser's error message`() throws {
         for program in ["syncctl", "syncd"] {
-            let answer = try Programs().run(program, ["--no-such-\u{1B}]0;owned\u{7}"])
-            #expect(answer.status == CommandStatus.usage.rawValue)
-            #expect(answer.errors.contains("\\u{1B}]0;owned\\u{7}"), "\(TerminalText.escaped(answer.errors))")
-            Self.expectHarmless(answer.errors, [program])
+            let response = try Programs().run(program, ["--no-such-\u{1B}]0;owned\u{7}"])
+            #expect(response.status == CommandStatus.usage.rawValue)
+            #expect(response.errors.contains("\\u{1B}]0;owned\\u{7}"), "\(TerminalText.escaped(response.errors))")
+            Self.expectHarmless(response.errors, [program])
         }
     }
 }

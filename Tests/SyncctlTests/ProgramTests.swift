@@ -9,9 +9,9 @@ import Testing
         let programs = try Programs()
         try programs.syncctl("init")
         let bytes = ["sh", "-c", #"exec "$@" "username=$(printf 'a\377')""#, "sh"]
-        let answer = try programs.run("syncctl", ["user", "create"], launcher: bytes)
-        #expect(answer.status == CommandStatus.usage.rawValue)
-        #expect(answer.errors.hasPrefix("syncctl: argument 3 is not UTF-8\n"), "\(answer)")
+        let response = try programs.run("syncctl", ["user", "create"], launcher: bytes)
+        #expect(response.status == CommandStatus.usage.rawValue)
+        #expect(response.errors.hasPrefix("syncctl: argument 3 is not UTF-8\n"), "\(response)")
         #expect(try programs.syncctl("user", "list", "--json").output.isEmpty)
     }
 
@@ -87,11 +87,11 @@ import Testing
     private func expect(_ status: CommandStatus, _ words: String, from arguments: [String]) throws {
         let programs = try Programs()
         try programs.syncctl("init")
-        let answer = try programs.run("syncctl", arguments)
-        #expect(answer.status == status.rawValue, "\(answer.errors)")
-        #expect(answer.errors.contains(words), "\(answer.errors)")
-        #expect(answer.output.isEmpty, "\(answer.output)")
-        #expect(!answer.errors.contains("Swift.") && !answer.errors.contains("Failure("), "\(answer.errors)")
+        let response = try programs.run("syncctl", arguments)
+        #expect(response.status == status.rawValue, "\(response.errors)")
+        #expect(response.errors.contains(words), "\(response.errors)")
+        #expect(response.output.isEmpty, "\(response.output)")
+        #expect(!response.errors.contains("Swift.") && !response.errors.contains("Failure("), "\(response.errors)")
     }
 
     @Test func `a name that looks like a uid or an id can be given with its field name`() throws {
@@ -113,8 +113,8 @@ import Testing
         let composed = #"{"type":"user","username":"Zo\u00eb"}"# + "\n"
         let decomposed = #"{"type":"user","username":"Zoe\u0308"}"# + "\n"
         for (text, created) in [(composed, 1), (decomposed, 0), (composed + decomposed, 0)] {
-            let answer = try programs.syncctl("import", "--jsonl", "-", "--json", input: text)
-            #expect(answer.output.contains("\"created\":\(created)"), "\(answer)")
+            let response = try programs.syncctl("import", "--jsonl", "-", "--json", input: text)
+            #expect(response.output.contains("\"created\":\(created)"), "\(response)")
         }
         #expect(try programs.syncctl("user", "show", "Zoe\u{308}").status == 0)
         #expect(try programs.syncctl("user", "list", "--where", "username=Zoe\u{308}").output.contains("Zo\u{EB}"))
@@ -172,8 +172,8 @@ import Testing
         }
         let there = ["--server", "http://127.0.0.1:9", "--token-file", token]
         for command in [["user", "create", "username=Ned"], ["user", "list"], ["status", "--local"], ["journal"]] {
-            let answer = try programs.run("syncctl", command + there)
-            #expect(answer.status == 0, "\(command): \(answer)")
+            let response = try programs.run("syncctl", command + there)
+            #expect(response.status == 0, "\(command): \(response)")
         }
         let status = try programs.run("syncctl", ["status"] + there)
         #expect(status.status == 0 && status.output.contains("refused: server.token-file: "), "\(status)")
@@ -182,8 +182,8 @@ import Testing
         #expect(doctor.output.contains("broken     token: server.token-file: "), "\(doctor)")
         #expect(doctor.output.contains("ok         database: "), "\(doctor)")
         for command in [["sync"], ["digest", "--remote"]] {
-            let answer = try programs.run("syncctl", command + there)
-            #expect(answer.status == CommandStatus.configuration.rawValue, "\(command): \(answer)")
+            let response = try programs.run("syncctl", command + there)
+            #expect(response.status == CommandStatus.configuration.rawValue, "\(command): \(response)")
         }
     }
 
@@ -193,33 +193,33 @@ import Testing
         try FileManager.default.createDirectory(
             atPath: programs.folder + "/.config/syncctl", withIntermediateDirectories: true)
         #expect(mkfifo(usual, 0o600) == 0)
-        for answer in [
+        for response in [
             try programs.syncctl("user", "list"), try programs.syncctl("user", "list", "--config", usual),
             try programs.syncctl("user", "list", variables: ["SYNCCTL_CONFIG": usual]),
             try programs.run("syncd", ["config", "--config", usual]),
         ] {
-            #expect(answer.status == CommandStatus.configuration.rawValue)
+            #expect(response.status == CommandStatus.configuration.rawValue)
             #expect(
-                answer.errors.contains(
-                    ": the configuration file \(usual) was not read: it is not a regular file\n"), "\(answer)")
+                response.errors.contains(
+                    ": the configuration file \(usual) was not read: it is not a regular file\n"), "\(response)")
         }
     }
 
-    @Test func `if the answer of a command cannot be written, it says what was saved`() throws {
+    @Test func `if the response of a command cannot be written, it says what was saved`() throws {
         let programs = try Programs()
         let full = ["sh", "-c", "exec \"$0\" \"$@\" >/dev/full"]
         let made = try programs.syncctl("init", launcher: full)
-        #expect(made.errors.hasPrefix("syncctl: the database is ready, but the answer cannot be written: "))
+        #expect(made.errors.hasPrefix("syncctl: the database is ready, but the output cannot be written: "))
         for words in [[], ["--json"]] {
-            let answer = try programs.run("syncctl", ["user", "create", "username=Ned"] + words, launcher: full)
-            #expect(answer.status == CommandStatus.machine.rawValue)
+            let response = try programs.run("syncctl", ["user", "create", "username=Ned"] + words, launcher: full)
+            #expect(response.status == CommandStatus.machine.rawValue)
             #expect(
-                answer.errors.hasPrefix("syncctl: the change was saved, but the answer cannot be written: "),
-                "\(answer)")
+                response.errors.hasPrefix("syncctl: the change was saved, but the output cannot be written: "),
+                "\(response)")
         }
         #expect(try programs.syncctl("user", "list", "--json").output.split(separator: "\n").count == 2)
         let list = try programs.syncctl("user", "list", launcher: full)
-        #expect(list.errors.hasPrefix("syncctl: the answer cannot be written: "), "\(list)")
+        #expect(list.errors.hasPrefix("syncctl: the output cannot be written: "), "\(list)")
     }
 
     @Test func `a sync that a silent server ends leaves its reason for status and doctor`() throws {
@@ -260,9 +260,9 @@ import Testing
 
     @Test func `the displayed configuration contains no secret`() throws {
         let programs = try Programs()
-        let answer = try programs.syncctl("config", "show", variables: ["SYNCCTL_SERVER_TOKEN": "canary-11"])
-        #expect(answer.output.contains("$SYNCCTL_SERVER_TOKEN"))
-        #expect(!(answer.output + answer.errors).contains("canary"))
+        let response = try programs.syncctl("config", "show", variables: ["SYNCCTL_SERVER_TOKEN": "canary-11"])
+        #expect(response.output.contains("$SYNCCTL_SERVER_TOKEN"))
+        #expect(!(response.output + response.errors).contains("canary"))
     }
 
     @Test func `the help documents every exit status`() throws {
@@ -277,9 +277,9 @@ import Testing
     func `a machine without links is reported as offline at once`() throws {
         let programs = try Programs()
         try programs.syncctl("init")
-        let answer = try programs.syncctl(
+        let response = try programs.syncctl(
             "status", "--server", "https://sync.example.org", launcher: ["unshare", "-rn"])
-        #expect(answer.output.contains("offline: this machine has no network link"), "\(answer.output)")
+        #expect(response.output.contains("offline: this machine has no network link"), "\(response.output)")
         let local = try programs.syncctl(
             "status", "--local", "--server", "http://127.0.0.1:9", launcher: ["unshare", "-rn"])
         #expect(local.output.contains("not asked"), "\(local.output)")
@@ -289,9 +289,9 @@ import Testing
 @Suite(.ring(.test)) struct ServerProgramTests {
     @Test func `syncctl simulate runs the simulation program`() throws {
         let programs = try Programs()
-        let answer = try programs.syncctl("simulate", "--seed", "3", "--steps", "20", "--clients", "2")
-        #expect(answer.status == 0, "\(answer.errors)")
-        #expect(answer.output.contains("seed 3: every promise was kept"), "\(answer.output)")
+        let response = try programs.syncctl("simulate", "--seed", "3", "--steps", "20", "--clients", "2")
+        #expect(response.status == 0, "\(response.errors)")
+        #expect(response.output.contains("seed 3: every promise was kept"), "\(response.output)")
         #expect(try programs.syncctl("simulate", "--seed", "3", "--clients", "99").status == 64)
         let broken = programs.folder + "/broken.world"
         try Data("tombolo-world 1\ndevice0 explodes\n".utf8).write(to: URL(filePath: broken))
@@ -304,15 +304,15 @@ import Testing
     func `a program with a too low limit of open files reports it`(
         program: String, arguments: [String], status: Int32
     ) throws {
-        let answer = try Programs().run(
+        let response = try Programs().run(
             program, arguments, launcher: ["sh", "-c", "ulimit -n 20; exec \"$0\" \"$@\""])
         #expect(
-            answer.errors == """
+            response.errors == """
                 \(program): this process may open 20 files, and needs 64
                   raise the limit, as with: ulimit -n 1024
 
                 """)
-        #expect(answer.status == status)
+        #expect(response.status == status)
     }
 
     @Test(arguments: [
@@ -322,9 +322,9 @@ import Testing
     func `a full disk at standard output does not cause a trap`(command: String, status: Int32) throws {
         let programs = try Programs()
         let words = command.split(separator: " ").map(String.init)
-        let answer = try programs.run(
+        let response = try programs.run(
             words[0], Array(words.dropFirst()), launcher: ["sh", "-c", "exec \"$0\" \"$@\" >/dev/full"])
-        #expect(answer.status == status, "\(answer.errors)")
+        #expect(response.status == status, "\(response.errors)")
         #expect(try programs.run("syncd", ["token", "list"]).output.isEmpty)
     }
 
@@ -333,24 +333,24 @@ import Testing
         let pipe = programs.folder + "/pipe"
         #expect(mkfifo(pipe, 0o600) == 0)
         // The pipe is opened for writing while it has a reader, which then closes it.
-        let answer = try programs.syncctl(
+        let response = try programs.syncctl(
             "simulate", "--seed", "3", "--steps", "20",
             launcher: ["sh", "-c", "exec 4<>\(pipe) 3>\(pipe) 4>&-; exec \"$0\" \"$@\" >&3"])
-        #expect(answer.status == 141, "\(answer.errors)")
-        #expect(answer.errors.isEmpty)
+        #expect(response.status == 141, "\(response.errors)")
+        #expect(response.errors.isEmpty)
     }
 
     @Test func `a server without tokens does not start and reports how to create one`() throws {
         let programs = try Programs()
-        let answer = try programs.run("syncd", ["--port", "0"])
-        #expect(answer.status == 78)
-        #expect(answer.errors.contains("syncd token add"))
+        let response = try programs.run("syncd", ["--port", "0"])
+        #expect(response.status == 78)
+        #expect(response.errors.contains("syncd token add"))
     }
 
     @Test func `in production the server does not listen on a network without TLS`() throws {
-        let answer = try Programs().run("syncd", ["--host", "0.0.0.0", "--port", "0"])
-        #expect(answer.status == 78)
-        #expect(answer.errors.contains("listen.certificate-file"))
+        let response = try Programs().run("syncd", ["--host", "0.0.0.0", "--port", "0"])
+        #expect(response.status == 78)
+        #expect(response.errors.contains("listen.certificate-file"))
     }
 
     @Test func `token files are private, and the server stores only hashes`() throws {
@@ -450,9 +450,9 @@ import Testing
     /// A new limit of a store could refuse the data of the benchmarks.
     @Test(.ring(.check), .timeLimit(.minutes(10))) func `the benchmarks run successfully`() throws {
         let programs = try Programs()
-        let answer = try programs.run("syncbench", ["--rounds", "1", "--rows", "2000"])
-        #expect(answer.status == 0, "\(answer.errors)")
-        #expect(answer.output.contains("first sync of 2000 users"), "\(answer.output)")
+        let response = try programs.run("syncbench", ["--rounds", "1", "--rows", "2000"])
+        #expect(response.status == 0, "\(response.errors)")
+        #expect(response.output.contains("first sync of 2000 users"), "\(response.output)")
     }
 
     @Test(.timeLimit(.minutes(10)))

@@ -26,17 +26,18 @@ import Testing
         try programs.run("syncctl", ["record"] + arguments + store)
     }
 
-    private func lines(_ answer: Programs.Answer) throws -> [[String: Any]] {
-        try answer.output.split(separator: "\n").map {
+    private func lines(_ response: Programs.Answer) throws -> [[String: Any]] {
+        try response.output.split(separator: "\n").map {
             try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
         }
     }
 
     @Test func `a database tells its own collections and fields`() throws {
-        let answer = try record("collections")
-        #expect(answer.status == 0)
-        #expect(answer.output.contains("parent") && answer.output.contains("reference to todo"), "\(answer.output)")
-        #expect(!answer.output.contains("username"))
+        let response = try record("collections")
+        #expect(response.status == 0)
+        #expect(
+            response.output.contains("parent") && response.output.contains("reference to todo"), "\(response.output)")
+        #expect(!response.output.contains("username"))
     }
 
     @Test func `records are created, changed, listed, and deleted with the types of their fields`() throws {
@@ -70,9 +71,11 @@ import Testing
     func `what cannot be done names the nearest collection or field`(arguments: [String], words: String, advice: String)
         throws
     {
-        let answer = try programs.run("syncctl", ["record"] + arguments + store)
-        #expect(answer.status != 0)
-        #expect(answer.errors.contains(words) && (advice.isEmpty || answer.errors.contains(advice)), "\(answer.errors)")
+        let response = try programs.run("syncctl", ["record"] + arguments + store)
+        #expect(response.status != 0)
+        #expect(
+            response.errors.contains(words) && (advice.isEmpty || response.errors.contains(advice)),
+            "\(response.errors)")
     }
 
     @Test func `the commands of one collection are those of any, and keep their own names`() throws {

@@ -11,8 +11,8 @@ import Testing
 
     private func exported(_ programs: Programs, _ store: [String], name: String) throws -> [String] {
         let file = programs.folder + "/" + name
-        let answer = try programs.run("syncctl", ["recording", "export", "--to", file] + store)
-        #expect(answer.status == 0, "\(answer.errors)")
+        let response = try programs.run("syncctl", ["recording", "export", "--to", file] + store)
+        #expect(response.status == 0, "\(response.errors)")
         return try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n").map(String.init)
     }
 
@@ -104,9 +104,9 @@ import Testing
         try programs.syncctl("init")
         #expect(
             try programs.syncctl("recording", "status").output.contains("the recorder is off (recorder.events is 0)"))
-        let answer = try programs.syncctl("recording", "export")
-        #expect(answer.status == CommandStatus.failed.rawValue)
-        #expect(answer.errors.contains("nothing is recorded") && answer.errors.contains("recorder.events"))
+        let response = try programs.syncctl("recording", "export")
+        #expect(response.status == CommandStatus.failed.rawValue)
+        #expect(response.errors.contains("nothing is recorded") && response.errors.contains("recorder.events"))
     }
 
     @Test(arguments: [
@@ -116,10 +116,10 @@ import Testing
         ("{\"tombolo_recording\":1,\"exported_at\":1,\"build\":\"0\",\"schema\":2}\n", "a part of it is missing"),
     ])
     func `an incomplete or invalid recording is refused with the reason`(text: String, words: String) throws {
-        let answer = try Programs().syncctl("replay", "-", input: text)
-        #expect(answer.status == CommandStatus.noInput.rawValue)
-        #expect(answer.output.isEmpty)
-        #expect(answer.errors.contains(words), "\(answer.errors)")
+        let response = try Programs().syncctl("replay", "-", input: text)
+        #expect(response.status == CommandStatus.noInput.rawValue)
+        #expect(response.output.isEmpty)
+        #expect(response.errors.contains(words), "\(response.errors)")
     }
 
     @Test func `a recording that was changed after its export is refused`() throws {
@@ -130,9 +130,9 @@ import Testing
         #expect(try programs.syncctl("replay", "-", input: text).status == 0)
         let changed = text.replacing(#""waiting":1"#, with: #""waiting":2"#, maxReplacements: 1)
         #expect(changed != text)
-        let answer = try programs.syncctl("replay", "-", input: changed)
-        #expect(answer.status == CommandStatus.noInput.rawValue)
-        #expect(answer.errors.contains("changed after its export"), "\(answer.errors)")
+        let response = try programs.syncctl("replay", "-", input: changed)
+        #expect(response.status == CommandStatus.noInput.rawValue)
+        #expect(response.errors.contains("changed after its export"), "\(response.errors)")
         #expect(try programs.syncctl("replay", "/nonexistent").status == CommandStatus.noInput.rawValue)
     }
 }

@@ -108,10 +108,10 @@ import Testing
         #expect(try programs.run("syncd", ["token", "add", "ned"]).status == 0)
         try stop(try programs.serve().process)
         #expect(try programs.tool("sh", ["-c", "cd '\(folder)' && " + failure.preparation]) == 0)
-        let answer = try programs.run("syncd", ["--port", "0"] + failure.arguments)
-        #expect(answer.errors == failure.text.replacing("$FOLDER", with: folder))
-        #expect(answer.output.isEmpty)
-        #expect(answer.status == CommandStatus.configuration.rawValue)
+        let response = try programs.run("syncd", ["--port", "0"] + failure.arguments)
+        #expect(response.errors == failure.text.replacing("$FOLDER", with: folder))
+        #expect(response.output.isEmpty)
+        #expect(response.status == CommandStatus.configuration.rawValue)
     }
 
     @Test func `a port in use and a database that is already served are reported`() throws {

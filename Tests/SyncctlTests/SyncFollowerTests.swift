@@ -16,19 +16,19 @@ import Testing
             ], outbox: outbox)
     }
 
-    private static func ending(_ status: SyncStatus, patience: Duration = .seconds(10)) -> String? {
+    private static func ending(_ status: SyncStatus, timeout: Duration = .seconds(10)) -> String? {
         let terminal = Terminal(isJSON: true, variables: [:])
-        var follower = SyncFollower(isWatching: false, patience: patience, terminal: terminal)
+        var follower = SyncFollower(isWatching: false, timeout: timeout, terminal: terminal)
         return follower.follow(status, Progress(terminal, uptime: { .zero })).map { "\($0)" }
     }
 
     @Test func `a standstill names what the server does not show`() {
-        let one = Self.ending(Self.status(OutboxSummary(answered: 1)), patience: .zero)
+        let one = Self.ending(Self.status(OutboxSummary(answered: 1)), timeout: .zero)
         #expect(
             one?.contains("the server has confirmed 1 transaction and does not show it yet") == true, "\(one ?? "")")
         var status = Self.status(OutboxSummary())
         status.spaces[0].head = Version(9)
-        let none = Self.ending(status, patience: .zero)
+        let none = Self.ending(status, timeout: .zero)
         #expect(
             none?.contains(
                 "the server says that space default is at version 9, and shows nothing after version 3") == true,

@@ -103,8 +103,8 @@ import Testing
             number: .first, hash: try PayloadHash(of: transaction), transaction: transaction)
         let identity = ClientIdentity(client: ClientID(bits: Identifier128(high: 1, low: client)), incarnation: 0)
         let request = PushRequest(identity: identity, epoch: nil, acknowledged: .first, transactions: [numbered])
-        let reply = try await withTransport(port, token: name) { try await $0.push(request) }
-        guard case .answered(let results, _, _) = reply else { return nil }
+        let response = try await withTransport(port, token: name) { try await $0.push(request) }
+        guard case .answered(let results, _, _) = response else { return nil }
         return results.first?.outcome
     }
 
@@ -119,9 +119,9 @@ import Testing
             #expect(hello.account.rawValue == "ned")
             #expect(hello.models == ServerModels(Self.catalog))
             for (token, code) in [
-                ("nobody", TransportFailure.Code.unauthorized), ("broken", TransportFailure.Code.serverFailed),
+                ("nobody", TransportError.Code.unauthorized), ("broken", TransportError.Code.serverFailed),
             ] {
-                let failure = await #expect(throws: TransportFailure.self) {
+                let failure = await #expect(throws: TransportError.self) {
                     try await withTransport(port, token: token) { try await $0.hello() }
                 }
                 #expect(failure?.code == code, "\(token): \(String(describing: failure))")
@@ -187,8 +187,8 @@ import Testing
             #expect(Self.rejection(refused)?.code == .forbidden)
             let pull = PullRequest(space: "ned", cursor: nil, limit: 10)
             for (name, mayRead) in [("ned", true), ("guest", true), ("rob", false)] {
-                let reply = try await withTransport(port, token: name) { try await $0.pull(pull) }
-                if case .page = reply { #expect(mayRead, "\(name)") } else { #expect(!mayRead, "\(name)") }
+                let response = try await withTransport(port, token: name) { try await $0.pull(pull) }
+                if case .page = response { #expect(mayRead, "\(name)") } else { #expect(!mayRead, "\(name)") }
             }
         }
     }
@@ -209,7 +209,7 @@ import Testing
         try await serving(application) { port in
             let create = Self.mutation(1, .create(["title": .text("a")]))
             for (name, client) in [("ned", UInt64(1)), ("rob", 2)] {
-                let failure = await #expect(throws: TransportFailure.self) {
+                let failure = await #expect(throws: TransportError.self) {
                     try await push([create], to: port, as: name, client: client)
                 }
                 #expect(failure?.code == .serverFailed, "\(name)")

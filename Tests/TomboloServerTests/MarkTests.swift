@@ -37,7 +37,7 @@ import Testing
                     intent: .create(["text": .text("\(number)")]))
             ])
         let client = ClientIdentity(client: ClientID(bits: Identifier128(high: 1, low: 1)), incarnation: 0)
-        let reply = try authority.push(
+        let response = try authority.push(
             PushRequest(
                 identity: client, epoch: nil, acknowledged: TransactionNumber(number),
                 transactions: [
@@ -45,8 +45,8 @@ import Testing
                         number: TransactionNumber(number), hash: try PayloadHash(of: transaction),
                         transaction: transaction)
                 ]), by: Principal(name: "anna"), now: Simulation.startTime)
-        guard case .answered = reply else {
-            Issue.record("\(reply)")
+        guard case .answered = response else {
+            Issue.record("\(response)")
             return
         }
     }

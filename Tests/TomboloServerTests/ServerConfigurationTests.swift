@@ -8,7 +8,7 @@ import Testing
 @testable import TomboloServer
 
 @Suite struct ServerConfigurationTests {
-    private func settings(_ flags: [String]) throws(ConfigurationProblem) -> ServerSettings {
+    private func settings(_ flags: [String]) throws(ConfigurationError) -> ServerSettings {
         let sources = ConfigurationSources(
             Program("syncd"), flags: try ConfigurationFlags(settings: flags), variables: ["HOME": "/home/ned"],
             file: nil)
@@ -39,7 +39,7 @@ import Testing
         (["environment=test"], "authority.folder is not set"),
     ])
     func `settings that contradict each other stop the start`(flags: [String], words: String) {
-        let problem = #expect(throws: ConfigurationProblem.self) { try self.settings(flags) }
+        let problem = #expect(throws: ConfigurationError.self) { try self.settings(flags) }
         #expect(problem?.message.contains(words) == true, "\(problem?.message ?? "")")
     }
 }

@@ -5,12 +5,12 @@ import Testing
 @testable import TomboloServer
 
 @Suite struct TokenTests {
-    private func read(_ text: String, permissions: Int = 0o600) throws -> Result<Token, ConfigurationProblem> {
+    private func read(_ text: String, permissions: Int = 0o600) throws -> Result<Token, ConfigurationError> {
         let path = NSTemporaryDirectory() + "tombolo-token-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: path) }
         try Data(text.utf8).write(to: URL(filePath: path))
         try FileManager.default.setAttributes([.posixPermissions: permissions], ofItemAtPath: path)
-        return Result { () throws(ConfigurationProblem) in try Token(file: path) }
+        return Result { () throws(ConfigurationError) in try Token(file: path) }
     }
 
     @Test func `the first line of the file is the token`() throws {
@@ -31,7 +31,7 @@ import Testing
 
     @Test(arguments: ["", "\n", "two words\n", "tab\tbed\n", "ünicode\n"])
     func `a file without a token is refused`(text: String) throws {
-        #expect(throws: ConfigurationProblem.self) { try read(text).get() }
+        #expect(throws: ConfigurationError.self) { try read(text).get() }
     }
 
     @Test func `a path that is not a regular file is reported with its kind`() throws {
@@ -45,7 +45,7 @@ import Testing
             "/link": "is a symbolic link", "/pipe": "is no regular file",
         ]
         for (name, word) in words {
-            let problem = try #require(throws: ConfigurationProblem.self) { try Token(file: folder + name) }
+            let problem = try #require(throws: ConfigurationError.self) { try Token(file: folder + name) }
             #expect(
                 problem.message.contains("\(folder)\(name)") && problem.message.contains(word), "\(problem.message)")
         }
@@ -89,7 +89,7 @@ import Testing
         defer { try? FileManager.default.removeItem(atPath: folder) }
         // A folder in place of the file can be neither read nor replaced.
         try FileManager.default.createDirectory(atPath: folder + "/tokens", withIntermediateDirectories: true)
-        let problem = try #require(throws: ConfigurationProblem.self) { try registry.add("laptop") { _ in } }
+        let problem = try #require(throws: ConfigurationError.self) { try registry.add("laptop") { _ in } }
         #expect(problem.message.contains("authority.token-file: \(folder)/tokens cannot be read"), "\(problem.message)")
         #expect(names == ["tokens", "tokens.lock"])
     }

@@ -29,9 +29,9 @@ import Testing
                 number: TransactionNumber(number), hash: try PayloadHash(of: transaction), transaction: transaction)
             let request = PushRequest(
                 identity: client, epoch: Self.epoch, acknowledged: TransactionNumber(number), transactions: [numbered])
-            let reply = try authority.push(request, by: principal, now: Simulation.startTime)
-            guard case .answered = reply else {
-                Issue.record("\(reply)")
+            let response = try authority.push(request, by: principal, now: Simulation.startTime)
+            guard case .answered = response else {
+                Issue.record("\(response)")
                 return
             }
         }
@@ -48,7 +48,7 @@ import Testing
     }
 
     private func extent(of store: InMemoryAuthorityStore) throws -> SpaceExtent {
-        try store.read { (view) throws(AuthorityStoreFailure) in try view.extent(of: .default) }
+        try store.read { (view) throws(AuthorityStoreError) in try view.extent(of: .default) }
     }
 
     @Test func `old commits are removed shortly after the start and while the server runs`() throws {
@@ -119,15 +119,15 @@ private struct WatchedAuthorityStore: AuthorityStore {
     let onRead: @Sendable () -> Void
 
     func read<Result>(
-        _ body: (any AuthorityView) throws(AuthorityStoreFailure) -> Result
-    ) throws(AuthorityStoreFailure) -> Result {
+        _ body: (any AuthorityView) throws(AuthorityStoreError) -> Result
+    ) throws(AuthorityStoreError) -> Result {
         onRead()
         return try base.read(body)
     }
 
     func write<Result>(
-        _ body: (any AuthorityTransaction) throws(AuthorityStoreFailure) -> Result
-    ) throws(AuthorityStoreFailure) -> Result {
+        _ body: (any AuthorityTransaction) throws(AuthorityStoreError) -> Result
+    ) throws(AuthorityStoreError) -> Result {
         try base.write(body)
     }
 }

@@ -18,7 +18,7 @@ import Tombolo
             let milk = try client.object(Todo.self, id: id)
             #expect(milk.title == "Milk")
             #expect(try await client.query(Todo.self).all() == [milk])
-            let failure = await #expect(throws: ModelFailure.self) { try await milk.create().confirmed() }
+            let failure = await #expect(throws: ModelError.self) { try await milk.create().confirmed() }
             #expect(failure?.code == .alreadyExists)
         }
     }
@@ -44,7 +44,7 @@ import Tombolo
         await client?.close()
         #expect(try await updates.next() == nil)
         ned.name = "Eddard"
-        let failure = await #expect(throws: ModelFailure.self) { try await ned.save() }
+        let failure = await #expect(throws: ModelError.self) { try await ned.save() }
         #expect(failure?.code == .store)
         #expect(ned.name == "Eddard")
 

@@ -8,7 +8,7 @@ import Tombolo
     typealias Person = GuideModels.Person
 
     @Test func `a todo that is written offline reaches the other device`() throws {
-        let lab = try SyncLab(models: [Todo.self, Person.self])
+        let lab = try SyncTestbed(models: [Todo.self, Person.self])
         let (phone, tablet) = (try lab.device("phone"), try lab.device("tablet"))
         phone.isOnline = false
         try lab.run { try await phone.create(Todo.self) { $0.title = "Milk" } }

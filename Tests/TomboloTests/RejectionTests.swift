@@ -20,8 +20,8 @@ private struct LaxTodo: Model {
 
 /// Rejected writes are kept until somebody decides: retry, edit, or discard. Merges tell both values.
 @Suite struct RejectionTests {
-    private func strictLab() throws -> (lab: SyncLab, phone: LabDevice) {
-        let lab = try SyncLab(models: [StrictTodo.self])
+    private func strictLab() throws -> (lab: SyncTestbed, phone: TestbedDevice) {
+        let lab = try SyncTestbed(models: [StrictTodo.self])
         return (lab, try lab.device("phone", models: [LaxTodo.self]))
     }
 
@@ -29,7 +29,7 @@ private struct LaxTodo: Model {
         let (lab, phone) = try strictLab()
         let todo = try lab.run { try await phone.create(LaxTodo.self) { $0.title = "Cucumbers" } }
         try lab.settle()
-        let failure = #expect(throws: ModelFailure.self) {
+        let failure = #expect(throws: ModelError.self) {
             try lab.run { try await todo.create().confirmed() }
         }
         #expect(failure?.code == .rejected)
@@ -92,7 +92,7 @@ private struct LaxTodo: Model {
     }
 
     @Test func `a merge tells both values, and the lost one is restored`() throws {
-        let lab = try SyncLab(models: [LaxTodo.self])
+        let lab = try SyncTestbed(models: [LaxTodo.self])
         let (phone, tablet) = (try lab.device("phone"), try lab.device("tablet"))
         let milk = try lab.run { try await phone.create(LaxTodo.self) { $0.title = "Milk" } }
         try lab.settle()

@@ -34,27 +34,27 @@ struct LinkTable: Hashable {
 
     /// Returns all links and routes, as the kernel lists them.
     ///
-    /// - Parameter hear: Returns the messages that arrived within a fraction of a second.
-    /// - Throws: `NetlinkFailure` when the kernel reports an error or stays silent. An empty table would mean that this
+    /// - Parameter receive: Returns the messages that arrived within a fraction of a second.
+    /// - Throws: `NetlinkError` when the kernel reports an error or stays silent. An empty table would mean that this
     ///   machine has no link.
     static func listed(
-        asking ask: (NetlinkSocket.List) throws(NetlinkFailure) -> Void,
-        hearing hear: () throws(NetlinkFailure) -> NetlinkSocket.Received
-    ) throws(NetlinkFailure) -> LinkTable {
+        asking ask: (NetlinkSocket.List) throws(NetlinkError) -> Void,
+        receiving receive: () throws(NetlinkError) -> NetlinkSocket.Received
+    ) throws(NetlinkError) -> LinkTable {
         var table = LinkTable()
         for what in [NetlinkSocket.List.links, .routes] {
             try ask(what)
             var isDone = false
             var silences = 0
             while !isDone {
-                guard case .messages(let messages) = try hear() else { continue }
+                guard case .messages(let messages) = try receive() else { continue }
                 if messages.isEmpty {
                     silences += 1
-                    guard silences < patience else { throw NetlinkFailure("listing the \(what)", errno: ETIMEDOUT) }
+                    guard silences < attempts else { throw NetlinkError("listing the \(what)", errno: ETIMEDOUT) }
                 }
                 for message in messages {
                     table.note(message)
-                    if case .failed(let code) = message { throw NetlinkFailure("listing the \(what)", errno: code) }
+                    if case .failed(let code) = message { throw NetlinkError("listing the \(what)", errno: code) }
                     if message == .done { isDone = true }
                 }
             }
@@ -63,5 +63,5 @@ struct LinkTable: Hashable {
     }
 
     /// Number of empty waits after which the kernel counts as unresponsive.
-    static let patience = 5
+    static let attempts = 5
 }

@@ -22,7 +22,7 @@ public final class LinuxReachability: Reachability {
 
     /// Watches on a separate thread until the task is cancelled.
     ///
-    /// - Throws: `NetlinkFailure` or `CancellationError`.
+    /// - Throws: `NetlinkError` or `CancellationError`.
     public func run() async throws {
         let wake = try WakeSignal()
         let isStopped = Guarded(false)
@@ -40,38 +40,38 @@ public final class LinuxReachability: Reachability {
         try Task.checkCancellation()
     }
 
-    private func watch(until isStopped: () -> Bool, _ wake: WakeSignal) throws(NetlinkFailure) {
-        do throws(NetlinkFailure) {
+    private func watch(until isStopped: () -> Bool, _ wake: WakeSignal) throws(NetlinkError) {
+        do throws(NetlinkError) {
             try follow(until: isStopped, wake)
         } catch {
             // No one will report when a link comes back, so count the network as up.
-            tell(.up, always: false)
+            report(.up, always: false)
             throw error
         }
     }
 
     /// Processes the kernel's messages until stopped, sleeping in the kernel in between.
-    private func follow(until isStopped: () -> Bool, _ wake: WakeSignal) throws(NetlinkFailure) {
+    private func follow(until isStopped: () -> Bool, _ wake: WakeSignal) throws(NetlinkError) {
         let socket = try NetlinkSocket()
         var table = try Self.list(socket)
-        tell(table.state, always: false)
+        report(table.state, always: false)
         while !isStopped() {
             switch try socket.receive(within: nil, until: wake) {
             case .overrun:
                 table = try Self.list(socket)
-                tell(table.state, always: true)
+                report(table.state, always: true)
             case .messages(let messages):
                 guard !messages.isEmpty else { continue }
                 let routes = table.routes
                 for message in messages { table.note(message) }
-                tell(table.state, always: routes != table.routes)
+                report(table.state, always: routes != table.routes)
             }
         }
     }
 
     /// Publishes a change of the state. With `always`, publishes even an unchanged state, because new routes justify
     /// another attempt.
-    private func tell(_ new: LinkState, always: Bool) {
+    private func report(_ new: LinkState, always: Bool) {
         guard !serverIsLoopback else { return }
         let isNew = state.withLock { state in
             defer { state = new }
@@ -80,10 +80,10 @@ public final class LinuxReachability: Reachability {
         if isNew || always { changes.publish(new) }
     }
 
-    private static func list(_ socket: borrowing NetlinkSocket) throws(NetlinkFailure) -> LinkTable {
-        try LinkTable.listed { what throws(NetlinkFailure) in
+    private static func list(_ socket: borrowing NetlinkSocket) throws(NetlinkError) -> LinkTable {
+        try LinkTable.listed { what throws(NetlinkError) in
             try socket.list(what)
-        } hearing: { () throws(NetlinkFailure) in
+        } receiving: { () throws(NetlinkError) in
             try socket.receive(within: 200, until: nil)
         }
     }

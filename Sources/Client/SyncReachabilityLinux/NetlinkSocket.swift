@@ -5,9 +5,9 @@ import Glibc
 struct NetlinkSocket: ~Copyable {
     private let descriptor: Int32
 
-    init() throws(NetlinkFailure) {
+    init() throws(NetlinkError) {
         let result = tombolo_netlink_open()
-        guard result >= 0 else { throw NetlinkFailure("opening the route socket", errno: -result) }
+        guard result >= 0 else { throw NetlinkError("opening the route socket", errno: -result) }
         descriptor = result
     }
 
@@ -15,13 +15,13 @@ struct NetlinkSocket: ~Copyable {
 
     /// Requests all links or all routes. The response ends with `done`. The kernel refuses a second list while one is
     /// running.
-    borrowing func list(_ what: List) throws(NetlinkFailure) {
+    borrowing func list(_ what: List) throws(NetlinkError) {
         let result =
             switch what {
             case .links: tombolo_netlink_request_links(descriptor, 1)
             case .routes: tombolo_netlink_request_routes(descriptor, 2)
             }
-        guard result == 0 else { throw NetlinkFailure("asking for the \(what)", errno: -result) }
+        guard result == 0 else { throw NetlinkError("asking for the \(what)", errno: -result) }
     }
 
     enum List: String, CustomStringConvertible {
@@ -32,14 +32,14 @@ struct NetlinkSocket: ~Copyable {
     /// Waits for at most `milliseconds` (nil: forever), or until `wake` rings.
     ///
     /// Returns no messages when nothing arrived, and `overrun` when so much arrived that some of it is lost.
-    borrowing func receive(within milliseconds: Int32?, until wake: WakeSignal?) throws(NetlinkFailure) -> Received {
+    borrowing func receive(within milliseconds: Int32?, until wake: WakeSignal?) throws(NetlinkError) -> Received {
         let (count, messages) = withUnsafeTemporaryAllocation(byteCount: Self.datagramBytes, alignment: 8) { buffer in
             let count = tombolo_netlink_receive(
                 descriptor, wake?.descriptor ?? -1, buffer.baseAddress, buffer.count, milliseconds ?? -1)
             return (count, count > 0 ? RouteMessage.read(UnsafeRawBufferPointer(rebasing: buffer[..<count])) : [])
         }
         if count == -Int(ENOBUFS) { return .overrun }
-        guard count >= 0 else { throw NetlinkFailure("hearing of links and routes", errno: Int32(-count)) }
+        guard count >= 0 else { throw NetlinkError("receiving of links and routes", errno: Int32(-count)) }
         return .messages(messages)
     }
 
@@ -56,9 +56,9 @@ struct NetlinkSocket: ~Copyable {
 final class WakeSignal: Sendable {
     let descriptor: Int32
 
-    init() throws(NetlinkFailure) {
+    init() throws(NetlinkError) {
         let result = tombolo_wake_open()
-        guard result >= 0 else { throw NetlinkFailure("making a wake", errno: -result) }
+        guard result >= 0 else { throw NetlinkError("making a wake", errno: -result) }
         descriptor = result
     }
 
@@ -68,7 +68,7 @@ final class WakeSignal: Sendable {
 }
 
 /// The error when the kernel does not report links and routes.
-public struct NetlinkFailure: Error, Hashable, Sendable, CustomStringConvertible {
+public struct NetlinkError: Error, Hashable, Sendable, CustomStringConvertible {
     public let description: String
 
     init(_ action: String, errno code: Int32) {

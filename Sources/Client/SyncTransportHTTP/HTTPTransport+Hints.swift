@@ -13,7 +13,7 @@ extension HTTPTransport {
         let (stream, hints) = AsyncThrowingStream.makeStream(
             of: Hint.self, bufferingPolicy: .bufferingNewest(HTTPTransportLimits.waitingHints))
         let task = runtime.spawn { [self] in
-            do throws(TransportFailure) {
+            do throws(TransportError) {
                 try await readStreams(for: spaces, into: hints)
                 hints.finish()
             } catch {
@@ -27,20 +27,20 @@ extension HTTPTransport {
     /// Reads the hints over one stream for each `spacesPerStream` spaces.
     private func readStreams(
         for spaces: [SpaceID], into hints: AsyncThrowingStream<Hint, any Error>.Continuation
-    ) async throws(TransportFailure) {
+    ) async throws(TransportError) {
         let size = HTTPTransportLimits.spacesPerStream
         let parts = stride(from: 0, to: spaces.count, by: size).map { Array(spaces[$0...].prefix(size)) }
         guard parts.count > 1 else { return try await readHints(for: spaces, into: hints) }
         guard parts.count <= HTTPTransportLimits.streams else {
-            throw TransportFailure(
+            throw TransportError(
                 .refused,
                 "hints: \(spaces.count) spaces, at most \(size * HTTPTransportLimits.streams) can be listened to; polls serve them"
             )
         }
-        let failure = await withTaskGroup(of: TransportFailure?.self) { group in
+        let failure = await withTaskGroup(of: TransportError?.self) { group in
             for part in parts {
                 group.addTask { [self] in
-                    do throws(TransportFailure) {
+                    do throws(TransportError) {
                         try await readHints(for: part, into: hints)
                         return nil
                     } catch {
@@ -65,7 +65,7 @@ extension HTTPTransport {
 
     private func readHints(
         for spaces: [SpaceID], into hints: AsyncThrowingStream<Hint, any Error>.Continuation
-    ) async throws(TransportFailure) {
+    ) async throws(TransportError) {
         let secret = try await bearer()
         let id = makeRequestID()
         let path = "\(WirePath.hints)?\(WirePath.query(forHintsOf: spaces))"
@@ -76,12 +76,12 @@ extension HTTPTransport {
                 try await read(client.execute(request, deadline: deadline), to: id, deadline: deadline, into: hints)
             }
         } catch let error as WireError {
-            throw TransportFailure(.notUnderstood, error.message)
+            throw TransportError(.notUnderstood, error.message)
         } catch is ServerSentEvents.LineTooLong {
-            throw TransportFailure(
+            throw TransportError(
                 .notUnderstood, "hints: a line of more than \(HTTPTransportLimits.eventLineBytes) bytes")
         } catch {
-            throw TransportFailure(error, calling: "hints", configuration).hiding(secret)
+            throw TransportError(error, calling: "hints", configuration).hiding(secret)
         }
     }
 
@@ -92,11 +92,11 @@ extension HTTPTransport {
         let isStream =
             response.headers.first(name: "Content-Type")?.lowercased().hasPrefix("text/event-stream") == true
         guard response.status == .ok, isStream else {
-            let answer = try await HTTPAnswer(
+            let response = try await BoundedResponse(
                 response, deadline: deadline, maximumBytes: HTTPTransportLimits.errorBytes, now: runtime.now(),
                 to: request)
-            _ = try answer.goodBody()
-            throw TransportFailure(.notUnderstood, "the answer is no event stream")
+            _ = try response.goodBody()
+            throw TransportError(.notUnderstood, "the response is no event stream")
         }
         var events = ServerSentEvents()
         for try await chunk in response.body {

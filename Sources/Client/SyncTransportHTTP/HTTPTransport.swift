@@ -53,18 +53,18 @@ public final class HTTPTransport: RemoteTransport {
         try await client.shutdown()
     }
 
-    public func send(_ request: ServerRequest) async throws(TransportFailure) -> ServerResponse {
+    public func send(_ request: ServerRequest) async throws(TransportError) -> ServerResponse {
         let body: [UInt8]
         do throws(WireError) {
             body = try request.encode()
         } catch {
-            throw TransportFailure(.refused, error.message, isDefinite: true)
+            throw TransportError(.refused, error.message, isDefinite: true)
         }
-        let reply = try await exchange(request.call, body)
+        let response = try await exchange(request.call, body)
         do throws(WireError) {
-            return try ServerResponse.decode(reply, to: request, catalog: catalog)
+            return try ServerResponse.decode(response, to: request, catalog: catalog)
         } catch {
-            throw TransportFailure(
+            throw TransportError(
                 .notUnderstood,
                 request == .hello
                     ? "no sync server answers here, or one of another build: \(error.message)" : error.message)
@@ -73,7 +73,7 @@ public final class HTTPTransport: RemoteTransport {
 
     /// Makes a call with an encoded body, and returns the body of the response; nil when the server itself says that the
     /// requested item does not exist.
-    package func exchange(_ call: ServerCall, _ body: [UInt8]) async throws(TransportFailure) -> [UInt8]? {
+    package func exchange(_ call: ServerCall, _ body: [UInt8]) async throws(TransportError) -> [UInt8]? {
         let secret = try await bearer()
         let id = makeRequestID()
         var request = request(call.path, secret, accept: "application/json", id: id)
@@ -86,21 +86,21 @@ public final class HTTPTransport: RemoteTransport {
         let allowed = configuration.callTimeout + SyncPolicy.uploadTime(ofBytes: body.count)
         let deadline = NIODeadline.now() + TimeAmount(allowed)
         do {
-            let answer = try await client.withClient { client in
-                try await HTTPAnswer(
+            let response = try await client.withClient { client in
+                try await BoundedResponse(
                     client.execute(request, deadline: deadline), deadline: deadline,
-                    maximumBytes: configuration.maximumReplyBytes, now: runtime.now(), to: id)
+                    maximumBytes: configuration.maximumResponseBytes, now: runtime.now(), to: id)
             }
-            if answer.status == 404, answer.error?.code == .notFound {
+            if response.status == 404, response.error?.code == .notFound {
                 guard call.mayBeNotFound else {
                     // Not definite: a transaction must not leave the outbox because of it.
-                    throw TransportFailure(.refused, "the server says that there is no such thing")
+                    throw TransportError(.refused, "the server says that there is no such thing")
                 }
                 return nil
             }
-            return try answer.goodBody()
+            return try response.goodBody()
         } catch {
-            throw TransportFailure(error, calling: call.rawValue, configuration).hiding(secret)
+            throw TransportError(error, calling: call.rawValue, configuration).hiding(secret)
         }
     }
 
@@ -118,25 +118,25 @@ public final class HTTPTransport: RemoteTransport {
     }
 
     /// Returns the token after checking it, so that text that does not belong in a header never gets near one.
-    func bearer() async throws(TransportFailure) -> String? {
+    func bearer() async throws(TransportError) -> String? {
         let secret: String?
         do {
             secret = try await token()
         } catch is CancellationError {
-            throw TransportFailure(.cancelled, "the caller gave up")
+            throw TransportError(.cancelled, "the caller gave up")
         } catch {
-            throw TransportFailure(.unauthorized, "there is no token to be had")
+            throw TransportError(.unauthorized, "there is no token to be had")
         }
         guard let secret else { return nil }
         guard configuration.sendsTokenInPlainText || !Self.isPlainTextToElsewhere(configuration.baseURL) else {
-            throw TransportFailure(
+            throw TransportError(
                 .unauthorized,
                 "the token is not sent in plain text to another machine: use https, or set sendsTokenInPlainText")
         }
         guard !secret.isEmpty, secret.utf8.count <= HTTPTransportLimits.tokenBytes,
             secret.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
         else {
-            throw TransportFailure(.unauthorized, "the token is empty, too long, or has characters other than ASCII")
+            throw TransportError(.unauthorized, "the token is empty, too long, or has characters other than ASCII")
         }
         return secret
     }

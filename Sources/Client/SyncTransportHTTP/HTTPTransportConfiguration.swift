@@ -14,7 +14,7 @@ public struct HTTPTransportConfiguration: Sendable {
     /// How long an event stream may be silent. Must exceed the interval of the server's heartbeats.
     public var hintsTimeout: Duration
     /// Largest response in bytes.
-    public var maximumReplyBytes: Int
+    public var maximumResponseBytes: Int
     /// Path of a PEM file with the certificates to trust instead of the system's.
     public var trustedCertificates: String?
     /// Whether to use HTTP/2 when TLS negotiates it.
@@ -30,7 +30,7 @@ public struct HTTPTransportConfiguration: Sendable {
         baseURL: String, connectTimeout: Duration = Self.connectTimeout,
         readTimeout: Duration = SyncPolicy().requestDeadline, callTimeout: Duration = SyncPolicy().requestDeadline,
         hintsTimeout: Duration = .seconds(60),
-        maximumReplyBytes: Int = 64 * 1_024 * 1_024, trustedCertificates: String? = nil, allowsHTTP2: Bool = true,
+        maximumResponseBytes: Int = 64 * 1_024 * 1_024, trustedCertificates: String? = nil, allowsHTTP2: Bool = true,
         sendsTokenInPlainText: Bool = false
     ) {
         self.sendsTokenInPlainText = sendsTokenInPlainText
@@ -39,7 +39,7 @@ public struct HTTPTransportConfiguration: Sendable {
         self.readTimeout = readTimeout
         self.callTimeout = callTimeout
         self.hintsTimeout = hintsTimeout
-        self.maximumReplyBytes = maximumReplyBytes
+        self.maximumResponseBytes = maximumResponseBytes
         self.trustedCertificates = trustedCertificates
         self.allowsHTTP2 = allowsHTTP2
     }

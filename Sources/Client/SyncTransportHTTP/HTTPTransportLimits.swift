@@ -8,7 +8,7 @@ enum HTTPTransportLimits {
     static let pieceBytes = 16 * 1_024
     /// Minimum rate, in bytes per second, at which a response may continue past its deadline: slower than any useful
     /// link.
-    static let slowestReply = 1_024
+    static let slowestResponse = 1_024
     /// Longest line of an event stream, in bytes: a hint is short.
     static let eventLineBytes = 8 * 1_024
     /// Spaces per event stream. Our server accepts no more.

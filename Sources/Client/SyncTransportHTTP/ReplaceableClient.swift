@@ -35,14 +35,14 @@ final class ReplaceableClient: Sendable {
     }
 
     /// Calls `body` with the current client. An error that it throws may replace the client for the next call.
-    func withClient<Answer>(_ body: (HTTPClient) async throws -> Answer) async throws -> Answer {
+    func withClient<Value>(_ body: (HTTPClient) async throws -> Value) async throws -> Value {
         let (number, client) = borrow()
         do {
-            let answer = try await body(client)
-            giveBack(number, replacing: false)
-            return answer
+            let response = try await body(client)
+            release(number, replacing: false)
+            return response
         } catch {
-            giveBack(number, replacing: Self.isGivenUp(error))
+            release(number, replacing: Self.isAbandoned(error))
             throw error
         }
     }
@@ -64,7 +64,7 @@ final class ReplaceableClient: Sendable {
         }
     }
 
-    private func giveBack(_ number: Int, replacing: Bool) {
+    private func release(_ number: Int, replacing: Bool) {
         let unused = state.withLock { state -> HTTPClient? in
             guard !state.isShutDown, let entry = state.clients[number] else { return nil }
             let calls = entry.calls - 1
@@ -89,12 +89,12 @@ final class ReplaceableClient: Sendable {
     }
 
     /// Returns whether a call ended because the caller would not wait any longer.
-    private static func isGivenUp(_ error: any Error) -> Bool {
+    private static func isAbandoned(_ error: any Error) -> Bool {
         switch error {
         case is CancellationError: true
         case let error as HTTPClientError:
             [.cancelled, .requestStreamCancelled, .readTimeout, .writeTimeout, .deadlineExceeded].contains(error)
-        case let failure as TransportFailure: failure.code == .timedOut
+        case let failure as TransportError: failure.code == .timedOut
         default: false
         }
     }

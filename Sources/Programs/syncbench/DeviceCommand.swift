@@ -20,11 +20,13 @@ struct DeviceCommand: AsyncParsableCommand {
     func run() async throws {
         var random = SystemRandomNumberGenerator()
         let store = try SQLiteStore.open(
-            StoreConfiguration(file: folder + "/device.db"), catalog: Islanders.catalog, now: .live(), random: &random)
+            StoreConfiguration(file: folder + "/device.db"), catalog: SimulatedUsers.catalog, now: .live(),
+            random: &random)
         if try store.session().spaces.isEmpty { try store.resetCursor(of: .default) }
         let runtime = EngineRuntime.live()
         let transport = try HTTPTransport(
-            configuration: HTTPTransportConfiguration(baseURL: "http://127.0.0.1:\(port)"), catalog: Islanders.catalog,
+            configuration: HTTPTransportConfiguration(baseURL: "http://127.0.0.1:\(port)"),
+            catalog: SimulatedUsers.catalog,
             runtime: runtime, token: { Self.token })
         let engine = SyncEngine(
             store: store, commands: TransportCommands(transport), reachability: AlwaysUp(), runtime: runtime,

@@ -68,10 +68,11 @@ struct LocalBenchmarks {
     private func write(_ count: Int64, to store: SQLiteStore, seed: UInt64) throws -> Cost {
         let cost = try Cost.of {
             for index in 0..<count {
-                let uid = Int64(Islanders.mix(seed &+ UInt64(index)) % UInt64(rows))
+                let uid = Int64(SimulatedUsers.mix(seed &+ UInt64(index)) % UInt64(rows))
                 let patch: Patch = ["display_name": .text("Renamed \(index) \(seed)"), "updated_at": .integer(index)]
-                let sequence = try store.commit([.update("user", Islanders.id(uid), patch)], in: .default, now: now)
-                if sequence == nil { throw BenchmarkFailure("a write that changed nothing was measured") }
+                let sequence = try store.commit(
+                    [.update("user", SimulatedUsers.id(uid), patch)], in: .default, now: now)
+                if sequence == nil { throw BenchmarkError("a write that changed nothing was measured") }
             }
         }
         try drain(store)
@@ -95,13 +96,13 @@ struct LocalBenchmarks {
         var length = 0
         let cost = try Cost.of {
             for index in 0..<count {
-                let uid = Int64(Islanders.mix(seed &+ UInt64(index)) % UInt64(rows))
+                let uid = Int64(SimulatedUsers.mix(seed &+ UInt64(index)) % UInt64(rows))
                 guard let record = try store.record("user", .uid(UID(uid))), case .text(let name) = record.values[0]
-                else { throw BenchmarkFailure("user \(uid) was not found") }
+                else { throw BenchmarkError("user \(uid) was not found") }
                 length += name.utf8.count
             }
         }
-        guard length > 0 else { throw BenchmarkFailure("nothing was read") }
+        guard length > 0 else { throw BenchmarkError("nothing was read") }
         return cost
     }
 
@@ -109,11 +110,11 @@ struct LocalBenchmarks {
         var length = 0
         let cost = try Cost.of {
             for index in 0..<count {
-                let uid = Int(Islanders.mix(seed &+ UInt64(index)) % UInt64(rows))
+                let uid = Int(SimulatedUsers.mix(seed &+ UInt64(index)) % UInt64(rows))
                 length += try community.users.user(uid: uid).username.utf8.count
             }
         }
-        guard length > 0 else { throw BenchmarkFailure("nothing was read") }
+        guard length > 0 else { throw BenchmarkError("nothing was read") }
         return cost
     }
 
@@ -121,14 +122,15 @@ struct LocalBenchmarks {
     private func communityStore() throws -> SQLiteStore {
         try store(named: "members", catalog: CommunityCatalog.catalog, durability: .normal) { uid in
             Record(
-                id: Islanders.id(uid), uid: UID(uid), version: Version(1), creating: ["username": .text("user\(uid)")],
+                id: SimulatedUsers.id(uid), uid: UID(uid), version: Version(1),
+                creating: ["username": .text("user\(uid)")],
                 schema: UserSchema.schema)
         }
     }
 
     private func filledStore(durability: Durability) throws -> SQLiteStore {
-        try store(named: "store-\(durability.rawValue)", catalog: Islanders.catalog, durability: durability) {
-            Islanders.record($0, version: Version(1))
+        try store(named: "store-\(durability.rawValue)", catalog: SimulatedUsers.catalog, durability: durability) {
+            SimulatedUsers.record($0, version: Version(1))
         }
     }
 
@@ -164,19 +166,19 @@ struct LocalBenchmarks {
 
     private func rawDatabase(named name: String, isFull: Bool) throws -> OpaquePointer {
         guard let database = raw_open(folder.appending(path: name).path, isFull ? 1 : 0) else {
-            throw BenchmarkFailure("the raw database could not be opened in \(folder.path)")
+            throw BenchmarkError("the raw database could not be opened in \(folder.path)")
         }
         try check(raw_load(database, 0, rows, 1_000))
         return database
     }
 
     private func check(_ status: Int32) throws {
-        guard status == 0 else { throw BenchmarkFailure("the raw SQLite program failed") }
+        guard status == 0 else { throw BenchmarkError("the raw SQLite program failed") }
     }
 }
 
 /// The error of a benchmark that did not measure the intended work.
-struct BenchmarkFailure: Error, CustomStringConvertible {
+struct BenchmarkError: Error, CustomStringConvertible {
     let description: String
 
     init(_ words: String) {

@@ -18,19 +18,19 @@ struct ServerCommand: AsyncParsableCommand {
         let store = try SQLiteAuthorityStore(
             at: folder + "/server.db", newHistory: BenchmarkHistories().nextHistory(),
             configuration: SQLiteAuthorityConfiguration(durability: .normal))
-        let authority = Authority(store: store, catalog: Islanders.catalog, histories: BenchmarkHistories())
-        let writer = Islander(authority: authority)
+        let authority = Authority(store: store, catalog: SimulatedUsers.catalog, histories: BenchmarkHistories())
+        let writer = SimulatedUser(authority: authority)
         try writer.create(rows)
         let server = SyncServer(
-            configuration: SyncServerConfiguration(port: 0), authority: authority, catalog: Islanders.catalog,
-            authenticator: OneIslander(), now: { WallTime.live() },
+            configuration: SyncServerConfiguration(port: 0), authority: authority, catalog: SimulatedUsers.catalog,
+            authenticator: OneUser(), now: { WallTime.live() },
             logger: Logger(label: "server") { _ in SwiftLogNoOpLogHandler() },
             onRunning: { say("port \($0)") })
         // The process ends when the benchmark closes its end of the pipe.
-        let orders = Thread {
+        let commands = Thread {
             while let line = readLine() {
                 do {
-                    try writer.obey(line)
+                    try writer.execute(line)
                     say("done")
                 } catch {
                     say("failed \(error)")
@@ -38,13 +38,13 @@ struct ServerCommand: AsyncParsableCommand {
             }
             Foundation.exit(0)
         }
-        orders.start()
+        commands.start()
         try await server.run()
     }
 }
 
 /// A client that writes the benchmark's records to the server.
-private final class Islander: Sendable {
+private final class SimulatedUser: Sendable {
     private let authority: Authority
     private let principal = Principal(name: "islander")
     private let identity = ClientIdentity(client: ClientID(bits: Identifier128(high: 7, low: 7)), incarnation: 0)
@@ -60,8 +60,8 @@ private final class Islander: Sendable {
             try push(
                 (from..<to).map {
                     Mutation(
-                        collection: "user", record: Islanders.id($0), time: HybridTime(rawValue: UInt64($0)),
-                        intent: .create(Islanders.patch($0)))
+                        collection: "user", record: SimulatedUsers.id($0), time: HybridTime(rawValue: UInt64($0)),
+                        intent: .create(SimulatedUsers.patch($0)))
                 }, number: from / 1_000)
             from = to
         }
@@ -70,9 +70,9 @@ private final class Islander: Sendable {
     /// Carries out a command from standard input.
     ///
     /// `change COUNT STRIDE NUMBER VERSION` renames COUNT users whose uids are STRIDE apart, in one transaction.
-    func obey(_ line: String) throws {
+    func execute(_ line: String) throws {
         let words = line.split(separator: " ").dropFirst().compactMap { Int64($0) }
-        guard line.hasPrefix("change "), words.count == 4 else { throw BenchmarkFailure("not an order: \(line)") }
+        guard line.hasPrefix("change "), words.count == 4 else { throw BenchmarkError("not an order: \(line)") }
         let (count, stride, number, version) = (words[0], words[1], words[2], words[3])
         try push(
             (0..<count).map { index in
@@ -80,7 +80,7 @@ private final class Islander: Sendable {
                     field: "display_name", value: .text("Renamed \(number) \(index)"), before: .null,
                     seen: Version(version))
                 return Mutation(
-                    collection: "user", record: Islanders.id(index * stride),
+                    collection: "user", record: SimulatedUsers.id(index * stride),
                     time: HybridTime(rawValue: UInt64(1_000_000 + number)), intent: .update([edit]))
             }, number: number)
     }
@@ -89,18 +89,18 @@ private final class Islander: Sendable {
         let transaction = NumberedTransaction(
             number: TransactionNumber(number), hash: PayloadHash(rawValue: "\(number)"),
             transaction: Transaction(space: .default, mutations: mutations))
-        let reply = try authority.push(
+        let response = try authority.push(
             PushRequest(
                 identity: identity, epoch: nil, acknowledged: TransactionNumber(number), transactions: [transaction]),
             by: principal, now: WallTime.live())
-        guard case .answered(let results, _, _) = reply, case .applied? = results.first?.outcome else {
-            throw BenchmarkFailure("the server did not take transaction \(number): \(reply)")
+        guard case .answered(let results, _, _) = response, case .applied? = results.first?.outcome else {
+            throw BenchmarkError("the server did not take transaction \(number): \(response)")
         }
     }
 }
 
 /// An authenticator that accepts a fixed token. The server listens only on loopback, and only during the benchmark.
-private struct OneIslander: Authenticator {
+private struct OneUser: Authenticator {
     func principal(bearing token: String) -> Principal? {
         token == DeviceCommand.token ? Principal(name: "islander") : nil
     }

@@ -22,10 +22,10 @@ struct SyncBenchmarks {
             floor: {
                 round += 1
                 let path = folder.appending(path: "floor-\(rows)-\(round).db").path
-                guard let raw = raw_open(path, 0) else { throw BenchmarkFailure("\(path) could not be opened") }
+                guard let raw = raw_open(path, 0) else { throw BenchmarkError("\(path) could not be opened") }
                 defer { raw_close(raw) }
                 return try Cost.of {
-                    guard raw_load(raw, 0, rows, 1_000) == 0 else { throw BenchmarkFailure("the raw load failed") }
+                    guard raw_load(raw, 0, rows, 1_000) == 0 else { throw BenchmarkError("the raw load failed") }
                 }
             },
             ours: {
@@ -62,7 +62,7 @@ struct SyncBenchmarks {
 /// The benchmark's server process, controlled through its standard input.
 private final class BenchmarkServer {
     private let process = Process()
-    private let orders = Pipe()
+    private let commands = Pipe()
     private let answers = Pipe()
     private var buffered = Data()
     private var port = 0
@@ -71,22 +71,22 @@ private final class BenchmarkServer {
     init(folder: URL, rows: Int64) throws {
         process.executableURL = URL(filePath: CommandLine.arguments[0])
         process.arguments = ["server", "--folder", folder.path, "--rows", "\(rows)"]
-        process.standardInput = orders
+        process.standardInput = commands
         process.standardOutput = answers
         number = (rows + 999) / 1_000
         try process.run()
         let line = try readLine()
         guard line.hasPrefix("port "), let port = Int(line.dropFirst(5)) else {
-            throw BenchmarkFailure("the server said: \(line)")
+            throw BenchmarkError("the server said: \(line)")
         }
         self.port = port
     }
 
     func change(_ count: Int64, stride: Int64) throws {
-        orders.fileHandleForWriting.write(Data("change \(count) \(stride) \(number) \(number)\n".utf8))
+        commands.fileHandleForWriting.write(Data("change \(count) \(stride) \(number) \(number)\n".utf8))
         number += 1
         let answer = try readLine()
-        guard answer == "done" else { throw BenchmarkFailure("the server said: \(answer)") }
+        guard answer == "done" else { throw BenchmarkError("the server said: \(answer)") }
     }
 
     /// Runs a device process that syncs once.
@@ -101,14 +101,14 @@ private final class BenchmarkServer {
         device.waitUntilExit()
         let numbers = text.split(whereSeparator: \.isWhitespace).compactMap { Double($0) }
         guard numbers.count == 4, Int64(numbers[3]) == rows else {
-            throw BenchmarkFailure("the device said: \(text), \(rows) rows expected")
+            throw BenchmarkError("the device said: \(text), \(rows) rows expected")
         }
         return SyncBenchmarks.Outcome(cpuSeconds: numbers[0], wallSeconds: numbers[1], peakBytes: numbers[2])
     }
 
     /// Closes the server's input, which ends it, and waits for its end.
     func stop() {
-        try? orders.fileHandleForWriting.close()
+        try? commands.fileHandleForWriting.close()
         process.waitUntilExit()
     }
 
@@ -119,7 +119,7 @@ private final class BenchmarkServer {
                 return String(decoding: buffered[..<end], as: UTF8.self)
             }
             let more = answers.fileHandleForReading.availableData
-            guard !more.isEmpty else { throw BenchmarkFailure("the server ended") }
+            guard !more.isEmpty else { throw BenchmarkError("the server ended") }
             buffered += more
         }
     }

@@ -30,8 +30,8 @@ import SyncProgram
         // With SIGPIPE ignored, writing to a closed pipe returns an error instead of ending the process.
         signal(SIGPIPE, SIG_IGN)
         do {
-            try OpenFiles.demandEnough()
-            try demandReadableArguments()
+            try OpenFiles.requireEnough()
+            try requireReadableArguments()
             var command = try parseAsRoot()
             if var asynchronous = command as? any AsyncParsableCommand {
                 try await asynchronous.run()
@@ -47,10 +47,10 @@ import SyncProgram
 
     /// Throws if an argument is not UTF-8. The parser would replace its bytes with U+FFFD, which would end up in the
     /// store.
-    private static func demandReadableArguments() throws {
+    private static func requireReadableArguments() throws {
         for index in 0..<Int(CommandLine.argc) {
             guard let bytes = CommandLine.unsafeArgv[index], String(validatingCString: bytes) == nil else { continue }
-            throw CommandFailure(
+            throw CommandError(
                 .usage, "argument \(index) is not UTF-8",
                 advice: "set the encoding of the terminal or the script to UTF-8")
         }
@@ -66,7 +66,7 @@ import SyncProgram
             Glibc.exit(CommandStatus.usage.rawValue)
         default: break
         }
-        let failure = CommandFailure(wrapping: error)
+        let failure = CommandError(wrapping: error)
         let terminal = Terminal(isJSON: false, variables: [:])
         terminal.note("syncctl: \(failure.message)")
         if let advice = failure.advice { terminal.note("  \(advice)") }

@@ -26,7 +26,7 @@ struct CrashCommand: ParsableCommand {
 
     func run() throws {
         if list {
-            for series in CrashSeries.all { Output.answer("\(series)") }
+            for series in CrashSeries.all { Output.write("\(series)") }
             return
         }
         let done = Guarded(0)
@@ -41,7 +41,7 @@ struct CrashCommand: ParsableCommand {
         }
         var byScenario: [String: Int] = [:]
         for (series, count) in zip(CrashSeries.all, counts) { byScenario[series.scenario.name, default: 0] += count }
-        for scenario in CrashScenario.all { Output.answer("\(byScenario[scenario.name] ?? 0)\t\(scenario.name)") }
-        Output.answer("\(counts.reduce(0, +)) crash points of \(CrashSeries.all.count) series, every promise kept")
+        for scenario in CrashScenario.all { Output.write("\(byScenario[scenario.name] ?? 0)\t\(scenario.name)") }
+        Output.write("\(counts.reduce(0, +)) crash points of \(CrashSeries.all.count) series, every promise kept")
     }
 }

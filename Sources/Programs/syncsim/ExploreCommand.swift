@@ -22,11 +22,11 @@ struct ExploreCommand: ParsableCommand {
 
     func run() throws {
         let report = Explorer(writes: writes, faults: faults).run { Output.note("\($0) states") }
-        Output.answer(
+        Output.write(
             "\(report.states) states, \(report.moves) moves, \(report.rests) rests, \(report.isComplete ? "" : "not ")complete"
         )
         if let violation = report.violation {
-            throw ProgramFailure(message: "\(violation)", status: ProgramFailure.brokenPromise)
+            throw ProgramError(message: "\(violation)", status: ProgramError.brokenPromise)
         }
     }
 }

@@ -25,10 +25,10 @@ struct RunCommand: ParsableCommand {
         let script = try options.load()
         let report = try recorded(script)
         if twice, try once(script) != report {
-            throw ProgramFailure(
-                message: "the same world ran differently the second time", status: ProgramFailure.brokenPromise)
+            throw ProgramError(
+                message: "the same world ran differently the second time", status: ProgramError.brokenPromise)
         }
-        Output.answer(
+        Output.write(
             """
             seed \(report.seed): every promise was kept
               \(report.operations) operations, \(report.commits) commits of the server, \(report.duration) of virtual time
@@ -36,13 +36,13 @@ struct RunCommand: ParsableCommand {
               \(report.jobs) jobs, \(report.diskOperations) operations of disks, trace \(String(report.hash, radix: 16))
             """)
         if report.lostCommits > 0 {
-            Output.answer("  \(report.lostCommits) commits lost with the power of devices that do not flush each")
+            Output.write("  \(report.lostCommits) commits lost with the power of devices that do not flush each")
         }
         for (refusal, count) in report.refusals.sorted(by: { $0.key < $1.key }) {
-            Output.answer("  \(count) operations refused: \(refusal)")
+            Output.write("  \(count) operations refused: \(refusal)")
         }
         for fault in FaultKind.allCases where report.coverage.total(of: fault) > 0 {
-            Output.answer("  \(report.coverage.total(of: fault)) times \(fault.rawValue)")
+            Output.write("  \(report.coverage.total(of: fault)) times \(fault.rawValue)")
         }
     }
 
@@ -54,9 +54,9 @@ struct RunCommand: ParsableCommand {
         do {
             try Data(HTMLReport(recording).write()).write(to: URL(fileURLWithPath: path), options: .atomic)
         } catch {
-            let failure = ProgramFailure(
+            let failure = ProgramError(
                 message: "the report cannot be written to \(path): \(error.localizedDescription)",
-                status: ProgramFailure.machine)
+                status: ProgramError.machine)
             // A broken promise takes precedence over a report that could not be written.
             guard case .failure = result else { throw failure }
             Output.note("syncsim: \(failure.message)")
@@ -72,7 +72,7 @@ struct RunCommand: ParsableCommand {
         do {
             return try world.run()
         } catch {
-            throw ProgramFailure(message: "\(error)", status: ProgramFailure.brokenPromise)
+            throw ProgramError(message: "\(error)", status: ProgramError.brokenPromise)
         }
     }
 }

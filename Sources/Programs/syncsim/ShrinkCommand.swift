@@ -21,7 +21,7 @@ struct ShrinkCommand: ParsableCommand {
         var shrinker = Shrinker(
             budget: budget, progress: { Output.note("\($0.size) happenings, \($0.setting.devices) devices") },
             run: { script in
-                do throws(WorldFailure) {
+                do throws(WorldError) {
                     _ = try World(script, parts: .onSQLite()).run()
                     return nil
                 } catch {
@@ -29,15 +29,15 @@ struct ShrinkCommand: ParsableCommand {
                 }
             })
         guard let smallest = shrinker.shrink(script) else {
-            throw ProgramFailure(
-                message: "this world keeps every promise: there is nothing to shrink", status: ProgramFailure.noInput)
+            throw ProgramError(
+                message: "this world keeps every promise: there is nothing to shrink", status: ProgramError.noInput)
         }
         Output.note("\(smallest.size) happenings after \(shrinker.runs) runs")
-        guard let to else { return Output.answer(smallest.text) }
+        guard let to else { return Output.write(smallest.text) }
         do {
             try Data(smallest.text.utf8).write(to: URL(fileURLWithPath: to), options: .atomic)
         } catch {
-            throw ProgramFailure(message: "\(to) cannot be written: \(error)", status: ProgramFailure.machine)
+            throw ProgramError(message: "\(to) cannot be written: \(error)", status: ProgramError.machine)
         }
     }
 }

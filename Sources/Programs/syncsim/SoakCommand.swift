@@ -71,8 +71,8 @@ struct SoakCommand: ParsableCommand {
         let took = runtime.uptime() - started
         let result = tally.withLock { $0 }
         let rate = Double(result.operations) / max(took / .seconds(1), 0.001)
-        for line in result.coverage.table { Output.answer(line) }
-        Output.answer(
+        for line in result.coverage.table { Output.write(line) }
+        Output.write(
             """
             \(result.worlds) worlds, \(result.operations) operations (\(result.effective) had an effect), \(result.commits) commits, \(result.broken.count) broken promises
             \(Int(rate)) operations a second, \(Int(rate / Double(workers.count))) on each of \(workers.count) threads
@@ -82,13 +82,13 @@ struct SoakCommand: ParsableCommand {
         for broken in result.broken { Output.note("seed \(broken.seed): \(broken.text)\n") }
         if !result.broken.isEmpty {
             let seeds = result.broken.map { "\($0.seed)" }.joined(separator: ", ")
-            throw ProgramFailure(
-                message: "promises were broken by seeds \(seeds)", status: ProgramFailure.brokenPromise)
+            throw ProgramError(
+                message: "promises were broken by seeds \(seeds)", status: ProgramError.brokenPromise)
         }
         if covered, !result.coverage.missing.isEmpty {
-            throw ProgramFailure(
+            throw ProgramError(
                 message: "never seen: \(result.coverage.missing.map(\.description).joined(separator: "; "))",
-                status: ProgramFailure.brokenPromise)
+                status: ProgramError.brokenPromise)
         }
     }
 
@@ -106,9 +106,9 @@ struct SoakCommand: ParsableCommand {
             if twice {
                 let again = try World(script, parts: .onSQLite()).run()
                 guard again == report else {
-                    throw ProgramFailure(
+                    throw ProgramError(
                         message: "the same world ran differently the second time: \(again), not \(report)",
-                        status: ProgramFailure.brokenPromise)
+                        status: ProgramError.brokenPromise)
                 }
             }
             return .success(report)

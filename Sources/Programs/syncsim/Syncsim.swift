@@ -22,7 +22,7 @@ import SyncSimulation
         do {
             var command = try parseAsRoot()
             try command.run()
-        } catch let failure as ProgramFailure {
+        } catch let failure as ProgramError {
             Output.note("syncsim: \(failure.message)")
             Foundation.exit(failure.status)
         } catch {
@@ -32,7 +32,7 @@ import SyncSimulation
 }
 
 /// An error that ends the program without a result.
-struct ProgramFailure: Error, CustomStringConvertible {
+struct ProgramError: Error, CustomStringConvertible {
     let message: String
     let status: Int32
 
@@ -45,11 +45,11 @@ struct ProgramFailure: Error, CustomStringConvertible {
 
 enum Output {
     /// Prints a line of the result. If it cannot be written, the process exits.
-    static func answer(_ text: String) {
+    static func write(_ text: String) {
         guard let code = ByteSink.standardOutput.write(text + "\n") else { return }
         if code == EPIPE { Foundation.exit(ByteSink.brokenPipeStatus) }
-        note("syncsim: the answer cannot be written: \(String(cString: strerror(code)))")
-        Foundation.exit(ProgramFailure.machine)
+        note("syncsim: the output cannot be written: \(String(cString: strerror(code)))")
+        Foundation.exit(ProgramError.machine)
     }
 
     /// Prints a line on standard error: progress, and failures.

@@ -40,7 +40,7 @@ struct Workers: ParsableArguments {
         }
         let end = state.withLock { $0 }
         if let failure = end.failure {
-            throw ProgramFailure(message: "\(failure)", status: ProgramFailure.brokenPromise)
+            throw ProgramError(message: "\(failure)", status: ProgramError.brokenPromise)
         }
         return end.results.compactMap { $0 }
     }

@@ -41,7 +41,7 @@ struct WorldOptions: ParsableArguments {
             do {
                 result = try WorldScript(text: String(contentsOfFile: path, encoding: .utf8))
             } catch {
-                throw ProgramFailure(message: "\(path): \(error)", status: ProgramFailure.noInput)
+                throw ProgramError(message: "\(path): \(error)", status: ProgramError.noInput)
             }
         } else {
             var plan = WorldPlan.drawn(seed: seed ?? 0, steps: steps)
@@ -63,14 +63,14 @@ enum FaultClass: String, CaseIterable {
     /// The fault rates in this class. Every rate except recovery belongs to one class.
     var rates: [WritableKeyPath<WorldPlan.Rates, Double>] {
         switch self {
-        case .network: [\.cutDevice, \.dropLink, \.scriptAnswer]
+        case .network: [\.cutDevice, \.dropLink, \.scriptResponse]
         case .process:
             [
                 \.killDevice, \.stopDevice, \.losePowerOfDevice, \.suspendDevice, \.rivalEngine, \.longPause,
                 \.sleepForDays,
             ]
         case .disk: [\.deviceDiskFault, \.serverDiskFault, \.rollBackDevice, \.cloneDevice, \.fillDisk, \.protectDisk]
-        case .clock: [\.jumpClock, \.driftClock, \.strayClock, \.jumpClockOfServer]
+        case .clock: [\.jumpClock, \.driftClock, \.clockDrift, \.jumpClockOfServer]
         case .server:
             [
                 \.killServer, \.losePowerOfServer, \.compactServer, \.restoreServer, \.emptyServer, \.secondServer,

@@ -25,8 +25,8 @@ public struct Authority: AuthorityService {
         self.policy = policy
     }
 
-    public func hello(for principal: Principal, now: WallTime) throws(AuthorityFailure) -> ServerHello {
-        let state = try read { (view) throws(AuthorityStoreFailure) in try view.state() }
+    public func hello(for principal: Principal, now: WallTime) throws(AuthorityError) -> ServerHello {
+        let state = try read { (view) throws(AuthorityStoreError) in try view.state() }
         return ServerHello(
             protocolVersions: ProtocolVersion.current...ProtocolVersion.current, epoch: state.epoch,
             account: principal.account, serverTime: state.time(at: now, permitting: policy.permittedSkew),
@@ -36,9 +36,9 @@ public struct Authority: AuthorityService {
 
     public func fetch(
         _ request: FetchRequest, by principal: Principal, now: WallTime
-    ) throws(AuthorityFailure) -> Record? {
+    ) throws(AuthorityError) -> Record? {
         guard mayRead(request.space, principal), let schema = catalog[request.collection] else { return nil }
-        let stored = try read { (view) throws(AuthorityStoreFailure) -> StoredRecord? in
+        let stored = try read { (view) throws(AuthorityStoreError) -> StoredRecord? in
             switch request.key {
             case .id(let id): try view.record(RecordAddress(request.collection, id))
             case .uid(let uid): try view.record(request.collection, uid)
@@ -54,16 +54,16 @@ public struct Authority: AuthorityService {
 
     /// Reads from the store, and converts its failure to a failure of the service.
     func read<Result>(
-        _ body: (any AuthorityView) throws(AuthorityStoreFailure) -> Result
-    ) throws(AuthorityFailure) -> Result {
-        do throws(AuthorityStoreFailure) { return try store.read(body) } catch { throw AuthorityFailure(error) }
+        _ body: (any AuthorityView) throws(AuthorityStoreError) -> Result
+    ) throws(AuthorityError) -> Result {
+        do throws(AuthorityStoreError) { return try store.read(body) } catch { throw AuthorityError(error) }
     }
 
     /// Writes to the store, and converts its failure to a failure of the service.
     func write<Result>(
-        _ body: (any AuthorityTransaction) throws(AuthorityStoreFailure) -> Result
-    ) throws(AuthorityFailure) -> Result {
-        do throws(AuthorityStoreFailure) { return try store.write(body) } catch { throw AuthorityFailure(error) }
+        _ body: (any AuthorityTransaction) throws(AuthorityStoreError) -> Result
+    ) throws(AuthorityError) -> Result {
+        do throws(AuthorityStoreError) { return try store.write(body) } catch { throw AuthorityError(error) }
     }
 }
 

@@ -9,13 +9,13 @@ public protocol AuthorityService: Sendable {
     /// Returns the server's description of itself.
     ///
     /// - Parameter now: the time of the server's wall clock.
-    func hello(for principal: Principal, now: WallTime) throws(AuthorityFailure) -> ServerHello
+    func hello(for principal: Principal, now: WallTime) throws(AuthorityError) -> ServerHello
 
     /// Applies transactions in order, each exactly once. A transaction and its outcome are written in one database
     /// transaction.
     func push(
         _ request: PushRequest, by principal: Principal, now: WallTime
-    ) throws(AuthorityFailure) -> PushReply
+    ) throws(AuthorityError) -> PushResponse
 
     /// Pushes, and rejects the transactions with these numbers.
     ///
@@ -23,17 +23,17 @@ public protocol AuthorityService: Sendable {
     func push(
         _ request: PushRequest, by principal: Principal, now: WallTime,
         rejecting rejections: [TransactionNumber: Rejection]
-    ) throws(AuthorityFailure) -> PushReply
+    ) throws(AuthorityError) -> PushResponse
 
     /// Returns the next page of changes in a space.
     func pull(
         _ request: PullRequest, by principal: Principal, now: WallTime
-    ) throws(AuthorityFailure) -> PullReply
+    ) throws(AuthorityError) -> PullResponse
 
     /// Returns one record; nil when there is no such record, or none that the principal may see.
     func fetch(
         _ request: FetchRequest, by principal: Principal, now: WallTime
-    ) throws(AuthorityFailure) -> Record?
+    ) throws(AuthorityError) -> Record?
 
     /// Returns whether the principal may read the space, and so receive hints about its commits.
     func mayRead(_ space: SpaceID, _ principal: Principal) -> Bool
@@ -47,9 +47,9 @@ extension AuthorityService {
     public func push(
         _ request: PushRequest, by principal: Principal, now: WallTime,
         rejecting rejections: [TransactionNumber: Rejection]
-    ) throws(AuthorityFailure) -> PushReply {
+    ) throws(AuthorityError) -> PushResponse {
         guard rejections.isEmpty else {
-            throw AuthorityFailure(.unavailable, "this server cannot reject for the application")
+            throw AuthorityError(.unavailable, "this server cannot reject for the application")
         }
         return try push(request, by: principal, now: now)
     }
@@ -57,7 +57,7 @@ extension AuthorityService {
     /// Performs the call of a request.
     public func respond(
         to request: ServerRequest, by principal: Principal, now: WallTime
-    ) throws(AuthorityFailure) -> ServerResponse {
+    ) throws(AuthorityError) -> ServerResponse {
         switch request {
         case .hello: .hello(try hello(for: principal, now: now))
         case .push(let request): .push(try push(request, by: principal, now: now))
@@ -69,7 +69,7 @@ extension AuthorityService {
     /// Returns the newest versions of those `spaces` that the principal may read, with which a stream of hints begins.
     public func heads(
         of spaces: [SpaceID], for principal: Principal, now: WallTime
-    ) throws(AuthorityFailure) -> SpaceHeads {
+    ) throws(AuthorityError) -> SpaceHeads {
         var heads: [SpaceID: Version] = [:]
         for space in spaces where mayRead(space, principal) {
             let first = PullRequest(space: space, cursor: nil, limit: 1)
@@ -93,7 +93,7 @@ public struct SpaceHeads: Coalescing, Hashable, Sendable {
 }
 
 /// An error of the authority. A rejected transaction is a result, not an error.
-public struct AuthorityFailure: Error, Hashable, Sendable {
+public struct AuthorityError: Error, Hashable, Sendable {
     public let code: Code
     /// The message: what was wrong and what was expected. It contains no value of a record and no secret.
     public let message: String
@@ -121,7 +121,7 @@ public struct AuthorityFailure: Error, Hashable, Sendable {
     }
 }
 
-extension AuthorityFailure: CustomStringConvertible {
+extension AuthorityError: CustomStringConvertible {
     /// For the operator: the details as well.
     public var description: String { detail.map { "\(message): \($0)" } ?? message }
 }

@@ -24,7 +24,7 @@ struct Refusal: Error {
     init(_ error: any Error) {
         switch error {
         case let refusal as Refusal: self = refusal
-        case let failure as AuthorityFailure: self.init(failure)
+        case let failure as AuthorityError: self.init(failure)
         case let error as WireError where error.code == .malformed:
             self.init(.badRequest, .malformed, error.message)
         case let error as WireError where error.code == .damaged:
@@ -35,7 +35,7 @@ struct Refusal: Error {
         }
     }
 
-    private init(_ failure: AuthorityFailure) {
+    private init(_ failure: AuthorityError) {
         switch failure.code {
         case .otherAccount: self.init(.forbidden, .otherAccount, failure.message)
         case .malformed: self.init(.badRequest, .malformed, failure.message)
@@ -64,17 +64,19 @@ struct Refusal: Error {
 extension Response {
     /// Returns a JSON response.
     ///
-    /// - Parameter seat: a seat to hold until the last piece of the body has been written.
+    /// - Parameter reservation: a reservation to hold until the last piece of the body has been written.
     static func json(
-        _ bytes: [UInt8], status: HTTPResponse.Status = .ok, holding seat: RequestBudget.Seat? = nil
+        _ bytes: [UInt8], status: HTTPResponse.Status = .ok, holding reservation: RequestBudget.Reservation? = nil
     ) -> Response {
-        Response(json: ByteBuffer(bytes: bytes), status: status, holding: seat)
+        Response(json: ByteBuffer(bytes: bytes), status: status, holding: reservation)
     }
 
-    init(json bytes: ByteBuffer, status: HTTPResponse.Status = .ok, holding seat: RequestBudget.Seat? = nil) {
+    init(
+        json bytes: ByteBuffer, status: HTTPResponse.Status = .ok, holding reservation: RequestBudget.Reservation? = nil
+    ) {
         self.init(
             status: status, headers: .plain(type: "application/json"),
-            body: ResponseBody(pieces: bytes, holding: seat))
+            body: ResponseBody(pieces: bytes, holding: reservation))
     }
 }
 
@@ -82,14 +84,14 @@ extension ResponseBody {
     /// Creates a body that is written in pieces, each when there is room for it, so that the progress of a slow peer is
     /// visible.
     ///
-    /// - Parameter seat: a seat to hold until the last piece has been written.
-    init(pieces whole: ByteBuffer, holding seat: RequestBudget.Seat?) {
+    /// - Parameter reservation: a reservation to hold until the last piece has been written.
+    init(pieces whole: ByteBuffer, holding reservation: RequestBudget.Reservation?) {
         guard whole.readableBytes > SyncServerLimits.responseBytes else {
             self.init(byteBuffer: whole)
             return
         }
         self.init(contentLength: whole.readableBytes) { writer in
-            defer { seat?.leave() }
+            defer { reservation?.leave() }
             var rest = whole
             while let piece = rest.readSlice(length: min(rest.readableBytes, SyncServerLimits.responseBytes)),
                 piece.readableBytes > 0

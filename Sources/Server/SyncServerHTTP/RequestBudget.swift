@@ -40,8 +40,8 @@ final class RequestBudget: Sendable {
     /// Whether the whole budget is free. For tests.
     var isUnused: Bool { state.withLock { $0.uses.isEmpty && $0.bytes == 0 } }
 
-    /// Returns a seat for one request; nil when its principal already has too many.
-    func seat(for principal: Principal, _ kind: Kind) -> Seat? {
+    /// Returns a reservation for one request; nil when its principal already has too many.
+    func reservation(for principal: Principal, _ kind: Kind) -> Reservation? {
         let isFree = state.withLock { state in
             var use = state.uses[principal] ?? Use()
             switch kind {
@@ -55,7 +55,7 @@ final class RequestBudget: Sendable {
             state.uses[principal] = use
             return true
         }
-        return isFree ? Seat(budget: self, principal: principal, kind: kind) : nil
+        return isFree ? Reservation(budget: self, principal: principal, kind: kind) : nil
     }
 
     private func take(_ bytes: Int, for principal: Principal) -> Bool {
@@ -69,7 +69,7 @@ final class RequestBudget: Sendable {
         }
     }
 
-    private func giveBack(_ bytes: Int, _ kind: Kind?, for principal: Principal) {
+    private func release(_ bytes: Int, _ kind: Kind?, for principal: Principal) {
         state.withLock { state in
             guard var use = state.uses[principal] else { return }
             use.bytes -= bytes
@@ -85,8 +85,8 @@ final class RequestBudget: Sendable {
 
     /// The part of the budget that one request is using.
     ///
-    /// It is returned with `leave()`, or at the latest when the seat is released.
-    final class Seat: Sendable {
+    /// It is returned with `leave()`, or at the latest when the reservation is released.
+    final class Reservation: Sendable {
         private let budget: RequestBudget
         private let principal: Principal
         private let kind: Kind
@@ -113,18 +113,18 @@ final class RequestBudget: Sendable {
                 bytes = old + count
                 return false
             }
-            if isLate { budget.giveBack(count, nil, for: principal) }
+            if isLate { budget.release(count, nil, for: principal) }
             return !isLate
         }
 
         /// Returns the bytes of the body to the budget, because the body is no longer needed.
-        func giveBackBody() {
+        func releaseBody() {
             let count = bytes.withLock { bytes in
                 let count = bytes ?? 0
                 if bytes != nil { bytes = 0 }
                 return count
             }
-            budget.giveBack(count, nil, for: principal)
+            budget.release(count, nil, for: principal)
         }
 
         func leave() {
@@ -133,7 +133,7 @@ final class RequestBudget: Sendable {
                 bytes = nil
                 return count
             }
-            if let count { budget.giveBack(count, kind, for: principal) }
+            if let count { budget.release(count, kind, for: principal) }
         }
     }
 }

@@ -15,9 +15,9 @@ extension Routes {
     /// The stream sends a hint for each space at first, and whenever something is committed in it, and a comment line
     /// as a heartbeat. It ends when the client disconnects, the token is no longer valid, or the server shuts down.
     ///
-    /// - Parameter seat: a seat to return when the stream ends.
+    /// - Parameter reservation: a reservation to return when the stream ends.
     func hints(
-        for request: Request, _ principal: Principal, _ secret: String, _ seat: RequestBudget.Seat
+        for request: Request, _ principal: Principal, _ secret: String, _ reservation: RequestBudget.Reservation
     ) async throws -> Response {
         let wanted = try Self.spaces(in: request.head.path ?? "")
         // Spaces that the principal may not read are left out silently. A pull of such a space reports that it may not
@@ -34,7 +34,7 @@ extension Routes {
         return Response(
             status: .ok, headers: .plain(type: "text/event-stream"),
             body: ResponseBody { [self] writer in
-                defer { seat.leave() }
+                defer { reservation.leave() }
                 try await body.consumeWithCancellationOnInboundClose { _ in
                     try await send(heads.heads, commits, of: Set(spaces), to: &writer) {
                         try await self.principal(bearing: secret) == principal

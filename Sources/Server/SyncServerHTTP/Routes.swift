@@ -45,10 +45,10 @@ struct Routes: HTTPResponder {
         }
     }
 
-    /// A request that was accepted, with its complete body and its seat in the budget.
+    /// A request that was accepted, with its complete body and its reservation in the budget.
     private enum AcceptedRequest {
-        case call(ServerCall, [UInt8], Principal, RequestBudget.Seat)
-        case hints(Request, Principal, secret: String, RequestBudget.Seat)
+        case call(ServerCall, [UInt8], Principal, RequestBudget.Reservation)
+        case hints(Request, Principal, secret: String, RequestBudget.Reservation)
     }
 
     /// Returns the principal of a token; nil for an unknown token.
@@ -70,12 +70,14 @@ struct Routes: HTTPResponder {
             throw Refusal(
                 .methodNotAllowed, .malformed, "\(route) wants \(method.rawValue)", headers: [.allow: method.rawValue])
         }
-        guard let seat = budget.seat(for: principal, route == .hints ? .stream : .request) else { throw busy }
+        guard let reservation = budget.reservation(for: principal, route == .hints ? .stream : .request) else {
+            throw busy
+        }
         switch route {
         case .call(let call):
-            let body = call.method == .post ? try await body(of: request, seat) : []
-            return .call(call, body, principal, seat)
-        case .hints: return .hints(request, principal, secret: secret, seat)
+            let body = call.method == .post ? try await body(of: request, reservation) : []
+            return .call(call, body, principal, reservation)
+        case .hints: return .hints(request, principal, secret: secret, reservation)
         case .openAPI, .health, .none: throw Refusal(.notFound, .malformed, "there is no such route")
         }
     }
@@ -88,13 +90,13 @@ struct Routes: HTTPResponder {
 
     private func carryOut(_ accepted: AcceptedRequest) async throws -> Response {
         switch accepted {
-        case .call(let call, let body, let principal, let seat):
+        case .call(let call, let body, let principal, let reservation):
             guard let response = try await endpoint.respond(to: call, body, by: principal) else {
                 throw Refusal(.notFound, .notFound, "there is no such record, or none that you may see")
             }
-            return .json(response, holding: seat)
-        case .hints(let request, let principal, let secret, let seat):
-            return try await hints(for: request, principal, secret, seat)
+            return .json(response, holding: reservation)
+        case .hints(let request, let principal, let secret, let reservation):
+            return try await hints(for: request, principal, secret, reservation)
         }
     }
 
@@ -157,7 +159,7 @@ struct Routes: HTTPResponder {
     ///
     /// A body that is slightly too long is read to its end and discarded. Otherwise, a client that is still sending
     /// would see a broken connection instead of the response.
-    private func body(of request: Request, _ seat: RequestBudget.Seat) async throws -> [UInt8] {
+    private func body(of request: Request, _ reservation: RequestBudget.Reservation) async throws -> [UInt8] {
         let type = request.headers[.contentType]?.split(separator: ";" as Character).first?.lowercased()
         guard type == "application/json", request.headers[.contentEncoding] == nil else {
             throw Refusal(.unsupportedMediaType, .malformed, "application/json without a content encoding expected")
@@ -174,11 +176,11 @@ struct Routes: HTTPResponder {
             count += chunk.readableBytes
             guard !isFarTooLong(count) else { throw tooLong }
             if count <= limit {
-                guard seat.take(chunk.readableBytes) else { throw busy }
+                guard reservation.take(chunk.readableBytes) else { throw busy }
                 bytes.append(contentsOf: chunk.readableBytesView)
             } else {
                 bytes = []
-                seat.giveBackBody()
+                reservation.releaseBody()
             }
             let allowed = configuration.bodyTimeout + .seconds(count / SyncServerLimits.slowestBody)
             guard NIODeadline.now() < began + TimeAmount(allowed) else {

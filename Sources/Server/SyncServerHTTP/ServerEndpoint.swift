@@ -54,7 +54,7 @@ struct ServerEndpoint: Sendable {
     }
 
     /// Reads from the store. The future fails when the read fails.
-    func lookAtStore() -> EventLoopFuture<Void> {
+    func checkStore() -> EventLoopFuture<Void> {
         threads.runIfActive(eventLoop: MultiThreadedEventLoopGroup.singleton.any()) {
             _ = try authority.hello(for: Self.inspector, now: now())
         }

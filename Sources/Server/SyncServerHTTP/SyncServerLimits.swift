@@ -45,10 +45,10 @@ enum SyncServerLimits {
     static let backlog = 4_096
     /// The divisor that gives the share of all connections reserved for those that have not presented a valid token
     /// yet.
-    static let strangerShare = 4
+    static let unauthenticatedShare = 4
     /// Maximum number of open HTTP/2 streams of a connection that has not presented a valid token. A Tombolo client
     /// opens two.
-    static let streamsOfStranger = 16
+    static let streamsOfUnauthenticated = 16
 
     // MARK: Principals
 

@@ -16,7 +16,7 @@ public final class Broadcast<News: Coalescing>: Sendable {
 
     private struct Mailbox: Sendable {
         var pending: News?
-        let doorbell: AsyncStream<Void>.Continuation
+        let wakeup: AsyncStream<Void>.Continuation
     }
 
     private let state = Guarded(State())
@@ -26,7 +26,7 @@ public final class Broadcast<News: Coalescing>: Sendable {
     /// Delivers `news` to every subscriber, merging it with the value that the subscriber has not taken yet. Never
     /// waits.
     public func publish(_ news: News) {
-        let doorbells = state.withLock { state in
+        let wakeups = state.withLock { state in
             // Sorted, because in a simulation the order of wake-ups must not depend on hashing.
             state.mailboxes.keys.sorted().map { id in
                 if state.mailboxes[id]?.pending == nil {
@@ -34,38 +34,38 @@ public final class Broadcast<News: Coalescing>: Sendable {
                 } else {
                     state.mailboxes[id]?.pending?.absorb(news)
                 }
-                return state.mailboxes[id]?.doorbell
+                return state.mailboxes[id]?.wakeup
             }
         }
-        for doorbell in doorbells { doorbell?.yield() }
+        for wakeup in wakeups { wakeup?.yield() }
     }
 
     /// Ends every subscription after its pending value has been taken.
     public func finish() {
-        let doorbells = state.withLock { state in
+        let wakeups = state.withLock { state in
             state.isFinished = true
-            return state.mailboxes.keys.sorted().map { state.mailboxes[$0]?.doorbell }
+            return state.mailboxes.keys.sorted().map { state.mailboxes[$0]?.wakeup }
         }
         // Outside the lock, because finishing a stream calls `onTermination`, which may take the lock.
-        for doorbell in doorbells { doorbell?.finish() }
+        for wakeup in wakeups { wakeup?.finish() }
     }
 
     /// Returns a subscription to the values published from now on.
     ///
     /// The subscription ends when the task that iterates it is cancelled, or when `finish()` is called.
     public func subscribe() -> Subscription {
-        let (stream, doorbell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let (stream, wakeup) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let (id, isFinished) = state.withLock { state in
             let id = state.nextID
             state.nextID += 1
-            if !state.isFinished { state.mailboxes[id] = Mailbox(pending: nil, doorbell: doorbell) }
+            if !state.isFinished { state.mailboxes[id] = Mailbox(pending: nil, wakeup: wakeup) }
             return (id, state.isFinished)
         }
-        doorbell.onTermination = { [weak self] reason in
+        wakeup.onTermination = { [weak self] reason in
             // After a finish, the subscriber may still take the last value. After a cancellation, it never will.
             if case .cancelled = reason { self?.drop(id) }
         }
-        if isFinished { doorbell.finish() }
+        if isFinished { wakeup.finish() }
         return Subscription(feed: self, id: id, stream: stream)
     }
 
@@ -93,16 +93,16 @@ public final class Broadcast<News: Coalescing>: Sendable {
         fileprivate let stream: AsyncStream<Void>
 
         public func makeAsyncIterator() -> Iterator {
-            Iterator(feed: feed, id: id, doorbell: stream.makeAsyncIterator())
+            Iterator(feed: feed, id: id, wakeup: stream.makeAsyncIterator())
         }
 
         public struct Iterator: AsyncIteratorProtocol {
             fileprivate let feed: Broadcast
             fileprivate let id: Int
-            fileprivate var doorbell: AsyncStream<Void>.Iterator
+            fileprivate var wakeup: AsyncStream<Void>.Iterator
 
             public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async -> News? {
-                while await doorbell.next(isolation: actor) != nil {
+                while await wakeup.next(isolation: actor) != nil {
                     if let news = feed.take(id) { return news }
                 }
                 return feed.take(id)

@@ -3,13 +3,13 @@ import SyncModel
 import SyncSimulation
 
 /// A reader of the facts in a device store's file.
-struct ReplicaAudit: ReplicaLook {
-    private let look: SQLiteLook
+struct ReplicaAudit: ReplicaInspector {
+    private let inspector: SQLiteInspector
     private let process: DiskProcess
     private let file: String
 
     init(of file: String, on process: DiskProcess) throws {
-        look = try SQLiteLook(file, on: process)
+        inspector = try SQLiteInspector(file, on: process)
         self.process = process
         self.file = file
     }
@@ -22,12 +22,12 @@ struct ReplicaAudit: ReplicaLook {
             facts.bases[schema.collection] = try bases(of: schema)
         }
         if models.contains(where: { $0.collection == "picture" }) { facts.dangling = try picturesWithoutPainter() }
-        try look.each("SELECT seq FROM sqlite_sequence WHERE name = 'sync_outbox'") { row in
+        try inspector.each("SELECT seq FROM sqlite_sequence WHERE name = 'sync_outbox'") { row in
             facts.lastSequence = row.integer(0)
         }
         var unseen: Int64 = 0
         var (journalBytes, unseenBytes): (Int64, Int64) = (0, 0)
-        try look.each(
+        try inspector.each(
             "SELECT number, state = 'active', event IN ('merged', 'overwritten', 'forgotten'), space, bytes FROM sync_journal"
         ) { row in
             journalBytes += row.integer(4)
@@ -39,11 +39,11 @@ struct ReplicaAudit: ReplicaLook {
             unseen += row.integer(1)
         }
         facts.shown = try shown(of: models)
-        try look.each(
+        try inspector.each(
             "SELECT count(*) FROM sync_conflict WHERE NOT EXISTS (SELECT 1 FROM sync_journal WHERE number = journal)"
-        ) { facts.strayConflicts = Int($0.integer(0)) }
+        ) { facts.unexpectedConflicts = Int($0.integer(0)) }
         var counts: (waiting: Int64, held: Int64, sent: Int64, answered: Int64) = (0, 0, 0, 0)
-        try look.each(
+        try inspector.each(
             """
             SELECT number IS NULL, version IS NULL, length(CAST(payload AS BLOB)), held_for IS NOT NULL
             FROM sync_outbox
@@ -58,7 +58,7 @@ struct ReplicaAudit: ReplicaLook {
             case (false, false): counts.answered += 1
             }
         }
-        try look.each(
+        try inspector.each(
             """
             SELECT waiting, held, sent, answered, outbox_bytes, unseen, journal_entries, journal_bytes, unseen_bytes
             FROM sync_meta
@@ -75,7 +75,7 @@ struct ReplicaAudit: ReplicaLook {
             }
         }
         for table in ["sync_pending", "sync_base", "sync_seen", "sync_former"] {
-            try look.each("SELECT count(*) FROM \(table)") { facts.transients[table] = Int($0.integer(0)) }
+            try inspector.each("SELECT count(*) FROM \(table)") { facts.transients[table] = Int($0.integer(0)) }
         }
         return facts
     }
@@ -83,13 +83,13 @@ struct ReplicaAudit: ReplicaLook {
     /// Returns the models that have a table. The build that last opened the file may not know all of them.
     private func models() throws -> [ModelSchema] {
         var tables: Set<String> = []
-        try look.each("SELECT name FROM sqlite_master WHERE type = 'table'") { tables.insert($0.text(0)) }
+        try inspector.each("SELECT name FROM sqlite_master WHERE type = 'table'") { tables.insert($0.text(0)) }
         return WorldCatalog.catalog.models.filter { tables.contains($0.collection.rawValue) }
     }
 
     private func picturesWithoutPainter() throws -> [String] {
         var dangling: [String] = []
-        try look.each(
+        try inspector.each(
             """
             SELECT hex(id) FROM picture WHERE NOT EXISTS (SELECT 1 FROM islander WHERE islander.id = picture.painter)
             AND NOT EXISTS (SELECT 1 FROM sync_pending WHERE sync_pending.id IN (picture.id, picture.painter))
@@ -113,7 +113,7 @@ struct ReplicaAudit: ReplicaLook {
             """
         }
         let all = (settled + ["SELECT space FROM sync_base WHERE is_deleted = 0"]).joined(separator: " UNION ALL ")
-        try look.each(
+        try inspector.each(
             "SELECT name, count(*) FROM (\(all)) AS held JOIN sync_space ON key = held.sync_space GROUP BY name"
         ) { row in
             if let space = SpaceID(rawValue: row.text(0)) { counts[space] = Int(row.integer(1)) }
@@ -123,7 +123,7 @@ struct ReplicaAudit: ReplicaLook {
 
     func outbox() throws -> [OutboxRow] {
         var rows: [OutboxRow] = []
-        try look.each(
+        try inspector.each(
             """
             SELECT sequence, json_array(space, number, attempts, version, written_at) || payload FROM sync_outbox
             ORDER BY sequence
@@ -136,15 +136,16 @@ struct ReplicaAudit: ReplicaLook {
     private func bases(of schema: ModelSchema) throws -> [RecordID: ReplicaFacts.Base] {
         var bases: [RecordID: ReplicaFacts.Base] = [:]
         let name = schema.collection.rawValue
-        try look.each("SELECT id, version, sync_fields FROM \"\(name)\"") { row in
+        try inspector.each("SELECT id, version, sync_fields FROM \"\(name)\"") { row in
             let version = Version(row.integer(1))
             bases[try id(row.bytes(0))] = ReplicaFacts.Base(
                 version: version, fields: row.isNull(2) ? [] : try versions(row.bytes(2)), isPending: false)
         }
-        try look.each("SELECT DISTINCT id FROM sync_pending WHERE collection = '\(name)' AND link = 'changes'") { row in
+        try inspector.each("SELECT DISTINCT id FROM sync_pending WHERE collection = '\(name)' AND link = 'changes'") {
+            row in
             bases[try id(row.bytes(0))] = nil
         }
-        try look.each(
+        try inspector.each(
             "SELECT id, version, field_versions FROM sync_base WHERE collection = '\(name)' AND is_deleted = 0"
         ) { row in
             let version = Version(row.integer(1))
@@ -156,7 +157,7 @@ struct ReplicaAudit: ReplicaLook {
 
     private func id(_ bytes: [UInt8]) throws -> RecordID {
         guard let bits = bytes.withUnsafeBytes({ Identifier128(bytes: $0) }) else {
-            throw SQLiteLook.Failure(description: "an id of \(bytes.count) bytes")
+            throw SQLiteInspector.Failure(description: "an id of \(bytes.count) bytes")
         }
         return RecordID(bits: bits)
     }
@@ -172,7 +173,7 @@ struct ReplicaAudit: ReplicaLook {
                 versions.append(Version(Int64(bitPattern: value)))
                 (value, shift) = (0, 0)
             }
-            guard shift < 64 else { throw SQLiteLook.Failure(description: "the versions of fields do not end") }
+            guard shift < 64 else { throw SQLiteInspector.Failure(description: "the versions of fields do not end") }
         }
         return versions
     }

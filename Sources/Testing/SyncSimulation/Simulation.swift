@@ -170,12 +170,12 @@ public final class Simulation: Sendable {
     }
 
     /// Runs everything that is ready, without advancing time.
-    public func settle() throws(SimulationFailure) {
+    public func settle() throws(SimulationError) {
         try drain(until: nil)
     }
 
     /// Advances time by `duration` and runs everything that becomes ready on the way.
-    public func advance(by duration: Duration) throws(SimulationFailure) {
+    public func advance(by duration: Duration) throws(SimulationError) {
         let target = timeline.now + duration
         try drain(until: target)
         while let deadline = timeline.nextDeadline, deadline <= target {
@@ -189,7 +189,7 @@ public final class Simulation: Sendable {
     /// Runs `body` to its end, and advances time whenever nothing else is left to do.
     ///
     /// - Parameter limit: the most virtual time that it may take.
-    /// - Throws: any error that `body` throws, or a `SimulationFailure`.
+    /// - Throws: any error that `body` throws, or a `SimulationError`.
     public func run<Value: Sendable>(
         limit: Duration, name: String = "main", _ body: @escaping @Sendable () async throws -> Value
     ) throws -> Value {
@@ -211,7 +211,7 @@ public final class Simulation: Sendable {
 
     /// Ends the simulation: cancels every task that was started by name, runs all of them to their end, and checks that
     /// nothing is left.
-    public func finish() throws(SimulationFailure) {
+    public func finish() throws(SimulationError) {
         let running = tasks.withLock { tasks in tasks.running.sorted { $0.key < $1.key }.compactMap(\.value.task) }
         for task in running { task.cancel() }
         try settle()
@@ -221,7 +221,7 @@ public final class Simulation: Sendable {
     }
 
     /// Runs until no job is ready. With a time bound and a slow processor, time may move meanwhile.
-    private func drain(until bound: Duration?) throws(SimulationFailure) {
+    private func drain(until bound: Duration?) throws(SimulationError) {
         scheduler.adoptCurrentThread()
         var moment = timeline.now
         var jobs = 0
@@ -244,14 +244,14 @@ public final class Simulation: Sendable {
     }
 
     /// Checks that no work has left the simulation. Otherwise the seed no longer determines its order.
-    public func checkLeaks() throws(SimulationFailure) {
+    public func checkLeaks() throws(SimulationError) {
         let foreign = scheduler.foreignCount
         let escaped = scheduler.escapedCount
         guard foreign == 0, escaped == 0 else { throw failure(.leak(foreign: foreign, escaped: escaped)) }
     }
 
-    private func failure(_ kind: SimulationFailure.Kind) -> SimulationFailure {
-        SimulationFailure(
+    private func failure(_ kind: SimulationError.Kind) -> SimulationError {
+        SimulationError(
             kind: kind, seed: seed, policy: scheduler.policy, time: timeline.now,
             unfinished: tasks.withLock { $0.names },
             sleepers: timeline.sleepers.prefix(SimulationLimits.printedSleepers).map {

@@ -23,7 +23,7 @@ public enum SimulationLimits {
     /// The number of outbox entries to read at once where the whole outbox is not needed.
     public static let outboxPart = 16
     /// The number of outbox entries per skipped check: a device is checked less often the longer its outbox is.
-    public static let outboxEntriesPerLook = 24
+    public static let outboxEntriesPerCheck = 24
     /// The number of outbox entries that a recording lists at each step. It counts the others.
     public static let recordedOutboxEntries = 100
 }

@@ -31,7 +31,7 @@ struct Author {
             let answer = try device.run(["sync"], killedAfter: writer.killedAfter ?? .seconds(10))
             // The allowed results: synced, not synced, a new journal entry, synced by another process, a database that
             // a stopped process holds, or a command that this test killed.
-            try demand(
+            try require(
                 [0, 4, 6, 7, 74, 137].contains(answer.status),
                 "\(device.name): sync ended with \(answer.status): \(answer.errors)")
             return

@@ -70,7 +70,7 @@ final class ChaosRun: Sendable {
         case .killServer, .endServer:
             let status = testbed.server.end(fault == .killServer ? SIGKILL : SIGTERM)
             if fault == .endServer {
-                try demand(status == 0, "syncd ended with \(status ?? -1) after SIGTERM: \(testbed.server.errors)")
+                try require(status == 0, "syncd ended with \(status ?? -1) after SIGTERM: \(testbed.server.errors)")
             }
             crew.rest(.milliseconds(random.below(400)))
             try testbed.server.start()

@@ -15,7 +15,7 @@ import Testing
             if !findings.isEmpty, let keep = ProcessInfo.processInfo.environment["BLACKBOX_KEEP"] {
                 try? FileManager.default.copyItem(atPath: run.testbed.folder, toPath: "\(keep)/seed-\(seed)")
             }
-            try demand(
+            try require(
                 findings.isEmpty, "seed \(seed): " + findings.prefix(12).map(\.description).joined(separator: "\n"))
         }
     }

@@ -167,7 +167,7 @@ import Testing
         try await inTestbed { testbed, ledger, writers in
             for writer in writers {
                 let kept = try writer.create("kept.\(writer.device.name)")
-                try demand(kept != nil, "the create was not acknowledged")
+                try require(kept != nil, "the create was not acknowledged")
             }
             let gone = try writers[0].create("gone")
             try writers[0].createAvatar("https://example.org/a.png", of: "kept.laptop")
@@ -177,8 +177,8 @@ import Testing
             try writers[0].delete([gone ?? ""])
             let evidence = try testbed.settle(ledger)
             let whole = try Checker.findings(in: evidence)
-            try demand(whole.isEmpty, "whole databases: \(whole)")
-            try demand(ledger.writes.allSatisfy { $0.fate == .acknowledged }, "not all was acknowledged")
+            try require(whole.isEmpty, "whole databases: \(whole)")
+            try require(ledger.writes.allSatisfy { $0.fate == .acknowledged }, "not all was acknowledged")
 
             let goneBytes = (gone ?? "").replacing("-", with: "")
             for (index, plant) in Self.plants.enumerated() {
@@ -195,12 +195,12 @@ import Testing
                         try database.rows(statement)
                         if statement.hasPrefix("PRAGMA") || statement.hasPrefix("CREATE") { continue }
                         let changed = try database.rows("SELECT changes()").first?.integer(0) ?? 0
-                        try demand(changed > 0, "\(plant.what): nothing was changed by \(statement)")
+                        try require(changed > 0, "\(plant.what): nothing was changed by \(statement)")
                     }
                 }
                 plant.forge(&forged)
                 let findings = try Checker.findings(in: forged)
-                try demand(
+                try require(
                     findings.contains { finding in
                         finding.invariant == plant.invariant && plant.says.allSatisfy(finding.words.contains)
                     }, "\(plant.what): expected \(plant.invariant) with \(plant.says), found \(findings)")

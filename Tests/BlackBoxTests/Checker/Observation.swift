@@ -57,7 +57,7 @@ enum Observation {
             var server = Server()
             for row in try database.rows("SELECT head, horizon FROM space WHERE name = 'default'") {
                 server.head = row.integer(0) ?? 0
-                try demand(row.integer(1) == 0, "the feed of \(path) was cut; the checker needs it whole")
+                try require(row.integer(1) == 0, "the feed of \(path) was cut; the checker needs it whole")
             }
             for collection in collections {
                 let values = collection.values.map { "json_extract(fields, '$.\($0)')" }

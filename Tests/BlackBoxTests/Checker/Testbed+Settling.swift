@@ -62,7 +62,7 @@ extension Testbed {
         for device in devices where device.isWatching {
             let status = device.endWatch(SIGTERM)
             // Status 6 means that the journal got a new entry in the meantime.
-            try demand(status == 0 || status == 6, "\(device.name)'s watch ended with \(status ?? -1) after SIGTERM")
+            try require(status == 0 || status == 6, "\(device.name)'s watch ended with \(status ?? -1) after SIGTERM")
         }
         for device in devices {
             evidence.digests[device.name] = try device.expect(0, "digest", "--json").output
@@ -86,11 +86,11 @@ extension Testbed {
     }
 
     /// Fails the test with all broken promises, if there are any.
-    func demandNoFinding(
+    func requireNoFinding(
         _ ledger: Ledger, samples: [Sample] = [], quiet: Duration = .zero
     ) throws {
         let evidence = try settle(ledger, samples: samples, quiet: quiet)
         let findings = try Checker.findings(in: evidence)
-        try demand(findings.isEmpty, findings.prefix(12).map(\.description).joined(separator: "\n"))
+        try require(findings.isEmpty, findings.prefix(12).map(\.description).joined(separator: "\n"))
     }
 }

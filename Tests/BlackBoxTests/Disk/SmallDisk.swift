@@ -80,7 +80,7 @@ final class SmallDisk {
     private func limit(_ process: pid_t?, to soft: String) throws {
         guard let process else { return }
         let status = try Self.tool(["prlimit", "--pid", String(process), "--fsize=\(soft)"], log)
-        try demand(status == 0, "prlimit ended with \(status)")
+        try require(status == 0, "prlimit ended with \(status)")
     }
 
     private static func tool(_ words: [String], _ log: String) throws -> Int32 {

@@ -13,7 +13,7 @@ final class ByteProxy: Sendable {
 
     struct Control {
         var conditions = ProxyConditions.fair
-        /// The number of orders so far to reset all connections.
+        /// The number of commands so far to reset all connections.
         var cuts = 0
         var upstream: UInt16
         var isStopped = false
@@ -30,9 +30,9 @@ final class ByteProxy: Sendable {
         let thread = Thread {
             var loop = ProxyLoop(listener: listener, random: SeededRandom(seed: seed, stream: "proxy"))
             while true {
-                let orders = control.withLock { $0 }
-                if orders.isStopped { break }
-                loop.turn(orders)
+                let commands = control.withLock { $0 }
+                if commands.isStopped { break }
+                loop.turn(commands)
                 let news = loop.traffic
                 counted.withLock { $0 = news }
             }

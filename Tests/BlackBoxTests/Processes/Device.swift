@@ -87,7 +87,7 @@ final class Device: Sendable {
         _ status: Int32 = 0, _ arguments: String..., input: String? = nil
     ) throws -> Answer {
         let answer = try run(arguments, input: input)
-        try demand(
+        try require(
             answer.status == status,
             "\(name): syncctl \(arguments.joined(separator: " ")) ended with \(answer.status), expected \(status): \(answer.errors)\(answer.output.suffix(1_000))"
         )

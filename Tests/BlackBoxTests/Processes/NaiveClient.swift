@@ -43,7 +43,7 @@ final class NaiveClient: Sendable {
     func expect(_ words: String...) throws -> Answer {
         let child = try start(words)
         let status = try child.wait(atMost: .patience)
-        try demand(status == 0, "naive client: \(words) ended with \(status): \(child.errors)")
+        try require(status == 0, "naive client: \(words) ended with \(status): \(child.errors)")
         return Answer(status: status, output: child.output, errors: child.errors)
     }
 

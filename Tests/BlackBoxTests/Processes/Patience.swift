@@ -12,7 +12,7 @@ struct Unmet: Error, CustomStringConvertible {
 }
 
 /// Fails the test with `words` unless `condition` is true.
-func demand(_ condition: Bool, _ words: @autoclosure () -> String) throws {
+func require(_ condition: Bool, _ words: @autoclosure () -> String) throws {
     guard condition else { throw Unmet(words()) }
 }
 

@@ -51,7 +51,7 @@ final class Server: Sendable {
         let child = try Child(
             name, [BuiltProgram.syncd.path] + words + ["--folder", folder], variables: variables,
             log: "\(logs)/\(log)")
-        try demand(try child.wait(atMost: .patience) == 0, "\(name): \(child.errors)")
+        try require(try child.wait(atMost: .patience) == 0, "\(name): \(child.errors)")
     }
 
     /// Starts the server and waits until it listens.
@@ -74,7 +74,7 @@ final class Server: Sendable {
             state.last = child
         }
         try eventually("syncd listens; it says: \(child.errors)") {
-            try demand(child.isRunning, "syncd ended with \(child.status ?? -1): \(child.errors)")
+            try require(child.isRunning, "syncd ended with \(child.status ?? -1): \(child.errors)")
             return child.output.contains("listening on")
         }
     }

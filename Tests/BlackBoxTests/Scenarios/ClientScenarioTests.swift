@@ -38,8 +38,8 @@ import Testing
                     try sync.wait(atMost: .patience)
                 }
             }
-            try demand(killed > 3 && through > 3, "\(killed) were killed in time, \(through) got through")
-            try testbed.demandNoFinding(ledger)
+            try require(killed > 3 && through > 3, "\(killed) were killed in time, \(through) got through")
+            try testbed.requireNoFinding(ledger)
         }
     }
 
@@ -61,18 +61,18 @@ import Testing
                 try Data(bytes).write(to: URL(filePath: device.database))
 
                 let told = try device.run(["doctor"])
-                try demand(told.status == 9 && told.output.contains("doctor --fix"), "\(told)")
+                try require(told.status == 9 && told.output.contains("doctor --fix"), "\(told)")
                 let fixed = try device.expect(0, "doctor", "--fix")
-                try demand(fixed.output.contains("5 unconfirmed writes saved, which is all"), fixed.output)
+                try require(fixed.output.contains("5 unconfirmed writes saved, which is all"), fixed.output)
                 let kept = try Data(contentsOf: URL(filePath: device.database + ".damaged-\(round + 1)"))
-                try demand(kept == Data(bytes), "the damaged file was changed")
+                try require(kept == Data(bytes), "the damaged file was changed")
                 try device.expect(0, "sync")
                 let list = try device.expect(0, "user", "list", "--json")
                 for name in ["shared.3", "shared.59", "owed.\(round).4"] {
-                    try demand(list.output.contains("\"\(name)\""), "\(name) is missing: \(list.output)")
+                    try require(list.output.contains("\"\(name)\""), "\(name) is missing: \(list.output)")
                 }
             }
-            try testbed.demandNoFinding(ledger)
+            try testbed.requireNoFinding(ledger)
         }
     }
 
@@ -99,7 +99,7 @@ import Testing
             for index in 0..<3 { try writer.create("roomy.\(index)") }
             try device.expect(0, "sync")
             try writer.create("owed")
-            try demand(ledger.writes.allSatisfy { $0.fate == .acknowledged }, "a write failed on a disk with room")
+            try require(ledger.writes.allSatisfy { $0.fate == .acknowledged }, "a write failed on a disk with room")
 
             try disk.fill()
             device.setLauncher(disk.launcher)
@@ -110,26 +110,26 @@ import Testing
                 let answer = try device.run(["user", "create", "username=cramped.\(index)", "--json"])
                 if answer.status == 0 { ledger.acknowledge(write) } else { refused = answer }
             }
-            try demand(refused?.status == 74, "expected 74 on a full disk: \(String(describing: refused))")
+            try require(refused?.status == 74, "expected 74 on a full disk: \(String(describing: refused))")
             let words = refused?.errors ?? ""
-            try demand(words.contains("make room on the disk") && !words.contains("Swift."), "the answer: \(words)")
+            try require(words.contains("make room on the disk") && !words.contains("Swift."), "the answer: \(words)")
             let list = try device.run(["user", "list", "--json"])
             if list.status == 0 {
-                try demand(list.output.contains("roomy.2") && list.output.contains("owed"), "the list: \(list.output)")
+                try require(list.output.contains("roomy.2") && list.output.contains("owed"), "the list: \(list.output)")
             } else {
-                try demand(list.status == 74, "list ended with \(list.status): \(list.errors)")
+                try require(list.status == 74, "list ended with \(list.status): \(list.errors)")
             }
             let status = try device.run(["status", "--local"])
-            try demand([0, 74].contains(status.status), "status ended with \(status.status): \(status.errors)")
-            try demand(!status.errors.contains("lock file"), "status needs room for its look: \(status.errors)")
+            try require([0, 74].contains(status.status), "status ended with \(status.status): \(status.errors)")
+            try require(!status.errors.contains("lock file"), "status needs room for its look: \(status.errors)")
             let sync = try device.run(["sync"])
-            try demand([0, 74].contains(sync.status), "sync ended with \(sync.status): \(sync.errors)")
+            try require([0, 74].contains(sync.status), "sync ended with \(sync.status): \(sync.errors)")
 
             try disk.makeRoom()
             device.setLauncher(disk.launcher)
             let again = try writer.create("room again")
-            try demand(again != nil, "no write goes in after room was made")
-            try testbed.demandNoFinding(ledger)
+            try require(again != nil, "no write goes in after room was made")
+            try testbed.requireNoFinding(ledger)
         }
     }
 }

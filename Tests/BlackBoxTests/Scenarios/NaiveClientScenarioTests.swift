@@ -25,8 +25,8 @@ struct BlackBoxNaiveClientTests {
                 try laptop.update(ids[0], to: "during the snapshot")
                 try laptop.device.expect(0, "sync")
             }
-            try demand(pages > 5, "the snapshot had \(pages) pages")
-            try Self.demandEqualRows(naive, testbed, [laptop])
+            try require(pages > 5, "the snapshot had \(pages) pages")
+            try Self.requireEqualRows(naive, testbed, [laptop])
 
             // The server applies a push whose response is lost. The repeat must have no further effect.
             let (user, avatar) = (UUID().uuidString.lowercased(), UUID().uuidString.lowercased())
@@ -37,15 +37,15 @@ struct BlackBoxNaiveClientTests {
             naive.proxy.setConditions(ProxyConditions(holdsAnswersFrom: last))
             let push = try naive.start(["push"])
             try eventually("the server has the push") {
-                try demand(push.isRunning, "the push ended early: \(push.errors)")
+                try require(push.isRunning, "the push ended early: \(push.errors)")
                 return try Observation.server(testbed.server.database).rows["avatar \(avatar)"] != nil
             }
             naive.proxy.cutAll()
-            try demand(try push.wait(atMost: .patience) == 1, "the lost push said: \(push.errors)")
+            try require(try push.wait(atMost: .patience) == 1, "the lost push said: \(push.errors)")
             naive.proxy.setConditions(.fair)
             try naive.expect("sync")
             let repeated = try Observation.server(testbed.server.database).repeated
-            try demand(repeated.isEmpty, "the feed has twice: \(repeated)")
+            try require(repeated.isEmpty, "the feed has twice: \(repeated)")
 
             // Both edit one record, and each deletes a record, without knowing each other's changes.
             try laptop.device.expect(0, "sync")
@@ -60,34 +60,34 @@ struct BlackBoxNaiveClientTests {
             try naive.expect("sync")
             for writer in writers + writers { try Self.sync(writer) }
             try naive.expect("sync")
-            try Self.demandEqualRows(naive, testbed, writers)
+            try Self.requireEqualRows(naive, testbed, writers)
             let rows = try naive.rows()
-            try demand(rows["user \(ids[3])"] == nil, "what the naive client deleted is still there")
-            try demand(rows["avatar \(avatar)"]?.contains(user) == true, "the avatar refers to no author")
+            try require(rows["user \(ids[3])"] == nil, "what the naive client deleted is still there")
+            try require(rows["avatar \(avatar)"]?.contains(user) == true, "the avatar refers to no author")
 
             // After a while offline, the client continues from its cursor.
             for index in 0..<3 { try writers[1].create("later.\(index)") }
             try Self.sync(writers[1])
             try Self.sync(laptop)
-            try demand(try naive.pull(limit: 1), "three commits fit into a page of one change")
+            try require(try naive.pull(limit: 1), "three commits fit into a page of one change")
             try naive.expect("sync")
-            try Self.demandEqualRows(naive, testbed, writers)
+            try Self.requireEqualRows(naive, testbed, writers)
         }
     }
 
     private static func sync(_ writer: Writer) throws {
         let answer = try writer.device.run(["sync"])
         // Status 6 means synced with a new journal entry.
-        try demand([0, 6].contains(answer.status), "sync ended with \(answer.status): \(answer.errors)")
+        try require([0, 6].contains(answer.status), "sync ended with \(answer.status): \(answer.errors)")
     }
 
-    private static func demandEqualRows(_ naive: NaiveClient, _ testbed: Testbed, _ writers: [Writer]) throws {
+    private static func requireEqualRows(_ naive: NaiveClient, _ testbed: Testbed, _ writers: [Writer]) throws {
         let held = try naive.rows()
         let server = try Observation.server(testbed.server.database).rows
-        try demand(!held.isEmpty && held == server, "the naive client holds \(held), the server \(server)")
+        try require(!held.isEmpty && held == server, "the naive client holds \(held), the server \(server)")
         for writer in writers {
             let rows = try Observation.replica(writer.device.database).rows
-            try demand(rows == held, "\(writer.device.name) holds \(rows), the naive client \(held)")
+            try require(rows == held, "\(writer.device.name) holds \(rows), the naive client \(held)")
         }
     }
 }

@@ -35,7 +35,7 @@ import Testing
                 )
                 return texts.count == 1
             }
-            try testbed.demandNoFinding(ledger, quiet: .seconds(1))
+            try testbed.requireNoFinding(ledger, quiet: .seconds(1))
         }
     }
 
@@ -58,8 +58,8 @@ import Testing
             usleep(1_000_000)
             let (tries, lasted) = (proxy.traffic.connections - before, ContinuousClock.now - start)
             // Each wait is at least 100 ms, and an attempt may need two connections.
-            try demand(tries <= 4 + 2 * Int(lasted / .milliseconds(100)), "I18: \(tries) connections in \(lasted)")
-            try testbed.demandNoFinding(ledger, quiet: .seconds(1))
+            try require(tries <= 4 + 2 * Int(lasted / .milliseconds(100)), "I18: \(tries) connections in \(lasted)")
+            try testbed.requireNoFinding(ledger, quiet: .seconds(1))
         }
     }
 
@@ -81,10 +81,10 @@ import Testing
                 }
                 writer.device.proxy.setConditions(conditions)
                 let status = try writer.device.run(["sync"]).status
-                try demand([0, 4].contains(status), "sync ended with \(status) when cut at step \(step)")
+                try require([0, 4].contains(status), "sync ended with \(status) when cut at step \(step)")
             }
-            try demand(writer.device.proxy.traffic.cut >= 6, "only \(writer.device.proxy.traffic.cut) were cut")
-            try testbed.demandNoFinding(ledger)
+            try require(writer.device.proxy.traffic.cut >= 6, "only \(writer.device.proxy.traffic.cut) were cut")
+            try testbed.requireNoFinding(ledger)
         }
     }
 
@@ -106,10 +106,10 @@ import Testing
                 }
                 writer.device.proxy.setConditions(conditions)
                 let answer = try writer.device.run(["sync"])
-                try demand([0, 4].contains(answer.status), "sync ended with \(answer.status): \(answer.errors)")
+                try require([0, 4].contains(answer.status), "sync ended with \(answer.status): \(answer.errors)")
             }
-            try demand(writer.device.proxy.traffic.damaged >= 6, "\(writer.device.proxy.traffic.damaged) were damaged")
-            try testbed.demandNoFinding(ledger)
+            try require(writer.device.proxy.traffic.damaged >= 6, "\(writer.device.proxy.traffic.damaged) were damaged")
+            try testbed.requireNoFinding(ledger)
         }
     }
 
@@ -123,11 +123,11 @@ import Testing
                 try writer.create("head.\(place)")
                 writer.device.proxy.setConditions(ProxyConditions(damagedByteDown: place))
                 let answer = try writer.device.run(["sync"])
-                try demand(answer.status != 0 || place == 7, "sync took an answer with byte \(place) damaged")
-                try demand(
+                try require(answer.status != 0 || place == 7, "sync took an answer with byte \(place) damaged")
+                try require(
                     [0, 4, 5].contains(answer.status), "sync ended with \(answer.status) at \(place): \(answer.errors)")
             }
-            try testbed.demandNoFinding(ledger)
+            try testbed.requireNoFinding(ledger)
         }
     }
 }

@@ -20,17 +20,17 @@ import Testing
                 proxy.setConditions(ProxyConditions(holdsAnswersFrom: last))
                 let sync = try writer.device.start(["sync"])
                 try eventually("request \(round + 2) of the sync") {
-                    try demand(sync.isRunning, "sync ended before its request \(round + 2): \(sync.errors)")
+                    try require(sync.isRunning, "sync ended before its request \(round + 2): \(sync.errors)")
                     return proxy.traffic.requests >= last
                 }
                 testbed.server.end(SIGKILL)
                 proxy.cutAll()
                 let status = try sync.wait(atMost: .patience)
-                try demand(status == 4, "sync ended with \(status): \(sync.errors)")
+                try require(status == 4, "sync ended with \(status): \(sync.errors)")
                 proxy.setConditions(.fair)
                 try testbed.server.start()
             }
-            try testbed.demandNoFinding(ledger)
+            try testbed.requireNoFinding(ledger)
         }
     }
 
@@ -46,15 +46,15 @@ import Testing
             testbed.server.send(SIGSTOP)
             // The status command has a shorter deadline than a sync.
             let look = try writer.device.expect(0, "status")
-            try demand(
+            try require(
                 look.output.contains("5.0 seconds allowed"), "status does not tell how long it waited: \(look.output)")
             // Without a deadline the sync would not end, because the server does not respond.
             writer.device.setTimeouts(.milliseconds(1_500))
             let answer = try writer.device.expect(4, "sync")
-            try demand(answer.errors.contains("safe in the outbox"), "no word of the outbox: \(answer.errors)")
+            try require(answer.errors.contains("safe in the outbox"), "no word of the outbox: \(answer.errors)")
             try writer.create("still stopped")
             testbed.server.send(SIGCONT)
-            try testbed.demandNoFinding(ledger)
+            try testbed.requireNoFinding(ledger)
         }
     }
 
@@ -96,10 +96,10 @@ import Testing
             // Status 6 means that the journal has a new entry.
             try writer.device.expect(6, "sync")
             let entry = try writer.device.expect(0, "journal", "--json").objects.first
-            try demand(entry?["event"] as? String == "forgotten", "the journal has \(String(describing: entry))")
+            try require(entry?["event"] as? String == "forgotten", "the journal has \(String(describing: entry))")
             try writer.device.expect(0, "journal", "resend", "\(entry?["entry"] as? Int ?? 0)")
             for writer in writers { try writer.device.expect(0, "sync") }
-            try testbed.demandNoFinding(ledger)
+            try testbed.requireNoFinding(ledger)
         }
     }
 
@@ -122,17 +122,17 @@ import Testing
             for writer in writers {
                 try writer.writeGroup("full-\(writer.device.name)", revision: 0, size: 50)
                 let answer = try writer.device.expect(4, "sync")
-                try demand(answer.errors.contains("safe in the outbox"), "no word of the outbox: \(answer.errors)")
+                try require(answer.errors.contains("safe in the outbox"), "no word of the outbox: \(answer.errors)")
             }
             // A sync that keeps retrying succeeds once there is space.
             let before = writers[0].device.proxy.traffic.requests
             let patient = try writers[0].device.start(["sync", "--wait", "240s"])
             try eventually("three more tries") { writers[0].device.proxy.traffic.requests >= before + 3 }
-            try demand(patient.isRunning, "the patient sync ended with \(patient.status ?? -1): \(patient.errors)")
+            try require(patient.isRunning, "the patient sync ended with \(patient.status ?? -1): \(patient.errors)")
             try disk.makeRoom(testbed.server.process)
             let status = try patient.wait(atMost: .patience)
-            try demand(status == 0, "the patient sync ended with \(status): \(patient.errors)")
-            try testbed.demandNoFinding(ledger)
+            try require(status == 0, "the patient sync ended with \(status): \(patient.errors)")
+            try testbed.requireNoFinding(ledger)
         }
     }
 }

@@ -34,9 +34,9 @@ import Testing
 
             // Without a deadline the server would wait forever for the silent connections.
             let status = testbed.server.end(SIGTERM)
-            try demand(status == 0, "syncd ended with \(status ?? -1): \(testbed.server.errors)")
+            try require(status == 0, "syncd ended with \(status ?? -1): \(testbed.server.errors)")
             try testbed.server.start()
-            try testbed.demandNoFinding(ledger, quiet: .milliseconds(500))
+            try testbed.requireNoFinding(ledger, quiet: .milliseconds(500))
         }
     }
 }

@@ -96,13 +96,13 @@ struct SimulatedDiskTests {
         }
     }
 
-    @Test(arguments: Bank.JournalMode.allCases, DiskFault.Answer.allCases)
-    func `a database survives the failure of any disk operation`(mode: Bank.JournalMode, answer: DiskFault.Answer)
+    @Test(arguments: Bank.JournalMode.allCases, DiskFault.Failure.allCases)
+    func `a database survives the failure of any disk operation`(mode: Bank.JournalMode, response: DiskFault.Failure)
         throws
     {
         let bank = Bank(journalMode: mode, synchronous: "FULL")
         let kinds: DiskOperations =
-            switch answer {
+            switch response {
             case .busy: [.lock, .sharedMemoryLock]
             case .cannotOpen: .open
             case .full: .write
@@ -118,7 +118,7 @@ struct SimulatedDiskTests {
                 let process = disk.makeProcess()
                 let connection = try bank.open(process)
                 try bank.create(connection)
-                disk.plan(DiskFault(kinds, skip: skip, effect: .fail(answer)))
+                disk.plan(DiskFault(kinds, skip: skip, effect: .fail(response)))
                 do {
                     for number in 1...6 {
                         try bank.transfer(number: number, connection, random: &random)
@@ -132,7 +132,8 @@ struct SimulatedDiskTests {
                 // The same connection is still usable.
                 let count = try bank.check(connection)
                 #expect(
-                    (committed...committed + 1).contains(count), "\(mode) \(answer) at \(skip): \(disk.lastOperations)")
+                    (committed...committed + 1).contains(count),
+                    "\(mode) \(response) at \(skip): \(disk.lastOperations)")
                 try bank.transfer(number: count + 1, connection, random: &random)
                 committed = count + 1
                 if !wasHit { break }
@@ -143,7 +144,7 @@ struct SimulatedDiskTests {
             skip += 1
         }
         let expected: Set<Int32> =
-            switch answer {
+            switch response {
             case .inputOutput: [SQLITE_IOERR]
             case .full: [SQLITE_FULL]
             case .busy: [SQLITE_BUSY]
@@ -151,7 +152,7 @@ struct SimulatedDiskTests {
             }
         #expect(codes.isSuperset(of: expected), "\(codes)")
         // Only in the journal mode DELETE is the rollback journal opened for each transaction.
-        #expect(skip > (answer != .cannotOpen ? 5 : mode == .delete ? 4 : -1))
+        #expect(skip > (response != .cannotOpen ? 5 : mode == .delete ? 4 : -1))
     }
 
     @Test func `a full disk is reported as such, and existing data is kept`() throws {

@@ -93,7 +93,7 @@ extension PlainAuthority.Mutant {
         case .acknowledgesWithoutApplying: [.I5, .I9, .I1]
         case .refusesAtRandom: [.I17]
         case .stopsShowing: [.I18, .I9]
-        case .reordersAnswers: [.I3]
+        case .reordersResponses: [.I3]
         }
     }
 
@@ -110,7 +110,7 @@ extension PlainAuthority.Mutant {
         case .acknowledgesWithoutApplying: "what was not done is acknowledged"
         case .refusesAtRandom: "one in a while is refused without a reason"
         case .stopsShowing: "the page behind the first one is never given"
-        case .reordersAnswers: "two answers change places"
+        case .reordersResponses: "two responses change places"
         case .trustsItsMemory: "a process knows of clients what it was told itself, and no more"
         }
     }

@@ -18,7 +18,7 @@ extension Mutant {
             "space kept without access", breaks: [.I21], "what may not be read any more stays on the device",
             parts: {
                 .wrappingStores {
-                    $0.onVacate = { (base, space, _, _) throws(StoreFailure) in
+                    $0.onVacate = { (base, space, _, _) throws(StoreError) in
                         let session = try base.session()
                         let stored = StoredSpace(
                             space: space, cursor: nil, version: .zero, isComplete: false, hasAccess: false)
@@ -54,7 +54,7 @@ extension Mutant {
             "space vacated without consent", breaks: [.I15], "another server takes away what it never has shown",
             parts: {
                 .wrappingStores {
-                    $0.onVacate = { (base, space, epoch, _) throws(StoreFailure) in
+                    $0.onVacate = { (base, space, epoch, _) throws(StoreError) in
                         try base.vacate(space, of: epoch, brake: nil)
                     }
                 }
@@ -68,9 +68,9 @@ extension Mutant {
             "writes refused after access returns", breaks: [.I17], "who may write again is refused as before",
             parts: {
                 .wrappingAuthority { service in
-                    service.onPush = { (base, request, principal, now) throws(AuthorityFailure) in
-                        let reply = try base.push(request, by: principal, now: now)
-                        guard case .answered(let results, let epoch, let time) = reply else { return reply }
+                    service.onPush = { (base, request, principal, now) throws(AuthorityError) in
+                        let response = try base.push(request, by: principal, now: now)
+                        guard case .answered(let results, let epoch, let time) = response else { return response }
                         let planted = results.map { result in
                             result.number.rawValue % 9 != 8
                                 ? result
@@ -99,10 +99,10 @@ extension Mutant {
             "loss of access treated as a failure", breaks: [.I21], "who is refused a space tries again, and keeps it",
             parts: {
                 .wrappingTransports {
-                    $0.onPull = { (base, request, _) async throws(TransportFailure) in
-                        let reply = try await base.pull(request)
-                        if case .noAccess = reply { throw TransportFailure(.forbidden, "no access") }
-                        return reply
+                    $0.onPull = { (base, request, _) async throws(TransportError) in
+                        let response = try await base.pull(request)
+                        if case .noAccess = response { throw TransportError(.forbidden, "no access") }
+                        return response
                     }
                 }
             }, shape: changesRights),
@@ -110,12 +110,12 @@ extension Mutant {
             "access never back", breaks: [.I18, .I21], "who was refused a space once is never shown it again",
             parts: {
                 .wrappingTransports {
-                    let refused = Guarded<[SpaceID: PullReply]>([:])
-                    $0.onPull = { (base, request, _) async throws(TransportFailure) in
-                        if let reply = refused.withLock({ $0[request.space] }) { return reply }
-                        let reply = try await base.pull(request)
-                        if case .noAccess = reply { refused.withLock { $0[request.space] = reply } }
-                        return reply
+                    let refused = Guarded<[SpaceID: PullResponse]>([:])
+                    $0.onPull = { (base, request, _) async throws(TransportError) in
+                        if let response = refused.withLock({ $0[request.space] }) { return response }
+                        let response = try await base.pull(request)
+                        if case .noAccess = response { refused.withLock { $0[request.space] = response } }
+                        return response
                     }
                 }
             },
@@ -130,9 +130,9 @@ extension Mutant {
             "rules for snapshots alone", breaks: [.I21], "who has a cursor is shown what follows, whoever that is",
             parts: {
                 .wrappingAuthority {
-                    $0.onPull = { (base, request, principal, now) throws(AuthorityFailure) in
-                        let reply = try base.pull(request, by: principal, now: now)
-                        guard case .noAccess = reply, request.cursor != nil else { return reply }
+                    $0.onPull = { (base, request, principal, now) throws(AuthorityError) in
+                        let response = try base.pull(request, by: principal, now: now)
+                        guard case .noAccess = response, request.cursor != nil else { return response }
                         let unasked = PullRequest(space: request.space, cursor: request.cursor, limit: request.limit)
                         return try base.pull(unasked, by: Principal(name: "operator"), now: now)
                     }
@@ -146,7 +146,7 @@ extension Mutant {
                 ])
                 return .wrappingAuthority(allowing: everything) { service in
                     let rules = service.rules
-                    service.onPull = { (base, request, principal, now) throws(AuthorityFailure) in
+                    service.onPull = { (base, request, principal, now) throws(AuthorityError) in
                         guard rules.mayRead(request.space, principal) else {
                             return .noAccess(try base.hello(for: principal, now: now).epoch)
                         }

@@ -16,7 +16,7 @@ extension Mutant {
     /// Bugs in the server's calls.
     static let authorities: [Mutant] = [
         authority("acknowledged commit not applied", breaks: [.I1, .I5, .I9], "the last of a push is not applied") {
-            $0.onPush = { (base, request, principal, now) throws(AuthorityFailure) in
+            $0.onPush = { (base, request, principal, now) throws(AuthorityError) in
                 guard request.transactions.count > 1, let last = request.transactions.last else {
                     return try base.push(request, by: principal, now: now)
                 }
@@ -33,7 +33,7 @@ extension Mutant {
             }
         },
         authority("identity taken from the device", breaks: [.I2, .I16, .I18], "all clients share one ledger") {
-            $0.onPush = { (base, request, principal, now) throws(AuthorityFailure) in
+            $0.onPush = { (base, request, principal, now) throws(AuthorityError) in
                 try principal.check(isMeantBy: request.account)
                 let shared = ClientIdentity(client: ClientID(bits: Identifier128(high: 1, low: 1)), incarnation: 0)
                 let request = PushRequest(
@@ -43,7 +43,7 @@ extension Mutant {
             }
         },
         authority("repeat refused forever", breaks: [.I17, .I18, .I16], "a repeat is taken for a conflict") {
-            $0.onPush = { (base, request, principal, now) throws(AuthorityFailure) in
+            $0.onPush = { (base, request, principal, now) throws(AuthorityError) in
                 if let first = request.transactions.first, first.number.rawValue % 5 == 4 {
                     return .refused(.identityConflict(number: first.number))
                 }
@@ -58,9 +58,9 @@ extension Mutant {
                 $0.rates.dropLink = max($0.rates.dropLink, 0.05)
             },
             plant: {
-                $0.onPush = { (base, request, principal, now) throws(AuthorityFailure) in
-                    let reply = try base.push(request, by: principal, now: now)
-                    guard case .answered(let results, let epoch, let time) = reply else { return reply }
+                $0.onPush = { (base, request, principal, now) throws(AuthorityError) in
+                    let response = try base.push(request, by: principal, now: now)
+                    guard case .answered(let results, let epoch, let time) = response else { return response }
                     let silent = results.map { result in
                         guard case .applied(let version, let uids, _) = result.outcome else { return result }
                         return TransactionResult(
@@ -69,8 +69,8 @@ extension Mutant {
                     return .answered(silent, epoch: epoch, serverTime: time)
                 }
             }),
-        authority("outcomes in another order", breaks: [.I3], "two answers change places") {
-            $0.onPush = { (base, request, principal, now) throws(AuthorityFailure) in
+        authority("outcomes in another order", breaks: [.I3], "two responses change places") {
+            $0.onPush = { (base, request, principal, now) throws(AuthorityError) in
                 guard
                     case .answered(var results, let epoch, let time) = try base.push(
                         request, by: principal, now: now)
@@ -87,9 +87,9 @@ extension Mutant {
                 $0.rates.recover = 0.1
             },
             plant: {
-                $0.onPull = { (base, request, principal, now) throws(AuthorityFailure) in
-                    let reply = try base.pull(request, by: principal, now: now)
-                    guard case .mustReset(.horizon) = reply, request.cursor != nil else { return reply }
+                $0.onPull = { (base, request, principal, now) throws(AuthorityError) in
+                    let response = try base.pull(request, by: principal, now: now)
+                    guard case .mustReset(.horizon) = response, request.cursor != nil else { return response }
                     // Pretends that the client has just finished a snapshot.
                     var cursor: Cursor?
                     while true {
@@ -102,7 +102,7 @@ extension Mutant {
                 }
             }),
         authority("reset without need", breaks: [.I14, .I18], "a client is told to begin again now and then") {
-            $0.onPull = { (base, request, principal, now) throws(AuthorityFailure) in
+            $0.onPull = { (base, request, principal, now) throws(AuthorityError) in
                 if request.cursor?.rawValue.contains("log.") == true, now.milliseconds % 5 == 0 {
                     return .mustReset(.horizon)
                 }
@@ -110,25 +110,25 @@ extension Mutant {
             }
         },
         authority("reset forever", breaks: [.I18, .I14], "every cursor of the feed is refused") {
-            $0.onPull = { (base, request, principal, now) throws(AuthorityFailure) in
+            $0.onPull = { (base, request, principal, now) throws(AuthorityError) in
                 if request.cursor?.rawValue.contains("log.") == true { return .mustReset(.horizon) }
                 return try base.pull(request, by: principal, now: now)
             }
         },
         authority("commit skipped in a page", breaks: [.I9, .I8, .I18], "the second commit of a page is left out") {
-            $0.onPull = { (base, request, principal, now) throws(AuthorityFailure) in
-                let reply = try base.pull(request, by: principal, now: now)
-                guard case .page(let page) = reply, case .commits(var commits) = page.content, commits.count > 2
-                else { return reply }
+            $0.onPull = { (base, request, principal, now) throws(AuthorityError) in
+                let response = try base.pull(request, by: principal, now: now)
+                guard case .page(let page) = response, case .commits(var commits) = page.content, commits.count > 2
+                else { return response }
                 commits.remove(at: 1)
                 return .page(page.with(.commits(commits)))
             }
         },
         authority("last commit of a page skipped", breaks: [.I9, .I8, .I18], "the cursor is behind what is shown") {
-            $0.onPull = { (base, request, principal, now) throws(AuthorityFailure) in
-                let reply = try base.pull(request, by: principal, now: now)
-                guard case .page(let page) = reply, case .commits(let commits) = page.content, commits.count > 1
-                else { return reply }
+            $0.onPull = { (base, request, principal, now) throws(AuthorityError) in
+                let response = try base.pull(request, by: principal, now: now)
+                guard case .page(let page) = response, case .commits(let commits) = page.content, commits.count > 1
+                else { return response }
                 return .page(
                     PullPage(
                         space: page.space, epoch: page.epoch, serverTime: page.serverTime,
@@ -137,9 +137,9 @@ extension Mutant {
             }
         },
         authority("uncommitted head", breaks: [.I9, .I18], "a head is promised that nobody can reach") {
-            $0.onPull = { (base, request, principal, now) throws(AuthorityFailure) in
-                let reply = try base.pull(request, by: principal, now: now)
-                guard case .page(let page) = reply else { return reply }
+            $0.onPull = { (base, request, principal, now) throws(AuthorityError) in
+                let response = try base.pull(request, by: principal, now: now)
+                guard case .page(let page) = response else { return response }
                 return .page(
                     PullPage(
                         space: page.space, epoch: page.epoch, serverTime: page.serverTime, content: page.content,
@@ -175,9 +175,9 @@ extension Mutant {
             "small pushes refused forever", breaks: [.I17, .I18], "the limit is smaller than it says",
             settings: SQLiteParts()
         ) {
-            $0.onPush = { (base, request, principal, now) throws(AuthorityFailure) in
+            $0.onPush = { (base, request, principal, now) throws(AuthorityError) in
                 if request.transactions.count == 1, request.transactions[0].transaction.mutations.count > 1 {
-                    throw AuthorityFailure(.tooLarge, "planted")
+                    throw AuthorityError(.tooLarge, "planted")
                 }
                 return try base.push(request, by: principal, now: now)
             }
@@ -186,7 +186,7 @@ extension Mutant {
             "account of a push ignored", breaks: [.I21, .I16], "a push is taken on whoever's token comes with it",
             shape: { $0.rates.changeUser = 0.1 },
             plant: {
-                $0.onPush = { (base, request, principal, now) throws(AuthorityFailure) in
+                $0.onPush = { (base, request, principal, now) throws(AuthorityError) in
                     let request = PushRequest(
                         identity: request.identity, epoch: request.epoch, acknowledged: request.acknowledged,
                         transactions: request.transactions)
@@ -194,9 +194,9 @@ extension Mutant {
                 }
             }),
         authority("valid writes rejected", breaks: [.I17], "what breaks no rule is refused") {
-            $0.onPush = { (base, request, principal, now) throws(AuthorityFailure) in
-                let reply = try base.push(request, by: principal, now: now)
-                guard case .answered(let results, let epoch, let time) = reply else { return reply }
+            $0.onPush = { (base, request, principal, now) throws(AuthorityError) in
+                let response = try base.push(request, by: principal, now: now)
+                guard case .answered(let results, let epoch, let time) = response else { return response }
                 let planted = results.map { result in
                     result.number.rawValue % 9 != 8
                         ? result

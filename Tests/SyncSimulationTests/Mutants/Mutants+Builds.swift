@@ -51,7 +51,7 @@ extension Mutant {
             "a write that has waited for a newer server is repeated before those that have smaller numbers",
             parts: {
                 .wrappingStores {
-                    $0.onTakeBatch = { (base, limit, now) throws(StoreFailure) in
+                    $0.onTakeBatch = { (base, limit, now) throws(StoreError) in
                         guard let batch = try base.takeBatch(limit, now: now) else { return nil }
                         return batch.inTheOrderOfWriting
                     }
@@ -73,7 +73,7 @@ extension Mutant {
         plan.setting.isServerEarlier = true
         plan.rates.upgrade = 0.02
         // Frequent loss of responses makes devices repeat their batches.
-        plan.setting.network.loseAnswerRate = max(plan.setting.network.loseAnswerRate, 0.2)
+        plan.setting.network.loseResponseRate = max(plan.setting.network.loseResponseRate, 0.2)
         plan.setting.policy.batch.transactions = max(plan.setting.policy.batch.transactions, 8)
     }
 }

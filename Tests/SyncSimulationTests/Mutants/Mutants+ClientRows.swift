@@ -54,7 +54,7 @@ extension Mutant {
             END
             """),
         rows(
-            "answer forgotten", breaks: [.I2, .I3, .I18],
+            "response forgotten", breaks: [.I2, .I3, .I18],
             "an answered transaction is sent again under another number",
             """
             AFTER UPDATE OF version ON sync_outbox WHEN NEW.version NOT NULL AND NEW.sequence % 3 = 0 BEGIN
@@ -62,7 +62,7 @@ extension Mutant {
             END
             """),
         rows(
-            "answer invented", breaks: [.I1, .I3], "a transaction is taken for answered as soon as it is sent",
+            "response invented", breaks: [.I1, .I3], "a transaction is taken for answered as soon as it is sent",
             """
             AFTER UPDATE OF number ON sync_outbox WHEN NEW.number % 5 = 4 BEGIN
                 UPDATE sync_outbox SET version = 1 WHERE sequence = NEW.sequence;

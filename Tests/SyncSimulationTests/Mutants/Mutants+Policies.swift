@@ -45,14 +45,14 @@ extension Mutant {
             "no retry after a refusal", breaks: [.I18], "who was refused once does not ask again by itself",
             shape: {
                 $0.setting.policy.refusalRetry = .seconds(1_000_000)
-                $0.rates.scriptAnswer = 0.2
+                $0.rates.scriptResponse = 0.2
                 $0.rates.recover = 0.02
             }),
         Mutant(
             "stop deadline ignored", breaks: [.I18], "an engine that is asked to stop waits for what is on its way",
             shape: {
                 $0.setting.policy.stopDeadline = .seconds(1_000)
-                $0.setting.network.loseAnswerRate = 0.5
+                $0.setting.network.loseResponseRate = 0.5
                 $0.setting.slowProcessor = 0
                 $0.rates.stopDevice = 0.1
             }),
@@ -95,7 +95,7 @@ extension Mutant {
             "no rows counted in pages", breaks: [.I19], "a page is full only with bytes",
             parts: {
                 .wrappingAuthority(wide) {
-                    $0.onPull = { (base, request, principal, now) throws(AuthorityFailure) in
+                    $0.onPull = { (base, request, principal, now) throws(AuthorityError) in
                         let all = PullRequest(
                             space: request.space, cursor: request.cursor, receipt: request.receipt, limit: 1_000,
                             account: request.account, notices: request.notices)
@@ -177,7 +177,7 @@ extension Mutant {
             "numbers reused without a new identity", breaks: [.I16, .I18, .I2],
             "a device that has lost its newest commits takes no new identity",
             parts: {
-                .wrappingStores { $0.onRenew = { (base, _) throws(StoreFailure) in try base.session() } }
+                .wrappingStores { $0.onRenew = { (base, _) throws(StoreError) in try base.session() } }
             }, shape: { unflushed(&$0, losePower: 0.1) }),
         Mutant(
             "server does not flush", breaks: [.I1, .I9, .I5, .I16, .I13, .I18, .I25],

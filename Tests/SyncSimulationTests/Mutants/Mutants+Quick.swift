@@ -6,7 +6,7 @@ extension Mutant {
         "outbox counted as empty", "flushed commits lost", "outbox row lost", "journal entry lost", "notices not sent",
         "notices not kept",
         "outcome of another", "plain forgetsWhatItHasSeen",
-        "outbox row edited after it was sent", "answer invented", "plain reordersAnswers",
+        "outbox row edited after it was sent", "response invented", "plain reordersResponses",
         "uid lost",
         // I5 to I8: the data that devices show.
         "link to a record lost", "half a commit in the feed", "cursor runs ahead", "row of a page lost",
@@ -24,7 +24,7 @@ extension Mutant {
         "space vacated without consent",
         "plain trustsItsMemory", "account of a push ignored", "ledger forgotten",
         "success recorded as rejection", "valid writes rejected",
-        "stop deadline ignored", "no wait between tries", "no cap on waits", "answer forgotten",
+        "stop deadline ignored", "no wait between tries", "no cap on waits", "response forgotten",
         "no limit to the outbox", "batch of any count",
         // I21 to I25: access, stamps, and the feed.
         "record left behind", "rules for readers alone",

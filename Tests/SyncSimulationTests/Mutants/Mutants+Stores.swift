@@ -29,18 +29,18 @@ extension Mutant {
     /// Bugs in the methods of a device's store.
     static let stores: [Mutant] = [
         store("acknowledged write not stored", breaks: [.I6, .I1], "a commit returns without having written") {
-            $0.onCommit = { (base, edits, space, now) throws(StoreFailure) in
+            $0.onCommit = { (base, edits, space, now) throws(StoreError) in
                 if now.milliseconds % 5 == 0, let last = try base.outbox(limit: .max).last { return last.sequence }
                 return try base.commit(edits, in: space, now: now)
             }
         },
         store("write applied partially", breaks: [.I10, .I6], "of two edits of a transaction one is written") {
-            $0.onCommit = { (base, edits, space, now) throws(StoreFailure) in
+            $0.onCommit = { (base, edits, space, now) throws(StoreError) in
                 try base.commit(edits.count > 1 ? Array(edits.dropLast()) : edits, in: space, now: now)
             }
         },
         store("nothing is sent again", breaks: [.I6], "an entry of the journal is put away, and not sent again") {
-            $0.onResend = { (base, number, _, _) throws(StoreFailure) in
+            $0.onResend = { (base, number, _, _) throws(StoreError) in
                 try base.dismiss(journal: number)
                 return []
             }
@@ -71,8 +71,8 @@ extension Mutant {
             "gap in the feed ignored", breaks: [.I5, .I4, .I7],
             "a commit that a page leaves out counts as one that changed nothing", shape: { $0.rates.lie = 0.1 },
             plant: {
-                $0.onApply = { (base, page, cursor, brake, now) throws(StoreFailure) in
-                    do throws(StoreFailure) {
+                $0.onApply = { (base, page, cursor, brake, now) throws(StoreError) in
+                    do throws(StoreError) {
                         return try base.apply(page, after: cursor, brake: brake, now: now)
                     } catch  where error.code == .contradiction {
                         guard case .commits(let commits) = page.content, let first = commits.first?.version else {
@@ -85,10 +85,10 @@ extension Mutant {
                 }
             }),
         store("results not recorded", breaks: [.I18, .I4], "answers are received and not written down") {
-            $0.onRecord = { (base, _, _, _) throws(StoreFailure) in try base.outboxSummary() }
+            $0.onRecord = { (base, _, _, _) throws(StoreError) in try base.outboxSummary() }
         },
         store("rejection recorded as success", breaks: [.I17, .I1], "a refused transaction counts as applied") {
-            $0.onRecord = { (base, results, identity, now) throws(StoreFailure) in
+            $0.onRecord = { (base, results, identity, now) throws(StoreError) in
                 try base.record(
                     results.map { result in
                         guard case .rejected = result.outcome else { return result }
@@ -99,7 +99,7 @@ extension Mutant {
             }
         },
         store("success recorded as rejection", breaks: [.I17], "an applied transaction goes to the journal") {
-            $0.onRecord = { (base, results, identity, now) throws(StoreFailure) in
+            $0.onRecord = { (base, results, identity, now) throws(StoreError) in
                 try base.record(
                     results.map { result in
                         guard result.number.rawValue % 7 == 6 else { return result }
@@ -110,7 +110,7 @@ extension Mutant {
             }
         },
         store("merge not reported", breaks: [.I17, .I6], "conflicts are not written into the journal") {
-            $0.onRecord = { (base, results, identity, now) throws(StoreFailure) in
+            $0.onRecord = { (base, results, identity, now) throws(StoreError) in
                 try base.record(
                     results.map { result in
                         guard case .applied(let version, let uids, _) = result.outcome else { return result }
@@ -120,7 +120,7 @@ extension Mutant {
             }
         },
         store("page in halves", breaks: [.I8, .I18], "half of a page is applied, and the cursor behind all of it") {
-            $0.onApply = { (base, page, cursor, brake, now) throws(StoreFailure) in
+            $0.onApply = { (base, page, cursor, brake, now) throws(StoreError) in
                 guard case .commits(let commits) = page.content, commits.count > 1 else {
                     return try base.apply(page, after: cursor, brake: brake, now: now)
                 }
@@ -133,7 +133,7 @@ extension Mutant {
             }
         },
         store("commit of a page in halves", breaks: [.I10, .I5], "the last change of a commit is not applied") {
-            $0.onApply = { (base, page, cursor, brake, now) throws(StoreFailure) in
+            $0.onApply = { (base, page, cursor, brake, now) throws(StoreError) in
                 guard case .commits(let commits) = page.content else {
                     return try base.apply(page, after: cursor, brake: brake, now: now)
                 }
@@ -146,7 +146,7 @@ extension Mutant {
             }
         },
         store("row of a snapshot lost", breaks: [.I8, .I5, .I4], "the last row of a page is not applied") {
-            $0.onApply = { (base, page, cursor, brake, now) throws(StoreFailure) in
+            $0.onApply = { (base, page, cursor, brake, now) throws(StoreError) in
                 guard case .snapshot(let rows, let isFirst, let isLast) = page.content else {
                     return try base.apply(page, after: cursor, brake: brake, now: now)
                 }
@@ -158,7 +158,7 @@ extension Mutant {
             }
         },
         store("deletes ignored", breaks: [.I12, .I5], "deletions in the feed are not applied") {
-            $0.onApply = { (base, page, cursor, brake, now) throws(StoreFailure) in
+            $0.onApply = { (base, page, cursor, brake, now) throws(StoreError) in
                 guard case .commits(let commits) = page.content else {
                     return try base.apply(page, after: cursor, brake: brake, now: now)
                 }
@@ -171,14 +171,14 @@ extension Mutant {
             }
         },
         store("batch while one is uncertain", breaks: [.I3], "what was sent before is not sent again first") {
-            $0.onTakeBatch = { (base, limit, now) throws(StoreFailure) in
+            $0.onTakeBatch = { (base, limit, now) throws(StoreError) in
                 guard let batch = try base.takeBatch(limit, now: now) else { return nil }
                 guard batch.transactions.count > 1 else { return batch }
                 return batch.with(Array(batch.transactions.dropFirst()))
             }
         },
         store("batch out of order", breaks: [.I3], "two transactions change places in a batch") {
-            $0.onTakeBatch = { (base, limit, now) throws(StoreFailure) in
+            $0.onTakeBatch = { (base, limit, now) throws(StoreError) in
                 guard let batch = try base.takeBatch(limit, now: now), batch.transactions.count > 1 else {
                     return try base.takeBatch(limit, now: now)
                 }
@@ -195,10 +195,10 @@ extension Mutant {
             "identity not renewed", breaks: [.I16, .I18], "a conflict of identities is noted and nothing done",
             shape: { $0.rates.rollBackDevice = 0.05 },
             plant: {
-                $0.onRenew = { (base, _) throws(StoreFailure) in try base.session() }
+                $0.onRenew = { (base, _) throws(StoreError) in try base.session() }
             }),
         store("identity renewed without need", breaks: [.I2, .I16], "everything uncertain is sent under a new name") {
-            $0.onTakeBatch = { (base, limit, now) throws(StoreFailure) in
+            $0.onTakeBatch = { (base, limit, now) throws(StoreError) in
                 let batch = try base.takeBatch(limit, now: now)
                 guard let first = batch?.transactions.first?.number, first.rawValue % 4 == 3 else { return batch }
                 _ = try base.renewIdentity(as: ClientID(bits: Identifier128(high: 1, low: UInt64(first.rawValue))))
@@ -210,7 +210,7 @@ extension Mutant {
             "another history of the server is told in the hello and not noted",
             shape: { $0.rates.restoreServer = 0.02 },
             plant: {
-                $0.onAdopt = { (base, epoch, account) throws(StoreFailure) in
+                $0.onAdopt = { (base, epoch, account) throws(StoreError) in
                     let session = try base.session()
                     guard session.epoch != nil else { return try base.adopt(epoch, as: account) }
                     return StoredSession(
@@ -222,7 +222,7 @@ extension Mutant {
             "writes dropped with the epoch", breaks: [.I15, .I1], "a new history takes back what waits",
             shape: { $0.rates.restoreServer = 0.02 },
             plant: {
-                $0.onAdopt = { (base, epoch, account) throws(StoreFailure) in
+                $0.onAdopt = { (base, epoch, account) throws(StoreError) in
                     let isNew = try base.session().epoch.map { $0 != epoch } ?? false
                     let session = try base.adopt(epoch, as: account)
                     guard isNew, let first = try base.outbox(limit: 1).first else { return session }
@@ -248,13 +248,13 @@ extension Mutant {
             shape: { $0.rates.rivalEngine = 0.1 },
             plant: {
                 let kept = Guarded<PushBatch?>(nil)
-                $0.onTakeBatch = { (base, limit, now) throws(StoreFailure) in
+                $0.onTakeBatch = { (base, limit, now) throws(StoreError) in
                     if let batch = kept.withLock({ $0 }) { return batch }
                     let batch = try base.takeBatch(limit, now: now)
                     kept.withLock { $0 = batch }
                     return batch
                 }
-                $0.onRecord = { (base, results, identity, now) throws(StoreFailure) in
+                $0.onRecord = { (base, results, identity, now) throws(StoreError) in
                     kept.withLock { $0 = nil }
                     return try base.record(results, of: identity, now: now)
                 }
@@ -268,7 +268,7 @@ extension Mutant {
             },
             plant: {
                 let kept = Guarded<ClientIdentity?>(nil)
-                $0.onTakeBatch = { (base, limit, now) throws(StoreFailure) in
+                $0.onTakeBatch = { (base, limit, now) throws(StoreError) in
                     guard let batch = try base.takeBatch(limit, now: now) else { return nil }
                     let identity = kept.withLock { kept in
                         kept = kept ?? batch.identity
@@ -280,7 +280,7 @@ extension Mutant {
                 }
             }),
         store("batch of any size", breaks: [.I19], "a batch is as large as the outbox", shape: isLongOffline) {
-            $0.onTakeBatch = { (base, limit, now) throws(StoreFailure) in
+            $0.onTakeBatch = { (base, limit, now) throws(StoreError) in
                 try base.takeBatch(BatchLimit(transactions: limit.transactions, bytes: .max), now: now)
             }
         },
@@ -291,17 +291,17 @@ extension Mutant {
                 plan.setting.policy.batch = BatchLimit(transactions: 5, bytes: 20_000)
             },
             plant: {
-                $0.onTakeBatch = { (base, limit, now) throws(StoreFailure) in
+                $0.onTakeBatch = { (base, limit, now) throws(StoreError) in
                     try base.takeBatch(BatchLimit(transactions: 100, bytes: limit.bytes), now: now)
                 }
             }),
         store("delete brake ignored", breaks: [.I15], "a snapshot deletes as much as it likes", shape: losesMuch) {
-            $0.onApply = { (base, page, cursor, _, now) throws(StoreFailure) in
+            $0.onApply = { (base, page, cursor, _, now) throws(StoreError) in
                 try base.apply(page, after: cursor, brake: nil, now: now)
             }
         },
         store("delete brake without a share", breaks: [.I15], "the share is forgotten", shape: losesMuch) {
-            $0.onApply = { (base, page, cursor, brake, now) throws(StoreFailure) in
+            $0.onApply = { (base, page, cursor, brake, now) throws(StoreError) in
                 let weak = brake.map { DeleteBrake(records: $0.records, percent: 100) }
                 return try base.apply(page, after: cursor, brake: weak, now: now)
             }
@@ -311,7 +311,7 @@ extension Mutant {
             shape: losesMuch
         ) {
             let hasAgreed = Guarded(false)
-            $0.onApply = { (base, page, cursor, brake, now) throws(StoreFailure) in
+            $0.onApply = { (base, page, cursor, brake, now) throws(StoreError) in
                 let isReleased = hasAgreed.withLock { hasAgreed in
                     hasAgreed = hasAgreed || brake == nil
                     return hasAgreed
@@ -320,7 +320,7 @@ extension Mutant {
             }
         },
         store("WAL never checkpointed", breaks: [.I19], "no checkpoint is ever made") {
-            $0.onCheckpoint = { (_) throws(StoreFailure) in }
+            $0.onCheckpoint = { (_) throws(StoreError) in }
         },
     ]
 }

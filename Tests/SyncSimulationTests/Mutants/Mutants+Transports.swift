@@ -13,24 +13,24 @@ extension Mutant {
     }
 
     /// Makes up to 40 attempts without a pause.
-    private static func insisting<Reply>(
-        _ call: () async throws(TransportFailure) -> Reply
-    ) async throws(TransportFailure) -> Reply {
-        var last = TransportFailure(.cancelled, "")
+    private static func insisting<Response>(
+        _ call: () async throws(TransportError) -> Response
+    ) async throws(TransportError) -> Response {
+        var last = TransportError(.cancelled, "")
         for _ in 0..<40 {
-            do throws(TransportFailure) { return try await call() } catch { last = error }
+            do throws(TransportError) { return try await call() } catch { last = error }
         }
         throw last
     }
 
     /// Removes the pause that the server requests.
-    private static func hurrying<Reply>(
-        _ call: () async throws(TransportFailure) -> Reply
-    ) async throws(TransportFailure) -> Reply {
-        do throws(TransportFailure) {
+    private static func hurrying<Response>(
+        _ call: () async throws(TransportError) -> Response
+    ) async throws(TransportError) -> Response {
+        do throws(TransportError) {
             return try await call()
         } catch {
-            throw TransportFailure(error.code, error.message)
+            throw TransportError(error.code, error.message)
         }
     }
 
@@ -40,52 +40,52 @@ extension Mutant {
             "failed requests repeated at once", breaks: [.I18], "a request that failed is repeated at once",
             shape: { $0.setting.network.refuseRate = 0.5 },
             plant: {
-                $0.onPush = { (base, request, _) async throws(TransportFailure) in
-                    try await insisting { () async throws(TransportFailure) in try await base.push(request) }
+                $0.onPush = { (base, request, _) async throws(TransportError) in
+                    try await insisting { () async throws(TransportError) in try await base.push(request) }
                 }
             }),
         transport(
             "pulls repeated at once", breaks: [.I18], "a pull that failed is repeated at once",
             shape: { $0.setting.network.refuseRate = 0.5 },
             plant: {
-                $0.onPull = { (base, request, _) async throws(TransportFailure) in
-                    try await insisting { () async throws(TransportFailure) in try await base.pull(request) }
+                $0.onPull = { (base, request, _) async throws(TransportError) in
+                    try await insisting { () async throws(TransportError) in try await base.pull(request) }
                 }
             }),
         transport(
             "retry-after ignored", breaks: [.I18], "a server's wish to be left alone is not heard",
             shape: { $0.setting.network.busyRate = 0.5 },
             plant: {
-                $0.onPush = { (base, request, _) async throws(TransportFailure) in
-                    try await hurrying { () async throws(TransportFailure) in try await base.push(request) }
+                $0.onPush = { (base, request, _) async throws(TransportError) in
+                    try await hurrying { () async throws(TransportError) in try await base.push(request) }
                 }
             }),
         transport(
             "retry-after ignored by pulls", breaks: [.I18], "who wants news does not leave the server alone",
             shape: { $0.setting.network.busyRate = 0.5 },
             plant: {
-                $0.onPull = { (base, request, _) async throws(TransportFailure) in
-                    try await hurrying { () async throws(TransportFailure) in try await base.pull(request) }
+                $0.onPull = { (base, request, _) async throws(TransportError) in
+                    try await hurrying { () async throws(TransportError) in try await base.pull(request) }
                 }
             }),
         transport(
-            "retry-after ignored in answer to a hello", breaks: [.I18],
+            "retry-after ignored in response to a hello", breaks: [.I18],
             "who looks for the server does not leave it alone",
             shape: { $0.setting.network.busyRate = 0.5 },
             plant: {
-                $0.onHello = { (base) async throws(TransportFailure) in
-                    try await hurrying { () async throws(TransportFailure) in try await base.hello() }
+                $0.onHello = { (base) async throws(TransportError) in
+                    try await hurrying { () async throws(TransportError) in try await base.hello() }
                 }
             }),
         transport(
             "server errors are permanent", breaks: [.I17, .I18], "a failing server counts as a refusal for good",
             shape: { $0.setting.network.busyRate = 0.3 },
             plant: {
-                $0.onPush = { (base, request, _) async throws(TransportFailure) in
-                    do throws(TransportFailure) {
+                $0.onPush = { (base, request, _) async throws(TransportError) in
+                    do throws(TransportError) {
                         return try await base.push(request)
                     } catch  where error.code == .throttled || error.code == .serverFailed {
-                        throw TransportFailure(.tooLarge, error.message)
+                        throw TransportError(.tooLarge, error.message)
                     }
                 }
             }),
@@ -94,8 +94,8 @@ extension Mutant {
             "when the server refuses a push for one transaction, all of the push are given up",
             shape: { $0.rates.lie = 0.1 },
             plant: {
-                $0.onPush = { (base, request, _) async throws(TransportFailure) in
-                    do throws(TransportFailure) {
+                $0.onPush = { (base, request, _) async throws(TransportError) in
+                    do throws(TransportError) {
                         return try await base.push(request)
                     } catch  where error.isDefinite && (error.code == .forbidden || error.code == .refused) {
                         let rejection = Rejection(code: .forbidden, message: "planted", mutation: nil)
@@ -114,19 +114,19 @@ extension Mutant {
                 $0.setting.network = .calm
             },
             plant: {
-                $0.onPull = { (base, request, _) async throws(TransportFailure) in
+                $0.onPull = { (base, request, _) async throws(TransportError) in
                     for _ in 0..<400 {
-                        let reply = try await base.pull(request)
-                        guard case .page(let page) = reply, page.hasMore, page.cursor == request.cursor else {
-                            return reply
+                        let response = try await base.pull(request)
+                        guard case .page(let page) = response, page.hasMore, page.cursor == request.cursor else {
+                            return response
                         }
                     }
                     return try await base.pull(request)
                 }
             }),
-        transport("lost answers invented", breaks: [.I1, .I16], "a push without an answer counts as applied") {
-            $0.onPush = { (base, request, _) async throws(TransportFailure) in
-                do throws(TransportFailure) {
+        transport("lost responses invented", breaks: [.I1, .I16], "a push without a response counts as applied") {
+            $0.onPush = { (base, request, _) async throws(TransportError) in
+                do throws(TransportError) {
                     return try await base.push(request)
                 } catch {
                     let results = request.transactions.map {
@@ -138,9 +138,9 @@ extension Mutant {
                 }
             }
         },
-        transport("lost answers rejected", breaks: [.I17], "a push without an answer counts as rejected") {
-            $0.onPush = { (base, request, _) async throws(TransportFailure) in
-                do throws(TransportFailure) {
+        transport("lost responses rejected", breaks: [.I17], "a push without a response counts as rejected") {
+            $0.onPush = { (base, request, _) async throws(TransportError) in
+                do throws(TransportError) {
                     return try await base.push(request)
                 } catch {
                     let rejection = Rejection(code: .forbidden, message: "planted", mutation: nil)
@@ -154,16 +154,16 @@ extension Mutant {
         transport(
             "pages from a cache", breaks: [.I18, .I4, .I5, .I9], "a pull is answered with what was answered before"
         ) {
-            let cache = Guarded([Cursor?: PullReply]())
-            $0.onPull = { (base, request, _) async throws(TransportFailure) in
+            let cache = Guarded([Cursor?: PullResponse]())
+            $0.onPull = { (base, request, _) async throws(TransportError) in
                 if let known = cache.withLock({ $0[request.cursor] }) { return known }
-                let reply = try await base.pull(request)
-                cache.withLock { $0[request.cursor] = reply }
-                return reply
+                let response = try await base.pull(request)
+                cache.withLock { $0[request.cursor] = response }
+                return response
             }
         },
         transport("acknowledged too early", breaks: [.I2, .I16, .I18], "outcomes are acknowledged before they came") {
-            $0.onPush = { (base, request, _) async throws(TransportFailure) in
+            $0.onPush = { (base, request, _) async throws(TransportError) in
                 let early = PushRequest(
                     identity: request.identity, epoch: request.epoch, account: request.account,
                     acknowledged: request.transactions.last?.number.next ?? request.acknowledged,
@@ -172,7 +172,7 @@ extension Mutant {
             }
         },
         transport("one identity for all", breaks: [.I16, .I2, .I1], "all devices push under one name") {
-            $0.onPush = { (base, request, _) async throws(TransportFailure) in
+            $0.onPush = { (base, request, _) async throws(TransportError) in
                 try await base.push(
                     PushRequest(
                         identity: ClientIdentity(
@@ -186,7 +186,7 @@ extension Mutant {
             "epoch not told", breaks: [.I15, .I18, .I16], "a push does not say which history it means",
             shape: { $0.rates.restoreServer = 0.03 },
             plant: {
-                $0.onPush = { (base, request, _) async throws(TransportFailure) in
+                $0.onPush = { (base, request, _) async throws(TransportError) in
                     try await base.push(
                         PushRequest(
                             identity: request.identity, epoch: nil, account: request.account,
@@ -198,17 +198,17 @@ extension Mutant {
             "account of a pull not told", breaks: [.I21], "a pull does not say for whose database it is",
             shape: { $0.rates.changeUser = 0.1 },
             plant: {
-                $0.onPull = { (base, request, _) async throws(TransportFailure) in
+                $0.onPull = { (base, request, _) async throws(TransportError) in
                     try await base.pull(
                         PullRequest(space: request.space, cursor: request.cursor, limit: request.limit))
                 }
             }),
         transport("refusals in the wrong place", breaks: [.I18], "a lost contact counts as a refusal for good") {
-            $0.onPush = { (base, request, _) async throws(TransportFailure) in
-                do throws(TransportFailure) {
+            $0.onPush = { (base, request, _) async throws(TransportError) in
+                do throws(TransportError) {
                     return try await base.push(request)
                 } catch  where error.code == .unreachable {
-                    throw TransportFailure(.throttled, error.message, retryAfter: .seconds(3_600))
+                    throw TransportError(.throttled, error.message, retryAfter: .seconds(3_600))
                 }
             }
         }.rare,

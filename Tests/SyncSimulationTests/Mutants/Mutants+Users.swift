@@ -11,9 +11,9 @@ extension Mutant {
             "notices not sent", breaks: [.I1], "the server keeps to itself whose values gave way",
             parts: {
                 .wrappingAuthority {
-                    $0.onPull = { (base, request, principal, now) throws(AuthorityFailure) in
-                        let reply = try base.pull(request, by: principal, now: now)
-                        guard case .page(let page) = reply else { return reply }
+                    $0.onPull = { (base, request, principal, now) throws(AuthorityError) in
+                        let response = try base.pull(request, by: principal, now: now)
+                        guard case .page(let page) = response else { return response }
                         return .page(page.keeping { _ in false })
                     }
                 }
@@ -22,7 +22,7 @@ extension Mutant {
             "notices not kept", breaks: [.I1], "a device leaves out of its journal what gave way to a deletion",
             parts: {
                 .wrappingStores {
-                    $0.onApply = { (base, page, cursor, brake, now) throws(StoreFailure) in
+                    $0.onApply = { (base, page, cursor, brake, now) throws(StoreError) in
                         let kept = page.keeping { $0.conflict.rule != .deleteWins }
                         return try base.apply(kept, after: cursor, brake: brake, now: now)
                     }
@@ -33,7 +33,7 @@ extension Mutant {
             "a device is not told of what a copy of its database has overwritten under an id of both",
             parts: {
                 .wrappingStores {
-                    $0.onApply = { (base, page, cursor, brake, now) throws(StoreFailure) in
+                    $0.onApply = { (base, page, cursor, brake, now) throws(StoreError) in
                         let own = try base.session().spaces.flatMap { $0.notices?.clients ?? [] }
                         let kept = page.keeping { !own.contains($0.conflict.winner.stamp.client) }
                         return try base.apply(kept, after: cursor, brake: brake, now: now)

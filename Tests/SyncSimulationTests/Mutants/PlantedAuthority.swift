@@ -11,16 +11,16 @@ struct PlantedAuthority: AuthorityService {
     /// The access rules of the world. `base` may have been created with others.
     var rules = AccessRules([])
     var onHello: @Sendable (ServerHello) -> ServerHello = { $0 }
-    var onPush: @Sendable (Authority, PushRequest, Principal, WallTime) throws(AuthorityFailure) -> PushReply = {
-        (base, request, principal, now) throws(AuthorityFailure) in
+    var onPush: @Sendable (Authority, PushRequest, Principal, WallTime) throws(AuthorityError) -> PushResponse = {
+        (base, request, principal, now) throws(AuthorityError) in
         try base.push(request, by: principal, now: now)
     }
-    var onPull: @Sendable (Authority, PullRequest, Principal, WallTime) throws(AuthorityFailure) -> PullReply = {
-        (base, request, principal, now) throws(AuthorityFailure) in
+    var onPull: @Sendable (Authority, PullRequest, Principal, WallTime) throws(AuthorityError) -> PullResponse = {
+        (base, request, principal, now) throws(AuthorityError) in
         try base.pull(request, by: principal, now: now)
     }
-    var onFetch: @Sendable (Authority, FetchRequest, Principal, WallTime) throws(AuthorityFailure) -> Record? = {
-        (base, request, principal, now) throws(AuthorityFailure) in
+    var onFetch: @Sendable (Authority, FetchRequest, Principal, WallTime) throws(AuthorityError) -> Record? = {
+        (base, request, principal, now) throws(AuthorityError) in
         try base.fetch(request, by: principal, now: now)
     }
 
@@ -30,22 +30,22 @@ struct PlantedAuthority: AuthorityService {
 
     var commits: Broadcast<SpaceHeads> { base.commits }
 
-    func hello(for principal: Principal, now: WallTime) throws(AuthorityFailure) -> ServerHello {
+    func hello(for principal: Principal, now: WallTime) throws(AuthorityError) -> ServerHello {
         onHello(try base.hello(for: principal, now: now))
     }
     func push(
         _ request: PushRequest, by principal: Principal, now: WallTime
-    ) throws(AuthorityFailure) -> PushReply {
+    ) throws(AuthorityError) -> PushResponse {
         try onPush(base, request, principal, now)
     }
     func pull(
         _ request: PullRequest, by principal: Principal, now: WallTime
-    ) throws(AuthorityFailure) -> PullReply {
+    ) throws(AuthorityError) -> PullResponse {
         try onPull(base, request, principal, now)
     }
     func fetch(
         _ request: FetchRequest, by principal: Principal, now: WallTime
-    ) throws(AuthorityFailure) -> Record? {
+    ) throws(AuthorityError) -> Record? {
         try onFetch(base, request, principal, now)
     }
     func mayRead(_ space: SpaceID, _ principal: Principal) -> Bool { base.mayRead(space, principal) }

@@ -35,7 +35,7 @@ extension WorldParts {
         do {
             try process.disk.withoutFaults { try RawConnection(file, on: process).run(sql) }
         } catch {
-            throw StoreFailure(.inputOutput, "the bug cannot be planted: \(error)")
+            throw StoreError(.inputOutput, "the bug cannot be planted: \(error)")
         }
     }
 }

@@ -10,14 +10,14 @@ struct PlantedTransport: RemoteTransport {
 
     let base: Way
     let runtime: EngineRuntime
-    var onHello: @Sendable (Way) async throws(TransportFailure) -> ServerHello = {
-        (base) async throws(TransportFailure) in try await base.hello()
+    var onHello: @Sendable (Way) async throws(TransportError) -> ServerHello = {
+        (base) async throws(TransportError) in try await base.hello()
     }
-    var onPush: @Sendable (Way, PushRequest, EngineRuntime) async throws(TransportFailure) -> PushReply = {
-        (base, request, _) async throws(TransportFailure) in try await base.push(request)
+    var onPush: @Sendable (Way, PushRequest, EngineRuntime) async throws(TransportError) -> PushResponse = {
+        (base, request, _) async throws(TransportError) in try await base.push(request)
     }
-    var onPull: @Sendable (Way, PullRequest, EngineRuntime) async throws(TransportFailure) -> PullReply = {
-        (base, request, _) async throws(TransportFailure) in try await base.pull(request)
+    var onPull: @Sendable (Way, PullRequest, EngineRuntime) async throws(TransportError) -> PullResponse = {
+        (base, request, _) async throws(TransportError) in try await base.pull(request)
     }
 
     init(_ base: Way, _ runtime: EngineRuntime) {
@@ -25,7 +25,7 @@ struct PlantedTransport: RemoteTransport {
         self.runtime = runtime
     }
 
-    func send(_ request: ServerRequest) async throws(TransportFailure) -> ServerResponse {
+    func send(_ request: ServerRequest) async throws(TransportError) -> ServerResponse {
         switch request {
         case .hello: .hello(try await onHello(base))
         case .push(let request): .push(try await onPush(base, request, runtime))

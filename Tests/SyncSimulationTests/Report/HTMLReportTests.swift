@@ -122,7 +122,7 @@ struct HTMLReportTests {
         let page = try Self.page(of: Self.recording())
         #expect(try Self.element(page, "<title>", "</title>").hasPrefix("Seed 5: "))
         let failure = WorldRecording()
-        _ = try #require(throws: WorldFailure.self) {
+        _ = try #require(throws: WorldError.self) {
             let plan = WorldPlan.drawnForPlain(seed: 1, steps: 150)
             _ = try World(plan, parts: .plain(mutant: .repeatsUIDs), recording: failure).run()
         }

@@ -16,11 +16,11 @@ struct WorldRecordingTests {
 
     @Test func `recording a failing run does not change the failure`() throws {
         let plan = WorldPlan.drawnForPlain(seed: 1, steps: 150)
-        let alone = try #require(throws: WorldFailure.self) {
+        let alone = try #require(throws: WorldError.self) {
             _ = try World(plan, parts: .plain(mutant: .repeatsUIDs)).run()
         }
         let recording = WorldRecording()
-        let heard = try #require(throws: WorldFailure.self) {
+        let heard = try #require(throws: WorldError.self) {
             _ = try World(plan, parts: .plain(mutant: .repeatsUIDs), recording: recording).run()
         }
         #expect("\(alone)" == "\(heard)")
@@ -52,11 +52,11 @@ struct WorldRecordingTests {
                 (.refused, count { $0.fate == .refused }),
                 (.busy, count { $0.fate == .busy }),
                 (.requestLost, count { $0.kind == .request && $0.fate == .lost }),
-                (.answerLost, count { $0.kind == .answer && $0.fate == .lost }),
-                (.answerBroken, count { $0.fate == .broken }),
+                (.responseLost, count { $0.kind == .response && $0.fate == .lost }),
+                (.responseBroken, count { $0.fate == .broken }),
                 (.serverGone, count { $0.fate == .nobodyThere }),
                 (.requestDamaged, count { $0.kind == .request && $0.damage != nil }),
-                (.answerDamaged, count { $0.kind == .answer && $0.damage != nil }),
+                (.responseDamaged, count { $0.kind == .response && $0.damage != nil }),
                 (.doubled, count { $0.kind == .request && $0.copy == 1 }),
             ]
             for (fault, found) in counts {
@@ -64,9 +64,9 @@ struct WorldRecordingTests {
                 if found > 0 { seen.insert(fault) }
             }
             if count({ $0.isLate }) > 0 { seen.insert(.late) }
-            // Each request that arrives has an answer.
+            // Each request that arrives has a response.
             let arrived = count { $0.kind == .request && $0.fate == .arrived }
-            #expect(arrived == count { $0.kind == .answer }, "seed \(seed)")
+            #expect(arrived == count { $0.kind == .response }, "seed \(seed)")
             #expect(
                 messages.allSatisfy { message in
                     guard let ended = message.ended else { return message.fate == .onItsWay }

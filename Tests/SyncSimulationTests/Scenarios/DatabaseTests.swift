@@ -63,7 +63,7 @@ struct DatabaseTests {
                 harmless += 1
                 #expect(found.records > 0 && found.entries > 0, "empty after damage at \(offset)")
                 #expect(found.identity.incarnation == whole.identity.incarnation, "another after damage at \(offset)")
-            } catch let failure as StoreFailure {
+            } catch let failure as StoreError {
                 refused += 1
                 #expect(
                     [.corrupt, .notADatabase, .otherSchema, .newerSchema, .inputOutput].contains(failure.code),
@@ -108,7 +108,7 @@ struct DatabaseTests {
             store.close()
             process.kill()
             return Violation(.I23, "a newer database was opened")
-        } catch let failure as StoreFailure {
+        } catch let failure as StoreError {
             if failure.code != .newerSchema { return Violation(.I23, "a newer database is called \(failure.code)") }
         }
         if planted == .newerFileOverwritten { disk.corrupt("/cache.sqlite", at: 5_000) }

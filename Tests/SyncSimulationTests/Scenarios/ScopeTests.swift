@@ -27,17 +27,17 @@ struct ScopeTests {
             switch planted {
             case .rulesForAll: break
             case .pullOfAnotherSpace:
-                server.onPull = { (base, request, principal, now) throws(AuthorityFailure) in
+                server.onPull = { (base, request, principal, now) throws(AuthorityError) in
                     try base.pull(request, by: request.space == "north" ? Principal(name: "anna") : principal, now: now)
                 }
             case .fetchWithoutRules:
-                server.onFetch = { (base, request, _, now) throws(AuthorityFailure) in
+                server.onFetch = { (base, request, _, now) throws(AuthorityError) in
                     let found = try base.fetch(request, by: Principal(name: "anna"), now: now)
                     if let found { return found }
                     return try base.fetch(request, by: Principal(name: "ben"), now: now)
                 }
             case .pushAsOther:
-                server.onPush = { (base, request, principal, now) throws(AuthorityFailure) in
+                server.onPush = { (base, request, principal, now) throws(AuthorityError) in
                     let space = request.transactions.first?.transaction.space
                     let name = space == "north" ? "anna" : space == "south" ? "ben" : principal.name
                     return try base.push(request, by: Principal(name: name), now: now)

@@ -46,7 +46,7 @@ final class ScopeWorld {
     ])
 
     private func open(_ name: String) throws -> SQLiteStore {
-        guard let disk = disks[name] else { throw StoreFailure(.missingFile, name) }
+        guard let disk = disks[name] else { throw StoreError(.missingFile, name) }
         let process = disk.makeProcess()
         processes.append(process)
         var configuration = StoreConfiguration(file: "/cache.sqlite")
@@ -150,13 +150,13 @@ final class ScopeWorld {
         return PushRequest(identity: identity, epoch: nil, acknowledged: .first, transactions: transactions)
     }
 
-    /// Asks the server, and keeps the bytes of its answer. Returns nil when the server refuses the request.
+    /// Asks the server, and keeps the bytes of its response. Returns nil when the server refuses the request.
     @discardableResult private func ask(_ request: ServerRequest, as name: String) throws -> ServerResponse? {
         let response: ServerResponse
-        do throws(AuthorityFailure) {
+        do throws(AuthorityError) {
             response = try server.respond(to: request, by: Principal(name: name), now: now)
         } catch {
-            answers[name, default: []] += wire.encode(TransportFailure(.refused, error.message))
+            answers[name, default: []] += wire.encode(TransportError(.refused, error.message))
             return nil
         }
         answers[name, default: []] += try wire.encode(response, to: request)

@@ -16,7 +16,7 @@ import Testing
         // Devices that are cut off stay offline until the script reconnects them.
         plan.rates.recover = 0
         var script = plan.script
-        func insert(_ happenings: [Happening], at step: Int) {
+        func insert(_ happenings: [WorldEvent], at step: Int) {
             guard script.moments.indices.contains(step) else { return }
             script.moments[step].happenings.insert(contentsOf: happenings, at: 0)
         }
@@ -40,7 +40,7 @@ import Testing
             END
             """)
         let found = (UInt64(1)...6).filter { seed in
-            do throws(WorldFailure) {
+            do throws(WorldError) {
                 _ = try World(Self.script(seed: seed, isCutOff: true), parts: parts).run()
                 return false
             } catch {

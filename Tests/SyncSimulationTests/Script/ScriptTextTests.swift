@@ -47,7 +47,7 @@ import Testing
 
     @Test func `a script contains forged pushes and silent restores`() throws {
         var script = WorldScript(setting: WorldSetting(seed: 1, devices: 1))
-        let happenings: [Happening] = [.server(.backedUp), .server(.restoredSilently), .server(.forged(seed: 9))]
+        let happenings: [WorldEvent] = [.server(.backedUp), .server(.restoredSilently), .server(.forged(seed: 9))]
         script.moments = [.init(happenings, pause: .zero)]
         #expect(script.text.contains("\nserver restoredSilently\nserver forged 9\n"))
         #expect(try WorldScript(text: script.text) == script)

@@ -31,7 +31,7 @@ import Testing
             })
         func failure(_ invariant: Invariant) -> Shrinker.Failure {
             Shrinker.Failure(
-                WorldFailure(script: script, step: 1, cause: Violation(invariant, ""), lastLines: []))
+                WorldError(script: script, step: 1, cause: Violation(invariant, ""), lastLines: []))
         }
         var shrinker = Shrinker { script in
             script.moments.contains { $0.happenings.contains(.server(.killed)) } ? failure(.I1) : failure(.I2)
@@ -54,7 +54,7 @@ import Testing
     }
 
     private static func run(_ script: WorldScript, _ mutant: PlainAuthority.Mutant?) -> Shrinker.Failure? {
-        do throws(WorldFailure) {
+        do throws(WorldError) {
             _ = try World(script, parts: .plain(mutant: mutant)).run()
             return nil
         } catch {

@@ -47,12 +47,12 @@ struct FoundBySeedsTests {
         _ = try store.commit([.delete("islander", other)], in: .default, now: now)
         _ = try store.commit([.create("islander", mine, ["name": .text("b")])], in: .default, now: now)
         let deletion = Outcome.applied(version: Version(2), uids: [], conflicts: [])
-        try answer(deletion, .applied(version: Version(3), uids: [uid(1, of: mine)], conflicts: []), to: store)
+        try response(deletion, .applied(version: Version(3), uids: [uid(1, of: mine)], conflicts: []), to: store)
         _ = try store.adopt(new, as: account)
         // In the new history the first record has this uid, and the delete is rejected.
         _ = try apply(snapshot([record(other, uid: 1, version: 1)], at: 1, of: new), to: store)
         let refusal = Outcome.rejected(Rejection(code: .forbidden, message: "no", mutation: 0))
-        try answer(refusal, .applied(version: Version(2), uids: [uid(2, of: mine)], conflicts: []), to: store)
+        try response(refusal, .applied(version: Version(2), uids: [uid(2, of: mine)], conflicts: []), to: store)
         #expect(try store.record("islander", .uid(UID(1)))?.id == other)
         #expect(try store.record("islander", .uid(UID(2)))?.id == mine)
     }
@@ -81,7 +81,7 @@ struct FoundBySeedsTests {
         _ = try apply(snapshot([record(id(1), uid: 0, version: 1)], at: 1, of: old), to: store)
         let thief = RecordChange(collection: "islander", id: id(2), effect: .created(uid: UID(0), ["name": .text("b")]))
         let page = feed([Commit(version: Version(2), changes: [thief])], of: old)
-        #expect(throws: StoreFailure.self) { try apply(page, to: store) }
+        #expect(throws: StoreError.self) { try apply(page, to: store) }
         #expect(try store.record("islander", .uid(UID(0)))?.id == id(1))
     }
 
@@ -105,7 +105,7 @@ struct FoundBySeedsTests {
         _ = try apply(snapshot([record(id(1), uid: 0, version: 4)], at: 4, of: old), to: store)
         try store.resetCursor(of: .default)
         try store.resetCursor(of: .default)
-        let failure = #expect(throws: StoreFailure.self) {
+        let failure = #expect(throws: StoreError.self) {
             try apply(snapshot([], at: 3, of: old), to: store)
         }
         #expect(failure?.message.contains("after 4 was shown") == true)
@@ -125,7 +125,7 @@ struct FoundBySeedsTests {
         let disk = SimulatedDisk(seed: seed)
         try serve(disk) { authority in
             disk.plan(DiskFault(.sync, of: .wal, effect: .kill))
-            #expect(throws: AuthorityFailure.self) { try authority.push(try request(), by: principal, now: now) }
+            #expect(throws: AuthorityError.self) { try authority.push(try request(), by: principal, now: now) }
         }
         var shown = Version.zero
         try serve(disk) { shown = try head(of: $0) }
@@ -193,7 +193,7 @@ struct FoundBySeedsTests {
         #expect(try store.journal(state: .active, limit: 10).map(\.event) == [.overwritten([conflict], deleted: nil)])
         let author = CommitAuthor(
             principal: principal, identity: ClientIdentity(client: former, incarnation: 3), number: .first, at: now)
-        #expect(conflict.addressee(pushedBy: author) == session.identity.client)
+        #expect(conflict.recipient(pushedBy: author) == session.identity.client)
     }
 
     @Test func `a notice does not repeat a conflict that the push outcome has reported`() throws {
@@ -207,7 +207,7 @@ struct FoundBySeedsTests {
             winner: Contender(value: .text("mine"), stamp: Stamp(time: HybridTime(wall: now), client: client)),
             loser: Contender(value: .text("of another incarnation"), stamp: Stamp(time: .zero, client: client)),
             rule: .latestEdit)
-        try answer(.applied(version: Version(1), uids: [uid(0, of: id(1))], conflicts: [conflict]), to: store)
+        try response(.applied(version: Version(1), uids: [uid(0, of: id(1))], conflicts: [conflict]), to: store)
         let notice = ConflictNotice(number: 1, version: Version(1), conflict: conflict)
         _ = try apply(feed([], of: old, notices: [notice]), to: store)
         #expect(try store.journal(state: .active, limit: 10).map(\.event) == [.merged([conflict])])
@@ -224,8 +224,8 @@ struct FoundBySeedsTests {
             CommitAuthor(
                 principal: principal, identity: ClientIdentity(client: client, incarnation: 0), number: .first, at: now)
         }
-        #expect(conflict.addressee(pushedBy: author(loser)) == nil)
-        #expect(conflict.addressee(pushedBy: author(winner)) == loser)
+        #expect(conflict.recipient(pushedBy: author(loser)) == nil)
+        #expect(conflict.recipient(pushedBy: author(winner)) == loser)
     }
 
     private func makeStore() throws -> SQLiteStore {
@@ -249,7 +249,7 @@ struct FoundBySeedsTests {
     }
 
     /// Takes a batch, and records the outcomes for all of its transactions.
-    private func answer(_ outcomes: Outcome..., to store: SQLiteStore) throws {
+    private func response(_ outcomes: Outcome..., to store: SQLiteStore) throws {
         let batch = try #require(try store.takeBatch(BatchLimit(transactions: 10, bytes: 100_000), now: now))
         try #require(batch.transactions.count == outcomes.count)
         let results = zip(batch.transactions, outcomes).map { TransactionResult(number: $0.number, outcome: $1) }
@@ -319,9 +319,9 @@ struct FoundBySeedsTests {
     }
 
     private func head(of authority: Authority) throws -> Version {
-        let reply = try authority.pull(
+        let response = try authority.pull(
             PullRequest(space: .default, cursor: nil, limit: 10), by: principal, now: now)
-        guard case .page(let page) = reply else { return .zero }
+        guard case .page(let page) = response else { return .zero }
         return page.head
     }
 }

@@ -10,7 +10,7 @@ import Testing
 @Suite(.ring(.unit)) struct OutboxReaderTests {
     private let process = SimulatedDisk(seed: 1).makeProcess()
     private let store: SimulatedDevice.Store
-    private let look: any ReplicaLook
+    private let look: any ReplicaInspector
     private let now: WallTime
 
     init() throws {

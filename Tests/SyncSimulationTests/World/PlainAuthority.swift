@@ -30,7 +30,7 @@ final class PlainAuthority: AuthorityService {
         /// Never returns a page after the first one.
         case stopsShowing
         /// Swaps two results.
-        case reordersAnswers
+        case reordersResponses
         /// Uses only the client data that this process has in memory.
         case trustsItsMemory
     }
@@ -102,7 +102,7 @@ final class PlainAuthority: AuthorityService {
         remembered = Guarded(disk.state.withLock { $0.clients })
     }
 
-    func hello(for principal: Principal, now: WallTime) throws(AuthorityFailure) -> ServerHello {
+    func hello(for principal: Principal, now: WallTime) throws(AuthorityError) -> ServerHello {
         ServerHello(
             protocolVersions: 1...1, epoch: Self.epoch, account: principal.account, serverTime: HybridTime(wall: now),
             limits: Self.limits)
@@ -112,30 +112,30 @@ final class PlainAuthority: AuthorityService {
 
     func push(
         _ request: PushRequest, by principal: Principal, now: WallTime
-    ) throws(AuthorityFailure) -> PushReply {
+    ) throws(AuthorityError) -> PushResponse {
         try principal.check(isMeantBy: request.account)
-        let (reply, head) = disk.state.withLock { state in
+        let (response, head) = disk.state.withLock { state in
             if mutant == .trustsItsMemory { state.clients = remembered.withLock { $0 } }
-            let reply = state.push(request, now: now, mutant: mutant, epoch: Self.epoch)
+            let response = state.push(request, now: now, mutant: mutant, epoch: Self.epoch)
             remembered.withLock { $0 = state.clients }
-            return (reply, state.head)
+            return (response, state.head)
         }
         commits.publish(SpaceHeads(heads: [.default: head]))
-        return reply
+        return response
     }
 
     func pull(
         _ request: PullRequest, by principal: Principal, now: WallTime
-    ) throws(AuthorityFailure) -> PullReply {
+    ) throws(AuthorityError) -> PullResponse {
         try principal.check(isMeantBy: request.account)
-        return try disk.state.withLock { state throws(AuthorityFailure) in
+        return try disk.state.withLock { state throws(AuthorityError) in
             try state.pull(request, now: now, mutant: mutant, epoch: Self.epoch)
         }
     }
 
     func fetch(
         _ request: FetchRequest, by principal: Principal, now: WallTime
-    ) throws(AuthorityFailure) -> Record? {
+    ) throws(AuthorityError) -> Record? {
         disk.state.withLock { state in
             guard case .id(let id) = request.key else { return nil }
             return state.rows[request.collection]?[id].map { $0.record(id) }
@@ -155,7 +155,7 @@ extension PlainAuthority.State {
 
     fileprivate mutating func push(
         _ request: PushRequest, now: WallTime, mutant: PlainAuthority.Mutant?, epoch: Epoch
-    ) -> PushReply {
+    ) -> PushResponse {
         pushes += 1
         if let known = request.epoch, known != epoch { return .refused(.epochChanged(epoch)) }
         var results: [TransactionResult] = []
@@ -189,7 +189,7 @@ extension PlainAuthority.State {
                 (numbered.hash, outcome)
             results.append(TransactionResult(number: numbered.number, outcome: outcome))
         }
-        if mutant == .reordersAnswers, results.count > 1 { results.swapAt(0, 1) }
+        if mutant == .reordersResponses, results.count > 1 { results.swapAt(0, 1) }
         return .answered(results, epoch: epoch, serverTime: HybridTime(wall: now))
     }
 
@@ -353,9 +353,9 @@ extension PlainAuthority.State {
     /// Cursors are "s VERSION COLLECTION ID" in a snapshot, and "f VERSION" in the feed.
     fileprivate func pull(
         _ request: PullRequest, now: WallTime, mutant: PlainAuthority.Mutant?, epoch: Epoch
-    ) throws(AuthorityFailure) -> PullReply {
+    ) throws(AuthorityError) -> PullResponse {
         let words = request.cursor?.rawValue.split(separator: " ").map(String.init) ?? []
-        func page(_ content: PullPage.Content, _ cursor: String, _ version: Version, _ hasMore: Bool) -> PullReply {
+        func page(_ content: PullPage.Content, _ cursor: String, _ version: Version, _ hasMore: Bool) -> PullResponse {
             .page(
                 PullPage(
                     space: request.space, epoch: epoch, serverTime: HybridTime(wall: now), content: content,
@@ -363,7 +363,7 @@ extension PlainAuthority.State {
         }
         if words.first == "f" {
             guard let from = Int(words[1]), from <= commits.count else {
-                throw AuthorityFailure(.malformed, "this is no cursor of ours")
+                throw AuthorityError(.malformed, "this is no cursor of ours")
             }
             let end = mutant == .stopsShowing ? min(from, 3) : min(from + max(request.limit, 1), commits.count)
             var shown = Array(commits[from..<max(from, end)])

@@ -12,25 +12,25 @@ import Testing
 /// A recording store that notes the time of each append and stores nothing.
 private final class CountingRing: RecordingStore {
     private let uptime: @Sendable () -> Duration
-    private let failure: StoreFailure?
+    private let failure: StoreError?
     private let noted = Guarded([(at: Duration, parts: Int)]())
 
-    init(uptime: @escaping @Sendable () -> Duration, failure: StoreFailure?) {
+    init(uptime: @escaping @Sendable () -> Duration, failure: StoreError?) {
         self.uptime = uptime
         self.failure = failure
     }
 
     var appends: [(at: Duration, parts: Int)] { noted.withLock { $0 } }
 
-    func append(_ parts: [RecordingPart], keeping limits: RecordingLimits) throws(StoreFailure) {
+    func append(_ parts: [RecordingPart], keeping limits: RecordingLimits) throws(StoreError) {
         let now = uptime()
         noted.withLock { $0.append((now, parts.count)) }
         if let failure { throw failure }
     }
 
-    func recording() throws(StoreFailure) -> [RecordingSegment] { [] }
-    func recordingSummary() throws(StoreFailure) -> RecordingSummary { RecordingSummary() }
-    func clearRecording() throws(StoreFailure) {}
+    func recording() throws(StoreError) -> [RecordingSegment] { [] }
+    func recordingSummary() throws(StoreError) -> RecordingSummary { RecordingSummary() }
+    func clearRecording() throws(StoreError) {}
 }
 
 /// Runs devices through faults with a flight recorder in their databases, and replays the contents of the ring.
@@ -51,7 +51,7 @@ private final class CountingRing: RecordingStore {
         var parts = WorldParts.onSQLite()
         parts.recorder = { store, runtime in
             guard let ring = store as? SQLiteStore else { return nil }
-            look(at: ring, found)
+            inspect(at: ring, found)
             return RingRecorder(
                 store: ring, turns: capacity, salt: (runtime.random(), runtime.random()),
                 logger: Logger(label: "recorder", factory: { _ in SwiftLogNoOpLogHandler() }))
@@ -59,7 +59,7 @@ private final class CountingRing: RecordingStore {
         return parts
     }
 
-    private static func look(at ring: SQLiteStore, _ found: Guarded<Found>) {
+    private static func inspect(at ring: SQLiteStore, _ found: Guarded<Found>) {
         // A disk failure is expected here. The next start of the device checks again.
         guard let segments = try? ring.recording() else { return }
         let reader = RingReader(segments)
@@ -110,7 +110,7 @@ private final class CountingRing: RecordingStore {
     @Test func `turns are saved at most once a second, and a failing ring does not affect syncs`() throws {
         let rings = Guarded([CountingRing]())
         for failure in [
-            nil, StoreFailure(.diskFull, "no space is left"), StoreFailure(.busy, "another program writes"),
+            nil, StoreError(.diskFull, "no space is left"), StoreError(.busy, "another program writes"),
         ] {
             rings.withLock { $0 = [] }
             var parts = WorldParts.onSQLite()

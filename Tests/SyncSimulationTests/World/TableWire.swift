@@ -7,7 +7,7 @@ import SyncSimulation
 final class TableWire: SimulatedWire {
     private struct Table: Sendable {
         var requests: [ServerRequest] = []
-        var answers: [Result<ServerResponse, TransportFailure>] = []
+        var answers: [Result<ServerResponse, TransportError>] = []
     }
 
     struct Damaged: Error {}
@@ -34,26 +34,26 @@ final class TableWire: SimulatedWire {
         write(.success(response))
     }
 
-    func encode(_ failure: TransportFailure) -> [UInt8] {
+    func encode(_ failure: TransportError) -> [UInt8] {
         write(.failure(failure))
     }
 
-    private func write(_ answer: Result<ServerResponse, TransportFailure>) -> [UInt8] {
+    private func write(_ response: Result<ServerResponse, TransportError>) -> [UInt8] {
         write(
             table.withLock { table in
-                table.answers.append(answer)
+                table.answers.append(response)
                 return table.answers.count - 1
             })
     }
 
     func decodeResponse(
         _ bytes: [UInt8], to request: ServerRequest
-    ) throws(TransportFailure) -> ServerResponse {
-        let answer = table.withLock { table in
+    ) throws(TransportError) -> ServerResponse {
+        let response = table.withLock { table in
             (try? read(bytes)).flatMap { table.answers.indices.contains($0) ? table.answers[$0] : nil }
         }
-        guard let answer else { throw TransportFailure(.notUnderstood, "damaged") }
-        return try answer.get()
+        guard let response else { throw TransportError(.notUnderstood, "damaged") }
+        return try response.get()
     }
 
     private func write(_ place: Int) -> [UInt8] {

@@ -20,7 +20,7 @@ extension WorldParts {
         var parts = WorldParts(
             wire: { _ in table }, openStore: { process, runtime, _ in try openLocalStore(process, runtime) },
             openAuthority: { _, _, _, _ in PlainAuthority(disk: disk, mutant: mutant) })
-        parts.tellsLosers = false
+        parts.notifiesLosers = false
         return parts
     }
 }

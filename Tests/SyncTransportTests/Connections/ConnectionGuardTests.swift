@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test func `an HTTP2 connection without a stream is closed, after a shorter time if it never had one`() throws {
-        let watch = HTTP2Guard(idle: .seconds(75), activity: .init(isStranger: { false }))
+        let watch = HTTP2Guard(idle: .seconds(75), activity: .init(isUnauthenticated: { false }))
         let channel = EmbeddedChannel(handler: watch)
         try channel.connect(to: .init(ipAddress: "127.0.0.1", port: 1)).wait()
         channel.embeddedEventLoop.advanceTime(by: .seconds(9))
@@ -73,13 +73,13 @@ import Testing
     }
 
     @Test func `an unauthenticated HTTP2 connection may have only a few streams at a time`() {
-        final class Door { var isStranger = true }
+        final class Door { var isUnauthenticated = true }
         let door = Door()
-        let watch = HTTP2Guard(idle: .seconds(75), activity: .init(isStranger: { door.isStranger }))
+        let watch = HTTP2Guard(idle: .seconds(75), activity: .init(isUnauthenticated: { door.isUnauthenticated }))
         let room = (0..<20).map { _ in watch.streamOpened() }
-        #expect(room.count { $0 } == SyncServerLimits.streamsOfStranger)
+        #expect(room.count { $0 } == SyncServerLimits.streamsOfUnauthenticated)
         watch.streamClosed()
-        door.isStranger = false
+        door.isUnauthenticated = false
         #expect((0..<50).allSatisfy { _ in watch.streamOpened() })
     }
 

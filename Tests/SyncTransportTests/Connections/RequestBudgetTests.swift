@@ -13,30 +13,30 @@ import Testing
 
     @Test func `the number of concurrent requests is limited separately for each principal`() {
         let budget = RequestBudget(limits: .init(requests: 2, streams: 1))
-        let first = budget.seat(for: Self.ann, .request)
-        let second = budget.seat(for: Self.ann, .request)
-        #expect(first != nil && second != nil && budget.seat(for: Self.ann, .request) == nil)
-        let other = budget.seat(for: Self.ben, .request)
+        let first = budget.reservation(for: Self.ann, .request)
+        let second = budget.reservation(for: Self.ann, .request)
+        #expect(first != nil && second != nil && budget.reservation(for: Self.ann, .request) == nil)
+        let other = budget.reservation(for: Self.ben, .request)
         #expect(other != nil)
         // Streams are counted separately.
-        let stream = budget.seat(for: Self.ann, .stream)
-        #expect(stream != nil && budget.seat(for: Self.ann, .stream) == nil)
+        let stream = budget.reservation(for: Self.ann, .stream)
+        #expect(stream != nil && budget.reservation(for: Self.ann, .stream) == nil)
         first?.leave()
         first?.leave()
-        let third = budget.seat(for: Self.ann, .request)
-        #expect(third != nil && budget.seat(for: Self.ann, .request) == nil)
-        for seat in [second, third, other, stream] { seat?.leave() }
+        let third = budget.reservation(for: Self.ann, .request)
+        #expect(third != nil && budget.reservation(for: Self.ann, .request) == nil)
+        for reservation in [second, third, other, stream] { reservation?.leave() }
         #expect(budget.isUnused)
     }
 
     @Test func `the bytes of bodies are limited per principal and in total, and are released`() throws {
         let budget = RequestBudget(limits: .init(bytes: 100, bytesOfAll: 150))
-        let first = try #require(budget.seat(for: Self.ann, .request))
-        let second = try #require(budget.seat(for: Self.ann, .request))
-        let other = try #require(budget.seat(for: Self.ben, .request))
+        let first = try #require(budget.reservation(for: Self.ann, .request))
+        let second = try #require(budget.reservation(for: Self.ann, .request))
+        let other = try #require(budget.reservation(for: Self.ben, .request))
         #expect(first.take(60) && second.take(40) && !second.take(1))
         #expect(other.take(50) && !other.take(1))
-        first.giveBackBody()
+        first.releaseBody()
         #expect(other.take(50) && second.take(10) && !second.take(1))
         second.leave()
         #expect(!second.take(1))
@@ -45,11 +45,11 @@ import Testing
         #expect(budget.isUnused)
     }
 
-    @Test func `a seat is released when it is deallocated`() {
+    @Test func `a reservation is released when it is deallocated`() {
         let budget = RequestBudget()
         do {
-            let seat = budget.seat(for: Self.ann, .request)
-            #expect(seat?.take(10) == true && !budget.isUnused)
+            let reservation = budget.reservation(for: Self.ann, .request)
+            #expect(reservation?.take(10) == true && !budget.isUnused)
         }
         #expect(budget.isUnused)
     }
@@ -64,7 +64,7 @@ import Testing
         let loop = NIOAsyncTestingEventLoop()
         let health = StoreHealth(
             now: { now.withLock { $0 } },
-            look: {
+            check: {
                 let count = looks.withLock { looks in
                     looks += 1
                     return looks

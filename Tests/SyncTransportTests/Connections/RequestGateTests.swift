@@ -52,7 +52,7 @@ import Testing
 
         func send(_ text: String) throws { try channel.writeInbound(ByteBuffer(string: text)) }
 
-        func answer(_ status: HTTPResponseStatus = .ok) {
+        func response(_ status: HTTPResponseStatus = .ok) {
             channel.write(
                 HTTPServerResponsePart.head(
                     .init(version: .http1_1, status: status, headers: ["Content-Length": "0"])), promise: nil)
@@ -80,7 +80,7 @@ import Testing
         #expect(rig.pacer.heldBytes >= 299 * Self.get.utf8.count - SyncServerLimits.parsedBytes)
         for count in 1...300 {
             #expect(rig.routes.heads.count == count)
-            rig.answer()
+            rig.response()
         }
         #expect(rig.routes.heads.count == 300 && rig.routes.ends == 300)
         #expect(rig.gate.heldParts == 0 && rig.pacer.heldBytes == 0)
@@ -91,7 +91,7 @@ import Testing
         let rig = try Rig()
         try rig.send(Self.get + Self.get)
         rig.socket.isStuck = true
-        rig.answer()
+        rig.response()
         #expect(rig.routes.heads.count == 1)
         rig.socket.isStuck = false
         rig.channel.flush()
@@ -105,7 +105,7 @@ import Testing
         try rig.send(Self.get)
         rig.channel.read()
         #expect(rig.socket.reads == before)
-        rig.answer()
+        rig.response()
         #expect(rig.socket.reads == before + 1)
         try rig.end()
     }
@@ -122,7 +122,7 @@ import Testing
         try rig.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: \(length)\r\n\r\n")
         try rig.send(String(repeating: "x", count: length) + Self.get)
         #expect(rig.routes.bodyBytes == length && rig.routes.ends == 1 && rig.routes.heads.count == 1)
-        rig.answer()
+        rig.response()
         #expect(rig.routes.heads.count == 2)
         try rig.end()
     }
@@ -132,7 +132,7 @@ import Testing
         try rig.send(String(repeating: Self.get, count: 100))
         rig.channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
         #expect(!rig.routes.inputIsClosed)
-        for _ in 0..<100 { rig.answer() }
+        for _ in 0..<100 { rig.response() }
         #expect(rig.routes.inputIsClosed && rig.routes.heads.count == 100)
         try rig.end()
     }
@@ -171,7 +171,7 @@ import Testing
     @Test func `after the first request, the deadline of a head starts with its first byte`() throws {
         let rig = try Rig()
         try rig.send(Self.get)
-        rig.answer()
+        rig.response()
         rig.advance(60)
         #expect(rig.channel.isActive)
         try rig.send("GET / HT")
@@ -186,9 +186,9 @@ import Testing
         let rig = try Rig()
         try rig.send("GET / HTTP/1.1\r\n\r\n" + Self.get)
         #expect(rig.routes.heads.isEmpty)
-        let answer = try rig.sent()
-        #expect(answer.hasPrefix("HTTP/1.1 400 ") && answer.contains("Connection: close"))
-        #expect(answer.contains("Host"))
+        let response = try rig.sent()
+        #expect(response.hasPrefix("HTTP/1.1 400 ") && response.contains("Connection: close"))
+        #expect(response.contains("Host"))
         rig.advance(5)
         #expect(!rig.channel.isActive)
     }
@@ -198,7 +198,7 @@ import Testing
         try rig.send(Self.get + "NONSENSE\r\n\r\n")
         #expect(rig.routes.heads.count == 1)
         #expect(try rig.sent().isEmpty)
-        rig.answer()
+        rig.response()
         let text = try rig.sent()
         #expect(text.hasPrefix("HTTP/1.1 200 ") && text.contains("HTTP/1.1 400 "))
         try rig.end()
@@ -207,7 +207,7 @@ import Testing
     @Test func `a route's late response to a broken body is not sent`() throws {
         let rig = try Rig()
         try rig.send("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n")
-        rig.answer(.internalServerError)
+        rig.response(.internalServerError)
         let text = try rig.sent()
         #expect(text.hasPrefix("HTTP/1.1 400 ") && !text.contains("500"))
         try rig.end()
@@ -216,7 +216,7 @@ import Testing
     @Test func `a connection whose body continues after its response is cut`() throws {
         let rig = try Rig()
         try rig.send("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
-        rig.answer()
+        rig.response()
         for _ in 0..<5 {
             if rig.channel.isActive { try rig.send("1\r\nx\r\n") }
             rig.advance(1)
@@ -230,7 +230,7 @@ import Testing
         let rig = try Rig(.init(requestBegan: { counts.began += 1 }, requestEnded: { counts.ended += 1 }))
         try rig.send(Self.get + Self.get)
         #expect(counts.began == 1 && counts.ended == 0)
-        rig.answer()
+        rig.response()
         #expect(counts.began == 2 && counts.ended == 1)
         try rig.channel.close().wait()
         #expect(counts.began == 2 && counts.ended == 2)
@@ -252,11 +252,11 @@ import Testing
             if random() % 3 == 0, rig.routes.ends > 0, rig.routes.ends == rig.routes.heads.count,
                 rig.pacer.heldBytes > 0
             {
-                rig.answer()
+                rig.response()
             }
-            while rig.pacer.heldBytes > 100_000 { rig.answer() }
+            while rig.pacer.heldBytes > 100_000 { rig.response() }
         }
-        while rig.routes.ends < 40 { rig.answer() }
+        while rig.routes.ends < 40 { rig.response() }
         #expect(rig.routes.heads.count == 40 && rig.gate.heldParts == 0)
         #expect(!rig.gate.isClosing)
         try rig.end()

@@ -40,9 +40,9 @@ import Testing
             let channels = try await Self.silent(30, to: port)
             // The server accepts the connections in order, so it closes these 20.
             for channel in channels.prefix(20) { try await channel.closeFuture.get() }
-            let answer = try await RawRequest.send([RawRequest.http("GET /v1/hello", [Self.authorized])], to: port)
+            let response = try await RawRequest.send([RawRequest.http("GET /v1/hello", [Self.authorized])], to: port)
             for channel in channels { channel.close(promise: nil) }
-            return answer.prefix(12)
+            return response.prefix(12)
         }
         #expect(status == "HTTP/1.1 200")
     }
@@ -71,19 +71,19 @@ import Testing
         let request = "GET /v1/hints?space=default HTTP/1.1\r\nHost: a\r\n\(Self.authorized)\r\n\r\n"
         var configuration = SyncServerConfiguration()
         configuration.maximumConnectionsPerAddress = 1_000
-        let answer = try await TestServer.run(TestServer.authority(), configuration: configuration) { port in
+        let response = try await TestServer.run(TestServer.authority(), configuration: configuration) { port in
             var open: [Conversation] = []
             for _ in 0..<SyncServerLimits.streamsPerPrincipal {
                 let conversation = try await Conversation(to: port)
                 _ = try await conversation.send(request, until: { $0.contains(": welcome") })
                 open.append(conversation)
             }
-            let answer = try await RawRequest.send([request], to: port) { $0.contains("}}") }
+            let response = try await RawRequest.send([request], to: port) { $0.contains("}}") }
             for conversation in open { conversation.end() }
-            return answer
+            return response
         }
-        #expect(answer.hasPrefix("HTTP/1.1 429 ") && answer.contains("throttled"), "\(answer)")
-        #expect(answer.lowercased().contains("retry-after: 1\r\n"))
+        #expect(response.hasPrefix("HTTP/1.1 429 ") && response.contains("throttled"), "\(response)")
+        #expect(response.lowercased().contains("retry-after: 1\r\n"))
     }
 
     private final class Channels {

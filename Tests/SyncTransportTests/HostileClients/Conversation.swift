@@ -20,15 +20,15 @@ struct Conversation: Sendable {
 
     /// Sends a request, and returns the response once it is enough or the server closes the connection.
     func send(_ text: String, until isEnough: @Sendable @escaping (String) -> Bool) async throws -> String {
-        let answer = channel.eventLoop.makePromise(of: String.self)
+        let response = channel.eventLoop.makePromise(of: String.self)
         channel.eventLoop.execute { [channel, listener] in
-            listener.value.listen(answer, isEnough)
+            listener.value.listen(response, isEnough)
             channel.writeAndFlush(ByteBuffer(string: text), promise: nil)
         }
         // The wait ends even if the server never answers.
-        let limit = channel.eventLoop.scheduleTask(in: .seconds(20)) { answer.fail(RawRequest.StillOpen()) }
+        let limit = channel.eventLoop.scheduleTask(in: .seconds(20)) { response.fail(RawRequest.StillOpen()) }
         defer { limit.cancel() }
-        return try await answer.futureResult.get()
+        return try await response.futureResult.get()
     }
 
     func end() {
@@ -39,11 +39,11 @@ struct Conversation: Sendable {
         typealias InboundIn = ByteBuffer
 
         private var text = ""
-        private var waiting: (answer: EventLoopPromise<String>, isEnough: (String) -> Bool)?
+        private var waiting: (response: EventLoopPromise<String>, isEnough: (String) -> Bool)?
         private var isClosed = false
 
-        func listen(_ answer: EventLoopPromise<String>, _ isEnough: @escaping (String) -> Bool) {
-            waiting = (answer, isEnough)
+        func listen(_ response: EventLoopPromise<String>, _ isEnough: @escaping (String) -> Bool) {
+            waiting = (response, isEnough)
             text = ""
             if isClosed { finish() }
         }
@@ -63,7 +63,7 @@ struct Conversation: Sendable {
         }
 
         private func finish() {
-            waiting?.answer.succeed(text)
+            waiting?.response.succeed(text)
             waiting = nil
         }
     }

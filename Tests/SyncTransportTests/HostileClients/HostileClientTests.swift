@@ -15,8 +15,8 @@ import Testing
     private static let authorized = "Authorization: Bearer \(TestServer.good)"
     private static let json = "Content-Type: application/json"
 
-    private static func status(_ answer: String) -> String {
-        String(answer.split(separator: " " as Character).dropFirst().first ?? "none")
+    private static func status(_ response: String) -> String {
+        String(response.split(separator: " " as Character).dropFirst().first ?? "none")
     }
 
     private static func post(_ route: String, _ body: String) -> String {
@@ -81,16 +81,16 @@ import Testing
         let requests = paths.flatMap { path in
             ["GET", "POST"].map { RawRequest.http("\($0) \(path)", [Self.authorized, "Content-Length: 0"]) }
         }
-        for answer in try await Self.answers(to: requests) { #expect(Self.status(answer) == "404") }
+        for response in try await Self.answers(to: requests) { #expect(Self.status(response) == "404") }
     }
 
     @Test func `S33: the server never responds with a redirect`() async throws {
         let requests = ["/v1/hello", "/v1/hello/", "/", "/v1", "/healthz/"].map {
             RawRequest.http("GET \($0)", [Self.authorized])
         }
-        for answer in try await Self.answers(to: requests) {
-            #expect(!Self.status(answer).hasPrefix("3"))
-            #expect(!answer.lowercased().contains("location:"))
+        for response in try await Self.answers(to: requests) {
+            #expect(!Self.status(response).hasPrefix("3"))
+            #expect(!response.lowercased().contains("location:"))
         }
     }
 
@@ -106,10 +106,10 @@ import Testing
                 ]
             }
         let answers = try await Self.answers(to: requests)
-        for (request, answer) in zip(requests, answers) {
-            #expect(!answer.lowercased().contains("access-control-"), "\(request): \(answer)")
+        for (request, response) in zip(requests, answers) {
+            #expect(!response.lowercased().contains("access-control-"), "\(request): \(response)")
             if request.hasPrefix("OPTIONS") {
-                #expect(["401", "404", "405"].contains(Self.status(answer)), "\(request)")
+                #expect(["401", "404", "405"].contains(Self.status(response)), "\(request)")
             }
         }
         // A cookie is not accepted as a token.
@@ -126,7 +126,7 @@ import Testing
             "Sec-WebSocket-Protocol: \(TestServer.good)",
         ]
         let requests = claims.map { RawRequest.http("GET /v1/hello", [$0]) }
-        for answer in try await Self.answers(to: requests) { #expect(Self.status(answer) == "401") }
+        for response in try await Self.answers(to: requests) { #expect(Self.status(response) == "401") }
         let inQuery = RawRequest.http("GET /v1/hello?access_token=\(TestServer.good)&token=\(TestServer.good)")
         #expect(Self.status(try await Self.answers(to: [inQuery])[0]) == "401")
     }
@@ -154,8 +154,8 @@ import Testing
             let token = isGood ? canary : "another"
             let answers = try await Self.answers(
                 to: requests, authenticator: OneToken(token: token, principal: TestServer.principal), logger: logger)
-            for (request, answer) in zip(requests, answers) {
-                #expect(!answer.contains(canary), "\(request.prefix(40)): \(answer)")
+            for (request, response) in zip(requests, answers) {
+                #expect(!response.contains(canary), "\(request.prefix(40)): \(response)")
             }
         }
         let seen = lines.withLock { $0 }
@@ -191,8 +191,8 @@ import Testing
         }
         #expect(cases.count > 80)
         let answers = try await Self.answers(to: cases.map { Self.post($0.route, $0.body) })
-        for (item, answer) in zip(cases, answers) {
-            #expect(Self.status(answer) == "400", "\(item.route) with \(item.key) twice: \(answer)")
+        for (item, response) in zip(cases, answers) {
+            #expect(Self.status(response) == "400", "\(item.route) with \(item.key) twice: \(response)")
         }
     }
 
@@ -221,10 +221,10 @@ import Testing
             ]
         }
         let answers = try await Self.answers(to: requests)
-        for (request, answer) in zip(requests, answers) {
+        for (request, response) in zip(requests, answers) {
             // A cursor that this server did not issue is answered with a reset.
-            let isReset = Self.status(answer) == "200" && answer.contains("mustReset") && request.contains("cursor")
-            #expect(isReset || ["400", "404"].contains(Self.status(answer)), "\(request): \(answer)")
+            let isReset = Self.status(response) == "200" && response.contains("mustReset") && request.contains("cursor")
+            #expect(isReset || ["400", "404"].contains(Self.status(response)), "\(request): \(response)")
         }
     }
 
@@ -235,11 +235,11 @@ import Testing
             #"{"client":"01935a1b-2c3d-7001-8000-000000000001","incarnation":1,"epoch":"e","account":"ann","acknowledged":0,"transactions":["#
             + Array(repeating: "{}", count: 100_000).joined(separator: ",") + "]}"
         let digits = #"{"space":"default","limit":"# + String(repeating: "9", count: 1_000_000) + "}"
-        for (index, answer) in try await Self.answers(
+        for (index, response) in try await Self.answers(
             to: [deep, deepObjects, many, digits].map { Self.post("/v1/push", $0) }
                 + [deep, digits].map { Self.post("/v1/pull", $0) }
         ).enumerated() {
-            #expect(["400", "413"].contains(Self.status(answer)), "\(index): \(answer)")
+            #expect(["400", "413"].contains(Self.status(response)), "\(index): \(response)")
         }
         let announced = RawRequest.http("POST /v1/push", [Self.authorized, Self.json, "Content-Length: 10737418240"])
         let zipped = RawRequest.http(
@@ -252,7 +252,7 @@ import Testing
         let open = RawRequest.http("GET /healthz", ["Content-Length: 10737418240"])
         let answers = try await Self.answers(to: [announced, open])
         #expect(answers.map(Self.status) == ["401", "200"])
-        for answer in answers { #expect(answer.lowercased().contains("connection: close"), "\(answer)") }
+        for response in answers { #expect(response.lowercased().contains("connection: close"), "\(response)") }
     }
 
     @Test func `S39: values that stores interpret differently are refused by the server`() async throws {
@@ -261,11 +261,11 @@ import Testing
             "\"5\"",
         ]
         let requests = limits.map { Self.post("/v1/pull", #"{"space":"default","limit":\#($0)}"#) }
-        for (limit, answer) in zip(limits, try await Self.answers(to: requests)) {
-            #expect(Self.status(answer) == "400", "\(limit): \(answer)")
+        for (limit, response) in zip(limits, try await Self.answers(to: requests)) {
+            #expect(Self.status(response) == "400", "\(limit): \(response)")
         }
         let texts = [#""\ud800""#, #""\udc00\ud800""#, #""a\u0000""#, #""\x41""#, "\"a\u{1}b\"", "\"\u{7f}"]
         let spaces = texts.map { Self.post("/v1/pull", #"{"space":\#($0),"limit":5}"#) }
-        for answer in try await Self.answers(to: spaces) { #expect(Self.status(answer) == "400", "\(answer)") }
+        for response in try await Self.answers(to: spaces) { #expect(Self.status(response) == "400", "\(response)") }
     }
 }

@@ -19,10 +19,10 @@ import Testing
             }
             return answers
         }
-        for (item, answer) in zip(SmugglingCorpus.all, answers) {
-            #expect(answer.hasPrefix("HTTP/1.1 400 "), "\(item.name): \(answer.prefix(60))")
-            #expect(answer.count(of: "HTTP/1.1 ") == 1, "\(item.name): \(answer)")
-            #expect(answer.contains("Connection: close"), "\(item.name)")
+        for (item, response) in zip(SmugglingCorpus.all, answers) {
+            #expect(response.hasPrefix("HTTP/1.1 400 "), "\(item.name): \(response.prefix(60))")
+            #expect(response.count(of: "HTTP/1.1 ") == 1, "\(item.name): \(response)")
+            #expect(response.contains("Connection: close"), "\(item.name)")
         }
     }
 
@@ -36,10 +36,10 @@ import Testing
         "GET  /healthz  HTTP/1.1\r\nHost: a\r\n\r\n",
     ])
     func `S13: an odd request with only one meaning is answered`(request: String) async throws {
-        let answer = try await TestServer.run(TestServer.authority()) { port in
+        let response = try await TestServer.run(TestServer.authority()) { port in
             try await RawRequest.send([request], to: port) { $0.contains("\r\n\r\n") }
         }
-        #expect(answer.hasPrefix("HTTP/1.1 200 "), "\(answer)")
+        #expect(response.hasPrefix("HTTP/1.1 200 "), "\(response)")
     }
 
     @Test(arguments: [
@@ -48,18 +48,18 @@ import Testing
         "GET /healthz HTTP/1.1\r\nHost: a\r\n" + String(repeating: "x", count: 1_000_000),
     ])
     func `S14: an endless head is refused before it has been read`(head: String) async throws {
-        let answer = try await TestServer.run(TestServer.authority()) { port in
+        let response = try await TestServer.run(TestServer.authority()) { port in
             try await RawRequest.send([head], to: port) { $0.contains("\r\n\r\n") }
         }
-        #expect(answer.hasPrefix("HTTP/1.1 431 "), "\(answer.prefix(200))")
+        #expect(response.hasPrefix("HTTP/1.1 431 "), "\(response.prefix(200))")
     }
 
     @Test func `S14: an endless request target is refused before it has been read`() async throws {
-        let answer = try await TestServer.run(TestServer.authority()) { port in
+        let response = try await TestServer.run(TestServer.authority()) { port in
             try await RawRequest.send(["GET /" + String(repeating: "x", count: 1_000_000)], to: port) {
                 $0.contains("\r\n\r\n")
             }
         }
-        #expect(answer.hasPrefix("HTTP/1.1 4"), "\(answer.prefix(200))")
+        #expect(response.hasPrefix("HTTP/1.1 4"), "\(response.prefix(200))")
     }
 }

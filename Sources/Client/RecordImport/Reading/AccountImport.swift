@@ -18,10 +18,10 @@ public struct AccountImport: Sendable {
         var result = ImportedRows()
         var seen: Set<String> = []
         for (number, line) in InputLines(bytes) where !line.isBlank {
-            do throws(ImportProblem) {
+            do throws(ImportError) {
                 let account = try Account(line, number)
                 guard seen.insert(account.name).inserted else {
-                    throw ImportProblem(line: number, "the account '\(account.name)' occurs twice")
+                    throw ImportError(line: number, "the account '\(account.name)' occurs twice")
                 }
                 result.rows += try rows(of: account, number)
             } catch {
@@ -37,21 +37,21 @@ public struct AccountImport: Sendable {
         let comment: String
         let home: String
 
-        init(_ line: ArraySlice<UInt8>, _ number: Int) throws(ImportProblem) {
+        init(_ line: ArraySlice<UInt8>, _ number: Int) throws(ImportError) {
             guard line.count <= ImportLimits.rowBytes, let text = line.validText else {
-                throw ImportProblem(
+                throw ImportError(
                     line: number, "the line is not UTF-8, or longer than \(ImportLimits.rowBytes) bytes")
             }
             let parts = text.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
             guard parts.count == 7 else {
-                throw ImportProblem(
+                throw ImportError(
                     line: number, "\(parts.count) parts; expected 7: name:password:uid:group:comment:home:shell")
             }
             guard !parts[0].isEmpty, !parts[0].hasPrefix("+"), !parts[0].hasPrefix("-") else {
-                throw ImportProblem(line: number, "'\(parts[0].prefix(32))' is no name of an account")
+                throw ImportError(line: number, "'\(parts[0].prefix(32))' is no name of an account")
             }
             guard UInt32(parts[2]) != nil else {
-                throw ImportProblem(
+                throw ImportError(
                     line: number, "the uid '\(parts[2].prefix(32))' is no number from 0 to \(UInt32.max)")
             }
             name = parts[0]
@@ -66,7 +66,7 @@ public struct AccountImport: Sendable {
         }
     }
 
-    private func rows(of account: Account, _ line: Int) throws(ImportProblem) -> [ImportRow] {
+    private func rows(of account: Account, _ line: Int) throws(ImportError) -> [ImportRow] {
         let picture = account.name.contains("/") ? nil : account.picturePaths.first(where: pictureExists)
         var user = RowBuilder(schema: mapping.user, line: line)
         try user.setKey(account.name)

@@ -17,7 +17,7 @@ public struct CSVImport: Sendable {
         var result = ImportedRows()
         var header: [String]?
         for row in CSVTable(bytes) {
-            do throws(ImportProblem) {
+            do throws(ImportError) {
                 let row = try row.get()
                 guard let header else {
                     header = try columns(of: row)
@@ -33,7 +33,7 @@ public struct CSVImport: Sendable {
         if header == nil {
             let names = [RowBuilder.keyName, RowBuilder.idName] + schema.fields.map(\.name.rawValue)
             result.problems.append(
-                ImportProblem(
+                ImportError(
                     line: 0,
                     "the input is empty; the first row must name the columns, some of: \(names.joined(separator: ", "))"
                 ))
@@ -41,11 +41,11 @@ public struct CSVImport: Sendable {
         return result
     }
 
-    private func columns(of row: CSVTable.Row) throws(ImportProblem) -> [String] {
+    private func columns(of row: CSVTable.Row) throws(ImportError) -> [String] {
         var seen: Set<String> = []
         for name in row.cells {
             guard seen.insert(name).inserted else {
-                throw ImportProblem(line: row.line, "the column '\(name.prefix(64))' occurs twice")
+                throw ImportError(line: row.line, "the column '\(name.prefix(64))' occurs twice")
             }
             if name == RowBuilder.keyName || name == RowBuilder.idName || RowBuilder.exportedNames.contains(name) {
                 continue
@@ -55,9 +55,9 @@ public struct CSVImport: Sendable {
         return row.cells
     }
 
-    private func row(_ row: CSVTable.Row, header: [String]) throws(ImportProblem) -> ImportRow {
+    private func row(_ row: CSVTable.Row, header: [String]) throws(ImportError) -> ImportRow {
         guard row.cells.count == header.count else {
-            throw ImportProblem(
+            throw ImportError(
                 line: row.line, "\(row.cells.count) columns; expected \(header.count), as in the first row")
         }
         var builder = RowBuilder(schema: schema, line: row.line)
@@ -78,9 +78,9 @@ public struct CSVImport: Sendable {
         return try builder.finish(fallbackKey: fallbackKey)
     }
 
-    private func value(_ cell: String, _ field: FieldSchema, _ line: Int) throws(ImportProblem) -> FieldValue {
+    private func value(_ cell: String, _ field: FieldSchema, _ line: Int) throws(ImportError) -> FieldValue {
         guard let value = FieldValue(cell, as: field.type) else {
-            throw ImportProblem(
+            throw ImportError(
                 line: line, "\(schema.collection).\(field.name): '\(cell.prefix(64))' is no \(field.type.rawValue)")
         }
         return value

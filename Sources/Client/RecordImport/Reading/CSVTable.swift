@@ -20,11 +20,11 @@ package struct CSVTable: Sequence, IteratorProtocol {
     }
 
     /// Returns the next row that is not empty, or the problem with it.
-    package mutating func next() -> Result<Row, ImportProblem>? {
+    package mutating func next() -> Result<Row, ImportError>? {
         skipBlankLines()
         guard position < bytes.count else { return nil }
         let start = (line: line, position: position)
-        do throws(ImportProblem) {
+        do throws(ImportError) {
             return .success(Row(line: start.line, cells: try readCells(from: start)))
         } catch {
             skipLine(from: start)
@@ -48,17 +48,17 @@ package struct CSVTable: Sequence, IteratorProtocol {
         }
     }
 
-    private mutating func readCells(from start: (line: Int, position: Int)) throws(ImportProblem) -> [String] {
+    private mutating func readCells(from start: (line: Int, position: Int)) throws(ImportError) -> [String] {
         var cells: [String] = []
         while true {
             let cell =
                 position < bytes.count && bytes[position] == Byte.quote ? try readQuoted(start) : try readPlain(start)
             guard let text = String(validating: cell, as: UTF8.self) else {
-                throw ImportProblem(line: start.line, "column \(cells.count + 1) is not UTF-8")
+                throw ImportError(line: start.line, "column \(cells.count + 1) is not UTF-8")
             }
             cells.append(text)
             guard position - start.position <= ImportLimits.rowBytes else {
-                throw ImportProblem(line: start.line, "the row is longer than \(ImportLimits.rowBytes) bytes")
+                throw ImportError(line: start.line, "the row is longer than \(ImportLimits.rowBytes) bytes")
             }
             guard position < bytes.count, bytes[position] == Byte.comma else { break }
             position += 1
@@ -71,11 +71,11 @@ package struct CSVTable: Sequence, IteratorProtocol {
         return cells
     }
 
-    private mutating func readPlain(_ start: (line: Int, position: Int)) throws(ImportProblem) -> ArraySlice<UInt8> {
+    private mutating func readPlain(_ start: (line: Int, position: Int)) throws(ImportError) -> ArraySlice<UInt8> {
         let begin = position
         while position < bytes.count, bytes[position] != Byte.comma, !isLineEnd(position) {
             guard bytes[position] != Byte.quote else {
-                throw ImportProblem(
+                throw ImportError(
                     line: start.line,
                     "a quotation mark inside a field that does not begin with one; expected it doubled, in a quoted field"
                 )
@@ -85,7 +85,7 @@ package struct CSVTable: Sequence, IteratorProtocol {
         return bytes[begin..<position]
     }
 
-    private mutating func readQuoted(_ start: (line: Int, position: Int)) throws(ImportProblem) -> ArraySlice<UInt8> {
+    private mutating func readQuoted(_ start: (line: Int, position: Int)) throws(ImportError) -> ArraySlice<UInt8> {
         var cell: [UInt8] = []
         position += 1
         while position < bytes.count {
@@ -94,7 +94,7 @@ package struct CSVTable: Sequence, IteratorProtocol {
             if byte == Byte.quote {
                 guard position < bytes.count, bytes[position] == Byte.quote else {
                     guard position == bytes.count || bytes[position] == Byte.comma || isLineEnd(position) else {
-                        throw ImportProblem(line: start.line, "text after a closing quotation mark; expected a comma")
+                        throw ImportError(line: start.line, "text after a closing quotation mark; expected a comma")
                     }
                     return cell[...]
                 }
@@ -104,10 +104,10 @@ package struct CSVTable: Sequence, IteratorProtocol {
             }
             cell.append(byte)
             guard cell.count <= ImportLimits.rowBytes else {
-                throw ImportProblem(line: start.line, "the row is longer than \(ImportLimits.rowBytes) bytes")
+                throw ImportError(line: start.line, "the row is longer than \(ImportLimits.rowBytes) bytes")
             }
         }
-        throw ImportProblem(line: start.line, "a quoted field is not closed before the end of the file")
+        throw ImportError(line: start.line, "a quoted field is not closed before the end of the file")
     }
 
     private func isLineEnd(_ index: Int) -> Bool {

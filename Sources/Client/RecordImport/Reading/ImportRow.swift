@@ -27,7 +27,7 @@ public struct ImportRow: Hashable, Sendable {
 }
 
 /// The reason why a row is not imported.
-public struct ImportProblem: Error, Hashable, Sendable, CustomStringConvertible {
+public struct ImportError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The line, counted from 1; 0 when the whole input is at fault.
     public let line: Int
     /// States what was wrong and what was expected.
@@ -44,7 +44,7 @@ public struct ImportProblem: Error, Hashable, Sendable, CustomStringConvertible 
 /// The result of reading an input: the valid rows and the broken ones, both in input order.
 public struct ImportedRows: Hashable, Sendable {
     public var rows: [ImportRow] = []
-    public var problems: [ImportProblem] = []
+    public var problems: [ImportError] = []
 
     public init() {}
 }

@@ -27,7 +27,7 @@ public struct JSONLinesImport: Sendable {
     public func read(_ bytes: [UInt8]) -> ImportedRows {
         var result = ImportedRows()
         for (number, line) in InputLines(bytes) where !line.isBlank {
-            do throws(ImportProblem) {
+            do throws(ImportError) {
                 result.rows.append(try row(line, number))
             } catch {
                 result.problems.append(error)
@@ -36,18 +36,18 @@ public struct JSONLinesImport: Sendable {
         return result
     }
 
-    private func row(_ line: ArraySlice<UInt8>, _ number: Int) throws(ImportProblem) -> ImportRow {
+    private func row(_ line: ArraySlice<UInt8>, _ number: Int) throws(ImportError) -> ImportRow {
         guard line.count <= ImportLimits.rowBytes else {
-            throw ImportProblem(line: number, "the line is longer than \(ImportLimits.rowBytes) bytes")
+            throw ImportError(line: number, "the line is longer than \(ImportLimits.rowBytes) bytes")
         }
         let value: JSONValue
         do throws(JSONError) {
             value = try JSONValue(Array(line))
         } catch {
-            throw ImportProblem(line: number, "not JSON: \(error)")
+            throw ImportError(line: number, "not JSON: \(error)")
         }
         guard case .object(let members) = value else {
-            throw ImportProblem(line: number, "expected an object, such as {\"type\": \"user\", \"key\": \"ned\", …}")
+            throw ImportError(line: number, "expected an object, such as {\"type\": \"user\", \"key\": \"ned\", …}")
         }
         var builder = RowBuilder(schema: try schema(of: value, number), line: number)
         for member in members where member.key != Self.typeName && !RowBuilder.exportedNames.contains(member.key) {
@@ -58,23 +58,23 @@ public struct JSONLinesImport: Sendable {
 
     private static let typeName = "type"
 
-    private func schema(of value: JSONValue, _ number: Int) throws(ImportProblem) -> ModelSchema {
+    private func schema(of value: JSONValue, _ number: Int) throws(ImportError) -> ModelSchema {
         let known = types.keys.sorted().joined(separator: ", ")
         guard case .string(let type)? = value[Self.typeName] else {
-            throw ImportProblem(line: number, "there is no \"type\"; expected one of \(known)")
+            throw ImportError(line: number, "there is no \"type\"; expected one of \(known)")
         }
         guard let name = types[type] ?? CollectionName(rawValue: type), let schema = catalog[name] else {
-            throw ImportProblem(line: number, "there is no type '\(type.prefix(64))'; expected one of \(known)")
+            throw ImportError(line: number, "there is no type '\(type.prefix(64))'; expected one of \(known)")
         }
         return schema
     }
 
-    private func set(_ member: JSONValue.Member, in builder: inout RowBuilder) throws(ImportProblem) {
+    private func set(_ member: JSONValue.Member, in builder: inout RowBuilder) throws(ImportError) {
         switch (member.key, member.value) {
         case (RowBuilder.keyName, .string(let key)): try builder.setKey(key)
         case (RowBuilder.idName, .string(let id)): try builder.setID(id)
         case (RowBuilder.keyName, _), (RowBuilder.idName, _):
-            throw ImportProblem(line: builder.line, "\(member.key) is not text")
+            throw ImportError(line: builder.line, "\(member.key) is not text")
         default:
             let field = try builder.field(member.key)
             if case .string(let text) = member.value, field.type == .reference {
@@ -87,7 +87,7 @@ public struct JSONLinesImport: Sendable {
 
     private func fieldValue(
         _ value: JSONValue, _ field: FieldSchema, _ builder: RowBuilder
-    ) throws(ImportProblem) -> FieldValue {
+    ) throws(ImportError) -> FieldValue {
         switch (field.type, value) {
         case (_, .null): return .null
         case (.text, .string(let text)): return .text(text)
@@ -97,7 +97,7 @@ public struct JSONLinesImport: Sendable {
         case (.boolean, .boolean(let bool)): return .boolean(bool)
         case (.json, _): return .json(value.text)
         case (.text, _), (.integer, _), (.real, _), (.boolean, _), (.reference, _):
-            throw ImportProblem(
+            throw ImportError(
                 line: builder.line, "\(builder.schema.collection).\(field.name) holds \(field.type.rawValue)")
         }
     }

@@ -19,49 +19,49 @@ struct RowBuilder {
     /// Columns that an export adds and an import ignores, because the server or the device determines them.
     static let exportedNames: Set<String> = ["uid", "version", "pending"]
 
-    mutating func setKey(_ key: String) throws(ImportProblem) {
+    mutating func setKey(_ key: String) throws(ImportError) {
         guard !key.isEmpty, key.utf8.count <= 1_024 else {
-            throw ImportProblem(line: line, "the key is empty or longer than 1024 bytes")
+            throw ImportError(line: line, "the key is empty or longer than 1024 bytes")
         }
         if identity == nil { identity = .key(key) }
     }
 
-    mutating func setID(_ text: String) throws(ImportProblem) {
+    mutating func setID(_ text: String) throws(ImportError) {
         guard let id = RecordID(text) else {
-            throw ImportProblem(
+            throw ImportError(
                 line: line, "id: '\(text.prefix(64))' is not a UUID such as 01890a5d-ac96-774b-bcce-b302099a8057")
         }
         identity = .record(id)
     }
 
-    /// - Throws: An `ImportProblem` when the collection has no such field.
-    func field(_ name: String) throws(ImportProblem) -> FieldSchema {
+    /// - Throws: An `ImportError` when the collection has no such field.
+    func field(_ name: String) throws(ImportError) -> FieldSchema {
         guard let fieldName = FieldName(rawValue: name), let field = schema.field(named: fieldName) else {
             let known = schema.fields.map(\.name.rawValue).joined(separator: ", ")
-            throw ImportProblem(
+            throw ImportError(
                 line: line, "\(schema.collection) has no field '\(name.prefix(64))'; expected key, id, \(known)")
         }
         return field
     }
 
-    mutating func set(_ field: FieldSchema, to value: FieldValue) throws(ImportProblem) {
+    mutating func set(_ field: FieldSchema, to value: FieldValue) throws(ImportError) {
         let value = field.normalized(value)
         if let problem = field.problem(with: value) {
-            let invalid = InvalidValue(collection: schema.collection, field: field.name, problem: problem)
-            throw ImportProblem(line: line, invalid.description)
+            let invalid = InvalidValueError(collection: schema.collection, field: field.name, problem: problem)
+            throw ImportError(line: line, invalid.description)
         }
         patch.set(field.name, to: value)
     }
 
     /// Sets a reference from text: a UUID names a record, and `@key` the row with that key.
-    mutating func setReference(_ field: FieldSchema, to text: String) throws(ImportProblem) {
+    mutating func setReference(_ field: FieldSchema, to text: String) throws(ImportError) {
         guard let target = field.target else { return }
         if text.hasPrefix("@"), text.count > 1 {
             links.append(ImportRow.Link(field: field.name, target: target, key: String(text.dropFirst())))
         } else if let id = RecordID(text) {
             patch.set(field.name, to: .reference(id))
         } else {
-            throw ImportProblem(
+            throw ImportError(
                 line: line,
                 "\(schema.collection).\(field.name): '\(text.prefix(64))' is no reference; expected a UUID, or @ and the key of a row"
             )
@@ -69,12 +69,12 @@ struct RowBuilder {
     }
 
     /// - Parameter fallbackKey: The field whose text becomes the key of a row that has none.
-    func finish(fallbackKey: FieldName?) throws(ImportProblem) -> ImportRow {
+    func finish(fallbackKey: FieldName?) throws(ImportError) -> ImportRow {
         var identity = identity
         if identity == nil, let fallbackKey, case .text(let text)? = patch[fallbackKey] { identity = .key(text) }
         guard let identity else {
             let names = [Self.keyName, Self.idName] + (fallbackKey.map { [$0.rawValue] } ?? [])
-            throw ImportProblem(
+            throw ImportError(
                 line: line, "nothing says which record this is; expected one of \(names.joined(separator: ", "))")
         }
         return ImportRow(line: line, collection: schema.collection, identity: identity, patch: patch, links: links)

@@ -6,7 +6,7 @@ import SyncModel
 /// A row comes after the rows that it must refer to. An optional reference to a later row is left out at first and set
 /// in a second round, so that a user and an avatar can refer to each other at any order and distance in the input.
 struct ImportPlan {
-    private(set) var problems: [ImportProblem] = []
+    private(set) var problems: [ImportError] = []
     private(set) var created = 0
     private(set) var updated = 0
     private(set) var unchanged = 0
@@ -41,7 +41,7 @@ struct ImportPlan {
     }
 
     init(_ rows: [ImportRow], store: any LocalStore, identity: RecordIdentity, rules: Importer.Rules)
-        throws(StoreFailure)
+        throws(StoreError)
     {
         edits = []
         let refused = try RefusedRecords(in: store)
@@ -50,7 +50,7 @@ struct ImportPlan {
         for row in rows {
             let address = RecordAddress(row.collection, Self.id(of: row, identity))
             if let earlier = addresses[address] {
-                problems.append(ImportProblem(line: row.line, "the same record as in line \(earlier)"))
+                problems.append(ImportError(line: row.line, "the same record as in line \(earlier)"))
                 continue
             }
             addresses[address] = row.line
@@ -67,7 +67,7 @@ struct ImportPlan {
         let broken = Set(problems.map(\.line))
         targets.removeAll { broken.contains($0.row.line) }
         var ordered: [Target] = []
-        var stuck: [ImportProblem] = []
+        var stuck: [ImportError] = []
         repeat {
             problems += Self.removeDependants(from: &targets)
             (ordered, stuck) = Self.order(targets)
@@ -81,22 +81,22 @@ struct ImportPlan {
     private static func target(
         _ row: ImportRow, _ address: RecordAddress, _ store: any LocalStore, _ refused: RefusedRecords,
         _ rules: Importer.Rules
-    ) throws(StoreFailure) -> Result<Target, ImportProblem> {
+    ) throws(StoreError) -> Result<Target, ImportError> {
         let patch: Patch
         do {
             patch = try rules(row.patch, row.collection)
         } catch {
-            return .failure(ImportProblem(line: row.line, "\(error)"))
+            return .failure(ImportError(line: row.line, "\(error)"))
         }
         let existing = try store.record(row.collection, .id(address.id))
         if existing == nil, store.catalog[row.collection] != nil, try store.isPending(row.collection, address.id) {
             return .failure(
-                ImportProblem(
+                ImportError(
                     line: row.line, "its record was deleted on this device, and a deleted record stays deleted"))
         }
         if existing == nil, refused.deleted.contains(address) {
             return .failure(
-                ImportProblem(
+                ImportError(
                     line: row.line,
                     "its record was deleted, says the server (see the journal), and a deleted record stays deleted"))
         }
@@ -113,10 +113,10 @@ struct ImportPlan {
     /// Looks up the references of a row. Each one leads to a record of the store or to a row of this input.
     private static func link(
         _ target: inout Target, among addresses: [RecordAddress: Int], store: any LocalStore, identity: RecordIdentity,
-        known: inout [RecordAddress: Bool], _ problems: inout [ImportProblem]
-    ) throws(StoreFailure) {
+        known: inout [RecordAddress: Bool], _ problems: inout [ImportError]
+    ) throws(StoreError) {
         guard let schema = store.catalog[target.row.collection] else {
-            problems.append(ImportProblem(line: target.row.line, "there is no collection \(target.row.collection)"))
+            problems.append(ImportError(line: target.row.line, "there is no collection \(target.row.collection)"))
             return
         }
         for link in target.row.links {
@@ -128,8 +128,8 @@ struct ImportPlan {
             }
             let address = RecordAddress(to, id)
             let isStored: Bool
-            if let answer = known[address] {
-                isStored = answer
+            if let response = known[address] {
+                isStored = response
             } else {
                 isStored = try store.record(to, .id(id)) != nil
             }
@@ -138,7 +138,7 @@ struct ImportPlan {
             guard addresses[address] != nil else {
                 let key = target.row.links.first { $0.field == name }?.key
                 problems.append(
-                    ImportProblem(
+                    ImportError(
                         line: target.row.line,
                         "\(schema.collection).\(name) refers to \(to) \(key.map { "@\($0)" } ?? id.description), which is neither here nor in the input"
                     ))
@@ -147,18 +147,18 @@ struct ImportPlan {
             target.forward.append((field, id))
         }
         if target.existing == nil {
-            do throws(InvalidValue) {
+            do throws(InvalidValueError) {
                 try schema.check(creating: target.patch)
             } catch {
-                problems.append(ImportProblem(line: target.row.line, error.description))
+                problems.append(ImportError(line: target.row.line, error.description))
             }
         }
     }
 
     /// Removes the rows that refer to a row that is not imported, directly or through other rows. A row is imported
     /// whole or not at all.
-    private static func removeDependants(from targets: inout [Target]) -> [ImportProblem] {
-        var problems: [ImportProblem] = []
+    private static func removeDependants(from targets: inout [Target]) -> [ImportError] {
+        var problems: [ImportError] = []
         while true {
             let coming = Set(targets.map { RecordAddress($0.row.collection, $0.id) })
             let missing = { (target: Target) in
@@ -168,7 +168,7 @@ struct ImportPlan {
             }
             let broken = targets.compactMap { target in
                 missing(target).map { link in
-                    ImportProblem(
+                    ImportError(
                         line: target.row.line,
                         "\(target.row.collection).\(link.field.name) refers to a row that does not go in")
                 }
@@ -180,7 +180,7 @@ struct ImportPlan {
     }
 
     /// Returns the rows, each after the rows that it must refer to, and a problem for each row that cannot be ordered.
-    private static func order(_ targets: [Target]) -> ([Target], [ImportProblem]) {
+    private static func order(_ targets: [Target]) -> ([Target], [ImportError]) {
         var placed: Set<RecordAddress> = []
         var ordered: [Target] = []
         var waiting = targets
@@ -203,7 +203,7 @@ struct ImportPlan {
                 return (
                     ordered,
                     left.map {
-                        ImportProblem(line: $0.row.line, "it has to refer to a row that in the end has to refer to it")
+                        ImportError(line: $0.row.line, "it has to refer to a row that in the end has to refer to it")
                     }
                 )
             }

@@ -5,7 +5,7 @@ public struct ImportSummary: Hashable, Sendable {
     /// Rows whose record already matched.
     public var unchanged = 0
     /// The first rows that were not imported, in input order.
-    public var problems: [ImportProblem] = []
+    public var problems: [ImportError] = []
     /// Number of all rows that were not imported.
     public var broken = 0
     /// Whether nothing was written because `strict` forbids broken rows.
@@ -14,7 +14,7 @@ public struct ImportSummary: Hashable, Sendable {
 
     public init() {}
 
-    mutating func note(_ problem: ImportProblem) {
+    mutating func note(_ problem: ImportError) {
         broken += 1
         if problems.count < ImportLimits.shownProblems { problems.append(problem) }
     }

@@ -33,7 +33,7 @@ public struct Importer: Sendable {
     ///   - progress: Called after each transaction with the number of rows that are written, and of all rows to write.
     public func run(
         _ input: ImportedRows, strict: Bool, progress: (_ done: Int, _ total: Int) -> Void
-    ) throws(StoreFailure) -> ImportSummary {
+    ) throws(StoreError) -> ImportSummary {
         var summary = ImportSummary()
         var plan = try ImportPlan(input.rows, store: store, identity: identity, rules: rules)
         let problems = (input.problems + plan.problems).sorted { $0.line < $1.line }

@@ -11,7 +11,7 @@ struct RefusedRecords {
     /// Records whose transaction was rejected because of a deleted record. Any of them may be deleted too.
     private(set) var suspects: Set<RecordAddress> = []
 
-    init(in store: any LocalStore) throws(StoreFailure) {
+    init(in store: any LocalStore) throws(StoreError) {
         guard try store.outboxSummary().journal > 0 else { return }
         var left = ImportLimits.journalEntries
         try store.forEachJournalEntry(state: .active) { entry in

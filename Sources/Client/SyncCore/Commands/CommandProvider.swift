@@ -14,10 +14,10 @@ public protocol CommandProvider: Sendable {
     func hello() -> ServerCommand<ServerHello>
 
     /// Returns the command that sends transactions.
-    func push(_ request: PushRequest) -> ServerCommand<PushReply>
+    func push(_ request: PushRequest) -> ServerCommand<PushResponse>
 
     /// Returns the command that requests the next page of a space.
-    func pull(_ request: PullRequest) -> ServerCommand<PullReply>
+    func pull(_ request: PullRequest) -> ServerCommand<PullResponse>
 
     /// Returns a stream of hints about commits in `spaces`, as `RemoteTransport.hints(for:)` does.
     func hints(for spaces: [SpaceID]) -> AsyncThrowingStream<Hint, any Error>

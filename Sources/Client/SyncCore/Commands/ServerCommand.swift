@@ -1,16 +1,16 @@
 /// One request to the server, ready to be executed. It may be executed more than once, like any request.
 public struct ServerCommand<Response: Sendable>: Sendable {
-    private let body: @Sendable () async throws(TransportFailure) -> Response
+    private let body: @Sendable () async throws(TransportError) -> Response
 
     /// - Parameter body: Sends the request. It gives up when its task is cancelled.
-    public init(_ body: @escaping @Sendable () async throws(TransportFailure) -> Response) {
+    public init(_ body: @escaping @Sendable () async throws(TransportError) -> Response) {
         self.body = body
     }
 
     /// Sends the request, and returns the response.
     ///
     /// When this throws, the server may or may not have carried out the request.
-    public func execute() async throws(TransportFailure) -> Response {
+    public func execute() async throws(TransportError) -> Response {
         try await body()
     }
 }

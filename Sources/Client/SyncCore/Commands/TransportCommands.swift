@@ -11,15 +11,15 @@ public struct TransportCommands: CommandProvider {
     public var serverAddress: String? { transport.serverAddress }
 
     public func hello() -> ServerCommand<ServerHello> {
-        ServerCommand { [transport] () async throws(TransportFailure) in try await transport.hello() }
+        ServerCommand { [transport] () async throws(TransportError) in try await transport.hello() }
     }
 
-    public func push(_ request: PushRequest) -> ServerCommand<PushReply> {
-        ServerCommand { [transport] () async throws(TransportFailure) in try await transport.push(request) }
+    public func push(_ request: PushRequest) -> ServerCommand<PushResponse> {
+        ServerCommand { [transport] () async throws(TransportError) in try await transport.push(request) }
     }
 
-    public func pull(_ request: PullRequest) -> ServerCommand<PullReply> {
-        ServerCommand { [transport] () async throws(TransportFailure) in try await transport.pull(request) }
+    public func pull(_ request: PullRequest) -> ServerCommand<PullResponse> {
+        ServerCommand { [transport] () async throws(TransportError) in try await transport.pull(request) }
     }
 
     public func hints(for spaces: [SpaceID]) -> AsyncThrowingStream<Hint, any Error> {

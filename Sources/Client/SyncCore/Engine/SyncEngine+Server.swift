@@ -14,12 +14,12 @@ extension SyncEngine {
 
     private func execute<Response>(
         _ command: ServerCommand<Response>, as serial: Serial,
-        _ event: @escaping @Sendable (Result<Response, TransportFailure>) -> ServerEvent
+        _ event: @escaping @Sendable (Result<Response, TransportError>) -> ServerEvent
     ) {
         let mailbox = mailbox
         tasks[serial] = runtime.spawn {
-            let result: Result<Response, TransportFailure>
-            do throws(TransportFailure) {
+            let result: Result<Response, TransportError>
+            do throws(TransportError) {
                 result = .success(try await command.execute())
             } catch {
                 result = .failure(error)
@@ -39,7 +39,7 @@ extension SyncEngine {
                 }
                 mailbox.post(.server(.hintsEnded(serial, "the server closed the stream")))
             } catch {
-                let pause = (error as? TransportFailure)?.retryAfter
+                let pause = (error as? TransportError)?.retryAfter
                 mailbox.post(.server(.hintsEnded(serial, "\(error)", retryAfter: pause)))
             }
         }

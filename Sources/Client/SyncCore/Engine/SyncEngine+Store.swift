@@ -6,35 +6,35 @@ extension SyncEngine {
     func ask(_ action: StoreAction) -> StoreEvent {
         switch action {
         case .countOutbox:
-            answer(.session(.countingOutbox)) { () throws(StoreFailure) in .outboxCounted(try store.outboxSummary()) }
+            response(.session(.countingOutbox)) { () throws(StoreError) in .outboxCounted(try store.outboxSummary()) }
         case .takeBatch(let limit):
-            answer(.outbox(.takingBatch)) { () throws(StoreFailure) in
+            response(.outbox(.takingBatch)) { () throws(StoreError) in
                 if let batch = try store.takeBatch(limit, now: runtime.now()) { return .batchTaken(batch) }
                 return .nothingToPush(try store.outboxSummary())
             }
         case .record(let results, let identity, let serverTime):
-            answer(.outbox(.recordingResults)) { () throws(StoreFailure) in
+            response(.outbox(.recordingResults)) { () throws(StoreError) in
                 try store.observe(serverTime, now: runtime.now())
                 return .resultsRecorded(try store.record(results, of: identity, now: runtime.now()))
             }
         case .withdraw(let number, let rejection, let identity):
-            answer(.outbox(.withdrawing)) { () throws(StoreFailure) in
+            response(.outbox(.withdrawing)) { () throws(StoreError) in
                 logger.warning(
                     "The server refuses to take a transaction.",
                     metadata: ["number": "\(number)", "code": "\(rejection.code)", "reason": "\(rejection.message)"])
                 return .transactionWithdrawn(try store.withdraw(number, of: identity, because: rejection))
             }
         case .apply(let page, let cursor, let brake):
-            answer(.space(page.space, .applyingPage)) { () throws(StoreFailure) in
+            response(.space(page.space, .applyingPage)) { () throws(StoreError) in
                 .pageApplied(page.space, try store.apply(page, after: cursor, brake: brake, now: runtime.now()))
             }
         case .resetCursor(let space):
-            answer(.space(space, .resettingCursor)) { () throws(StoreFailure) in
+            response(.space(space, .resettingCursor)) { () throws(StoreError) in
                 try store.resetCursor(of: space)
                 return .cursorReset(space)
             }
         case .vacate(let space, let epoch, let brake):
-            answer(.space(space, .vacating)) { () throws(StoreFailure) in
+            response(.space(space, .vacating)) { () throws(StoreError) in
                 let result = try store.vacate(space, of: epoch, brake: brake)
                 if case .vacated(let vacated) = result, vacated.removedRecords > 0 {
                     logger.notice(
@@ -44,11 +44,11 @@ extension SyncEngine {
                 return .spaceVacated(space, result)
             }
         case .adopt(let epoch, let account):
-            answer(.session(.adopting)) { () throws(StoreFailure) in
+            response(.session(.adopting)) { () throws(StoreError) in
                 .sessionChanged(try store.adopt(epoch, as: account))
             }
         case .renewIdentity:
-            answer(.outbox(.renewingIdentity)) { () throws(StoreFailure) in
+            response(.outbox(.renewingIdentity)) { () throws(StoreError) in
                 var random = runtime.generator
                 return .sessionChanged(
                     try store.renewIdentity(as: ClientID.make(at: runtime.now(), random: &random)))
@@ -56,8 +56,8 @@ extension SyncEngine {
         }
     }
 
-    private func answer(_ task: StoreTask, _ body: () throws(StoreFailure) -> StoreEvent) -> StoreEvent {
-        do throws(StoreFailure) {
+    private func response(_ task: StoreTask, _ body: () throws(StoreError) -> StoreEvent) -> StoreEvent {
+        do throws(StoreError) {
             return try body()
         } catch {
             logger.error(

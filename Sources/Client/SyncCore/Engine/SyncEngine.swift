@@ -101,7 +101,7 @@ public actor SyncEngine {
     ///
     /// A stop at any moment loses nothing: the next run begins with what is durable in the store.
     ///
-    /// - Throws: `StoreFailure` when the store cannot return the device's state.
+    /// - Throws: `StoreError` when the store cannot return the device's state.
     public func run() async throws {
         guard let events else { preconditionFailure("SyncEngine.run() is called once") }
         self.events = nil
@@ -140,7 +140,7 @@ public actor SyncEngine {
             forget(event)
             for action in actions {
                 if action == .finish { isFinished = true }
-                if let answer = carryOut(action) { queue.append(answer) }
+                if let response = carryOut(action) { queue.append(response) }
             }
         }
         publishStatus()

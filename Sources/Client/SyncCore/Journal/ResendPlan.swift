@@ -29,15 +29,15 @@ package struct ResendPlan: Hashable, Sendable {
     ///     none.
     ///   - home: Returns the space that a record is in now, or nil when it is not here.
     ///   - newID: Makes the id of a record that replaces a deleted one.
-    /// - Throws: `StoreFailure` with the code `entryIsFrozen` when the entry has been sent again already;
+    /// - Throws: `StoreError` with the code `entryIsFrozen` when the entry has been sent again already;
     ///   `danglingReference` when all of it requires records that are not here; or an error that `home` throws.
     package init(
         of entry: JournalEntry, in space: SpaceID, catalog: SchemaCatalog, newID: () -> RecordID,
-        replacement: (CollectionName, RecordID) throws(StoreFailure) -> RecordID?,
-        home: (CollectionName, RecordID) throws(StoreFailure) -> SpaceID?
-    ) throws(StoreFailure) {
+        replacement: (CollectionName, RecordID) throws(StoreError) -> RecordID?,
+        home: (CollectionName, RecordID) throws(StoreError) -> SpaceID?
+    ) throws(StoreError) {
         guard entry.state != .resent else {
-            throw StoreFailure(.entryIsFrozen, "journal entry \(entry.number) has been sent again already")
+            throw StoreError(.entryIsFrozen, "journal entry \(entry.number) has been sent again already")
         }
         switch entry.event {
         case .merged(let conflicts), .overwritten(let conflicts, _):
@@ -66,9 +66,9 @@ package struct ResendPlan: Hashable, Sendable {
 
     private mutating func `repeat`(
         _ kept: Transaction, _ rejection: Rejection?, records: Transaction?, catalog: SchemaCatalog,
-        newID: () -> RecordID, replacement: (CollectionName, RecordID) throws(StoreFailure) -> RecordID?,
-        home: (CollectionName, RecordID) throws(StoreFailure) -> SpaceID?
-    ) throws(StoreFailure) {
+        newID: () -> RecordID, replacement: (CollectionName, RecordID) throws(StoreError) -> RecordID?,
+        home: (CollectionName, RecordID) throws(StoreError) -> SpaceID?
+    ) throws(StoreError) {
         // Find the new ids first, because a reference may come before the record that it names.
         var successors: [RecordID: RecordID] = [:]
         for (position, mutation) in kept.mutations.enumerated() {
@@ -118,9 +118,9 @@ package struct ResendPlan: Hashable, Sendable {
     /// - Parameter records: creates of deleted records. References to any other record stay as they are.
     private mutating func remakingTargets(
         of edits: [RecordEdit], from records: [Mutation], catalog: SchemaCatalog, newID: () -> RecordID,
-        replacement: (CollectionName, RecordID) throws(StoreFailure) -> RecordID?,
-        home: (CollectionName, RecordID) throws(StoreFailure) -> SpaceID?
-    ) throws(StoreFailure) -> [RecordEdit] {
+        replacement: (CollectionName, RecordID) throws(StoreError) -> RecordID?,
+        home: (CollectionName, RecordID) throws(StoreError) -> SpaceID?
+    ) throws(StoreError) -> [RecordEdit] {
         let written = Set(edits.map(\.record))
         var successors: [RecordID: RecordID] = [:]
         var all = edits
@@ -142,7 +142,7 @@ package struct ResendPlan: Hashable, Sendable {
             }
         }
         guard !successors.isEmpty else { return edits }
-        return try all.map { (edit) throws(StoreFailure) in
+        return try all.map { (edit) throws(StoreError) in
             let patch = try following(
                 successors, edit.patch, of: edit.collection, droppingLost: false, catalog: catalog,
                 replacement: replacement, home: home)
@@ -159,9 +159,9 @@ package struct ResendPlan: Hashable, Sendable {
     /// - Parameter droppingLost: Whether to leave out optional references to records that no longer exist.
     private func following(
         _ successors: [RecordID: RecordID], _ patch: Patch, of collection: CollectionName, droppingLost: Bool,
-        catalog: SchemaCatalog, replacement: (CollectionName, RecordID) throws(StoreFailure) -> RecordID?,
-        home: (CollectionName, RecordID) throws(StoreFailure) -> SpaceID?
-    ) throws(StoreFailure) -> Patch {
+        catalog: SchemaCatalog, replacement: (CollectionName, RecordID) throws(StoreError) -> RecordID?,
+        home: (CollectionName, RecordID) throws(StoreError) -> SpaceID?
+    ) throws(StoreError) -> Patch {
         var result = patch
         for (name, value) in patch {
             guard case .reference(let id) = value, let field = catalog[collection]?.field(named: name),
@@ -195,9 +195,9 @@ package struct ResendPlan: Hashable, Sendable {
     ///   - records: Creates of deleted records.
     private mutating func restore(
         _ conflicts: [FieldConflict], of number: Int64, records: [Mutation], catalog: SchemaCatalog,
-        newID: () -> RecordID, replacement: (CollectionName, RecordID) throws(StoreFailure) -> RecordID?,
-        home: (CollectionName, RecordID) throws(StoreFailure) -> SpaceID?
-    ) throws(StoreFailure) {
+        newID: () -> RecordID, replacement: (CollectionName, RecordID) throws(StoreError) -> RecordID?,
+        home: (CollectionName, RecordID) throws(StoreError) -> SpaceID?
+    ) throws(StoreError) {
         var edits: [RecordEdit] = []
         var order: [RecordID] = []
         var patches: [RecordID: (collection: CollectionName, patch: Patch)] = [:]
@@ -225,7 +225,7 @@ package struct ResendPlan: Hashable, Sendable {
             for (field, value) in lost { patch.set(field, to: value) }
             let missing = catalog[collection]?.fields.filter { $0.isRequired && patch[$0.name] == nil } ?? []
             guard missing.isEmpty else {
-                throw StoreFailure(
+                throw StoreError(
                     .missingRecord,
                     "\(collection) \(id) is not here, and entry \(number) lacks its \(missing.map(\.name.rawValue).joined(separator: ", ")): create a new record with the values of the entry"
                 )
@@ -242,8 +242,8 @@ package struct ResendPlan: Hashable, Sendable {
 
     private mutating func bringBack(
         _ forgotten: Transaction, catalog: SchemaCatalog,
-        home: (CollectionName, RecordID) throws(StoreFailure) -> SpaceID?
-    ) throws(StoreFailure) {
+        home: (CollectionName, RecordID) throws(StoreError) -> SpaceID?
+    ) throws(StoreError) {
         // A part never refers to a later one, so every referenced record is here, already planned, or missing.
         var planned: Set<RecordID> = []
         for part in forgotten.groupsOfReferences {
@@ -280,7 +280,7 @@ package struct ResendPlan: Hashable, Sendable {
             }
         }
         guard left.count < forgotten.mutations.count else {
-            throw StoreFailure(
+            throw StoreError(
                 .danglingReference,
                 "what was forgotten refers to records that are not here, which are to be brought back first, or its ids are in use in another space"
             )

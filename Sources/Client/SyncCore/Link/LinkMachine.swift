@@ -21,9 +21,9 @@ package struct LinkMachine: Hashable, Sendable {
         case down(String)
         case awaitingHello(request: Serial, deadline: ArmedTimer)
         case online(ServerHello)
-        case waiting(ArmedTimer, TransportFailure)
-        case storeFailed(ArmedTimer, StoreFailure)
-        case refused(ArmedTimer, TransportFailure)
+        case waiting(ArmedTimer, TransportError)
+        case storeFailed(ArmedTimer, StoreError)
+        case refused(ArmedTimer, TransportError)
     }
 
     init() {}
@@ -44,7 +44,7 @@ package struct LinkMachine: Hashable, Sendable {
     /// - Parameter pause: The rest of the pause that the server requested in an earlier run.
     mutating func started(_ link: LinkState, pause: Duration?, _ turn: inout Turn) -> [SyncAction] {
         guard case .up = link, let pause else { return linkChanged(link, &turn) }
-        let failure = TransportFailure(
+        let failure = TransportError(
             .throttled, "the server asked for a pause; \(max(pause.components.seconds, 1)) s of it are left",
             retryAfter: pause)
         var actions: [SyncAction] = []
@@ -69,7 +69,7 @@ package struct LinkMachine: Hashable, Sendable {
 
     /// - Parameter account: The owner of the database; nil when it has not contacted a server yet.
     mutating func helloEnded(
-        _ request: Serial, _ result: Result<ServerHello, TransportFailure>, account: AccountID?, _ turn: inout Turn
+        _ request: Serial, _ result: Result<ServerHello, TransportError>, account: AccountID?, _ turn: inout Turn
     ) -> [SyncAction] {
         guard case .awaitingHello(request, let deadline) = state else { return [] }
         let disarm = SyncAction.timer(.disarm(deadline.serial))
@@ -86,7 +86,7 @@ package struct LinkMachine: Hashable, Sendable {
     mutating func timerFired(_ timer: Serial, _ turn: inout Turn) -> [SyncAction] {
         switch state {
         case .awaitingHello(let request, let deadline) where deadline.serial == timer:
-            let failure = TransportFailure(
+            let failure = TransportError(
                 .timedOut, "the server did not answer a hello in \(turn.policy.requestDeadline)")
             return [.server(.abandon(request))] + wait(after: failure, &turn)
         case .waiting(let armed, _) where armed.serial == timer, .refused(let armed, _) where armed.serial == timer,
@@ -98,13 +98,13 @@ package struct LinkMachine: Hashable, Sendable {
     }
 
     /// A request failed in a way that puts the contact itself in doubt.
-    mutating func contactLost(_ failure: TransportFailure, _ turn: inout Turn) -> [SyncAction] {
+    mutating func contactLost(_ failure: TransportError, _ turn: inout Turn) -> [SyncAction] {
         guard case .online = state else { return [] }
         return wait(after: failure, &turn)
     }
 
     /// The store could not record the server's history or account. Without that, nothing can be pushed or pulled.
-    mutating func adoptionFailed(_ failure: StoreFailure, _ turn: inout Turn) -> [SyncAction] {
+    mutating func adoptionFailed(_ failure: StoreError, _ turn: inout Turn) -> [SyncAction] {
         guard case .online = state else { return [] }
         var actions: [SyncAction] = []
         let delay = backoff.nextDelay(retryAfter: nil, policy: turn.policy.backoff, random: &turn.random)
@@ -118,7 +118,7 @@ package struct LinkMachine: Hashable, Sendable {
         doubts += 1
         if doubts <= turn.policy.freeResets { return sendHello(&turn) }
         return wait(
-            after: TransportFailure(.notUnderstood, "the server reports a different history in each hello"), &turn)
+            after: TransportError(.notUnderstood, "the server reports a different history in each hello"), &turn)
     }
 
     /// Sends another hello, because the contents of the last one may be out of date.
@@ -160,7 +160,7 @@ package struct LinkMachine: Hashable, Sendable {
         return actions
     }
 
-    private mutating func wait(after failure: TransportFailure, _ turn: inout Turn) -> [SyncAction] {
+    private mutating func wait(after failure: TransportError, _ turn: inout Turn) -> [SyncAction] {
         var actions: [SyncAction] = []
         switch failure.code {
         case .unauthorized, .otherAccount, .incompatible, .forbidden:
@@ -189,15 +189,15 @@ extension ServerHello {
     /// Returns the reason why the database must not talk to this server, or nil when it may.
     ///
     /// - Parameter account: The owner of the database; nil when it has not contacted a server yet.
-    package func refusal(for account: AccountID?) -> TransportFailure? {
+    package func refusal(for account: AccountID?) -> TransportError? {
         if !protocolVersions.contains(ProtocolVersion.current) {
-            return TransportFailure(
+            return TransportError(
                 .incompatible,
                 "the server speaks versions \(protocolVersions.lowerBound) to \(protocolVersions.upperBound) of the protocol, this build \(ProtocolVersion.current)"
             )
         }
         if let account, account != self.account {
-            return TransportFailure(
+            return TransportError(
                 .otherAccount,
                 "the token is of '\(self.account)', but this database belongs to '\(account)': log in as '\(account)', or use another database"
             )

@@ -5,10 +5,10 @@ public import SyncModel
 ///
 /// The first element is delivered at once. Equal results in a row are delivered once, and a slow reader gets the newest
 /// one rather than all. Iterate in any task; cancel the task to stop.
-public struct StoreObservation<Answer: Equatable & Sendable>: AsyncSequence, Sendable {
+public struct StoreObservation<Value: Equatable & Sendable>: AsyncSequence, Sendable {
     fileprivate let store: any LocalStore
     fileprivate let isTouched: @Sendable (StoreChange) -> Bool
-    fileprivate let ask: @Sendable (any LocalStore) throws(StoreFailure) -> Answer
+    fileprivate let ask: @Sendable (any LocalStore) throws(StoreError) -> Value
 
     public func makeAsyncIterator() -> Iterator {
         // Subscribe before the first read, so that no change is missed in between.
@@ -18,28 +18,28 @@ public struct StoreObservation<Answer: Equatable & Sendable>: AsyncSequence, Sen
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let observation: StoreObservation
         fileprivate var changes: Broadcast<StoreChange>.Subscription.Iterator
-        fileprivate var last: Answer?
+        fileprivate var last: Value?
 
-        /// - Throws: `StoreFailure` when the store cannot run the query. The observation ends then.
+        /// - Throws: `StoreError` when the store cannot run the query. The observation ends then.
         public mutating func next(
             isolation actor: isolated (any Actor)? = #isolation
-        ) async throws(StoreFailure) -> Answer? {
+        ) async throws(StoreError) -> Value? {
             if last == nil {
-                let answer = try observation.ask(observation.store)
-                last = answer
-                return answer
+                let response = try observation.ask(observation.store)
+                last = response
+                return response
             }
             while let change = await changes.next(isolation: actor) {
                 guard observation.isTouched(change) else { continue }
-                let answer = try observation.ask(observation.store)
-                guard answer != last else { continue }
-                last = answer
-                return answer
+                let response = try observation.ask(observation.store)
+                guard response != last else { continue }
+                last = response
+                return response
             }
             return nil
         }
 
-        public mutating func next() async throws(StoreFailure) -> Answer? {
+        public mutating func next() async throws(StoreError) -> Value? {
             try await next(isolation: #isolation)
         }
     }
@@ -57,20 +57,20 @@ extension LocalStore {
                 case .uid: change.extents[collection] != nil
                 }
             },
-            ask: { (store) throws(StoreFailure) in try store.record(collection, key) })
+            ask: { (store) throws(StoreError) in try store.record(collection, key) })
     }
 
     /// Observes the matching records, in the order of the query.
     public func observe(_ query: RecordQuery) -> StoreObservation<[Record]> {
         StoreObservation(
             store: self, isTouched: { $0.extents[query.collection] != nil },
-            ask: { (store) throws(StoreFailure) in try store.records(matching: query) })
+            ask: { (store) throws(StoreError) in try store.records(matching: query) })
     }
 
     /// Observes the counts of the outbox and the journal.
     public func observeOutbox() -> StoreObservation<OutboxSummary> {
         StoreObservation(
             store: self, isTouched: { $0.touchesOutbox },
-            ask: { (store) throws(StoreFailure) in try store.outboxSummary() })
+            ask: { (store) throws(StoreError) in try store.outboxSummary() })
     }
 }

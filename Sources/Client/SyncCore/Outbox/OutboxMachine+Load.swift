@@ -29,14 +29,14 @@ extension OutboxMachine {
         }
 
         /// Returns the reason why a receipt does not match its transaction, or nil when it does.
-        private static func fault(of result: TransactionResult) -> TransportFailure? {
+        private static func fault(of result: TransactionResult) -> TransportError? {
             guard let receipt = result.receipt else { return nil }
             guard case .applied(let version, _, _) = result.outcome else {
-                return TransportFailure(
+                return TransportError(
                     .notUnderstood, "the server rejects transaction \(result.number), and sends a receipt for it")
             }
             guard receipt.version != version else { return nil }
-            return TransportFailure(
+            return TransportError(
                 .notUnderstood,
                 "the server's receipt for transaction \(result.number) is of version \(receipt.version), its outcome of \(version)"
             )
@@ -46,14 +46,14 @@ extension OutboxMachine {
         ///
         /// The results must be those of the first transactions, in order, and each receipt must be for the commit that
         /// its outcome names.
-        func fault(of results: [TransactionResult]) -> TransportFailure? {
+        func fault(of results: [TransactionResult]) -> TransportError? {
             guard !results.isEmpty else {
-                return TransportFailure(.notUnderstood, "the server answered none of \(count) transactions")
+                return TransportError(.notUnderstood, "the server answered none of \(count) transactions")
             }
             var expected = first
             for (index, result) in results.enumerated() {
                 guard index < count, result.number == expected else {
-                    return TransportFailure(
+                    return TransportError(
                         .notUnderstood,
                         "the server answered transaction \(result.number), and not \(expected.map(\.description) ?? "none") of \(count)"
                     )

@@ -1,8 +1,8 @@
 extension OutboxMachine {
     /// The reason why the outbox waits.
     package enum Obstacle: Hashable, Sendable {
-        case transport(TransportFailure)
-        case store(StoreFailure)
+        case transport(TransportError)
+        case store(StoreError)
         case identity(String)
     }
 }

@@ -41,7 +41,7 @@ package struct OutboxMachine: Hashable, Sendable {
     enum News: Hashable, Sendable {
         /// The server has returned outcomes of transactions in these spaces, which can now be pulled.
         case answered(in: [SpaceID])
-        case contactLost(TransportFailure)
+        case contactLost(TransportError)
         case epochDoubted
     }
 
@@ -161,7 +161,7 @@ package struct OutboxMachine: Hashable, Sendable {
     }
 
     mutating func pushEnded(
-        _ request: Serial, _ result: Result<PushReply, TransportFailure>, _ turn: inout Turn
+        _ request: Serial, _ result: Result<PushResponse, TransportError>, _ turn: inout Turn
     ) -> (actions: [SyncAction], news: News?) {
         guard case .inFlight(request, let deadline, let load) = state else { return ([], nil) }
         let disarm = SyncAction.timer(.disarm(deadline.serial))
@@ -230,7 +230,7 @@ package struct OutboxMachine: Hashable, Sendable {
     }
 
     mutating func storeFailed(
-        _ task: StoreTask.OutboxTask, _ failure: StoreFailure, _ turn: inout Turn
+        _ task: StoreTask.OutboxTask, _ failure: StoreError, _ turn: inout Turn
     ) -> [SyncAction] {
         switch (task, state) {
         case (.takingBatch, .taking), (.recordingResults, .recording), (.withdrawing, .withdrawing),
@@ -245,7 +245,7 @@ package struct OutboxMachine: Hashable, Sendable {
     mutating func timerFired(_ timer: Serial, _ turn: inout Turn) -> (actions: [SyncAction], news: News?) {
         switch state {
         case .inFlight(let request, let deadline, let load) where deadline.serial == timer:
-            let failure = TransportFailure(.timedOut, "the server did not answer a push in time")
+            let failure = TransportError(.timedOut, "the server did not answer a push in time")
             let (actions, news) = failed(failure, load, &turn)
             return ([.server(.abandon(request))] + actions, news)
         case .waiting(let armed, let obstacle) where armed.serial == timer:
@@ -285,7 +285,7 @@ package struct OutboxMachine: Hashable, Sendable {
     // MARK: Transitions
 
     private mutating func failed(
-        _ failure: TransportFailure, _ load: Load, _ turn: inout Turn
+        _ failure: TransportError, _ load: Load, _ turn: inout Turn
     ) -> (actions: [SyncAction], news: News?) {
         switch failure.code {
         case .tooLarge where load.count > 1, .forbidden where failure.isDefinite && load.count > 1,

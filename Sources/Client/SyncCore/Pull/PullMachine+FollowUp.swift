@@ -6,7 +6,7 @@ extension PullMachine {
         /// This version exists.
         case news(Version)
         /// The server has answered a push, so its effect can be pulled.
-        case answer
+        case response
         /// The application or the user wants a pull without waiting out a failure.
         case request
     }
@@ -24,7 +24,7 @@ extension PullMachine {
 extension PullMachine.FollowUp {
     func joined(with reason: PullMachine.Reason) -> PullMachine.FollowUp {
         switch (self, reason) {
-        case (.again, _), (_, .answer), (_, .request): .again
+        case (.again, _), (_, .response), (_, .request): .again
         case (.until(let earlier), .news(let version)): .until(max(earlier, version))
         case (.rest, .news(let version)): .until(version)
         }

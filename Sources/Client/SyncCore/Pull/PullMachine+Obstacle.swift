@@ -3,8 +3,8 @@ package import SyncModel
 extension PullMachine {
     /// The reason why a pull waits.
     package enum Obstacle: Hashable, Sendable {
-        case transport(TransportFailure)
-        case store(StoreFailure)
+        case transport(TransportError)
+        case store(StoreError)
         case reset(ResetReason)
         /// The server shows less than it has confirmed, and does not say that it was restored.
         case historyInDoubt(confirmed: Version, head: Version)
@@ -45,7 +45,7 @@ extension PullMachine.Obstacle {
         switch self {
         case .transport(let failure): failure.code.rawValue
         case .store(let failure): failure.code.rawValue
-        case .contradiction: StoreFailure.Code.contradiction.rawValue
+        case .contradiction: StoreError.Code.contradiction.rawValue
         case .reset: "reset"
         case .historyInDoubt: "history_in_doubt"
         }

@@ -64,7 +64,7 @@ package struct PullMachine: Hashable, Sendable {
     enum News: Hashable, Sendable {
         /// A page was applied, so transactions that waited for its version may now be confirmed.
         case progressed(OutboxSummary)
-        case contactLost(TransportFailure)
+        case contactLost(TransportError)
         case epochDoubted
     }
 
@@ -86,7 +86,7 @@ package struct PullMachine: Hashable, Sendable {
         if case .news(let version) = reason, version <= head { return [] }
         switch state {
         // A push to a space without access was probably rejected, so there is nothing to pull right away.
-        case .resting where reason == .answer && !stored.hasAccess:
+        case .resting where reason == .response && !stored.hasAccess:
             return pollSooner(&turn)
         case .resting(let poll):
             return disarm(poll) + pull(hello, &turn)
@@ -110,7 +110,7 @@ package struct PullMachine: Hashable, Sendable {
     }
 
     mutating func pullEnded(
-        _ request: Serial, _ result: Result<PullReply, TransportFailure>, epoch: Epoch?, _ turn: inout Turn
+        _ request: Serial, _ result: Result<PullResponse, TransportError>, epoch: Epoch?, _ turn: inout Turn
     ) -> (actions: [SyncAction], news: News?) {
         guard case .pulling(request, let deadline, let cursor, let then) = state else { return ([], nil) }
         let disarm = SyncAction.timer(.disarm(deadline.serial))
@@ -255,7 +255,7 @@ package struct PullMachine: Hashable, Sendable {
     }
 
     mutating func storeFailed(
-        _ task: StoreTask.SpaceTask, _ failure: StoreFailure, _ turn: inout Turn
+        _ task: StoreTask.SpaceTask, _ failure: StoreError, _ turn: inout Turn
     ) -> [SyncAction] {
         switch (task, state) {
         case (.applyingPage, .applying) where failure.code == .contradiction: contradicted(failure.message, &turn)
@@ -284,7 +284,7 @@ package struct PullMachine: Hashable, Sendable {
             guard hello != nil else { return (brake(page, deletes: deletes, of: total, &turn), nil) }
             return (pull(hello, &turn), nil)
         case .pulling(let request, let deadline, _, _) where deadline.serial == timer:
-            let failure = TransportFailure(
+            let failure = TransportError(
                 .timedOut, "the server did not answer a pull in \(pace.deadline(turn.policy))")
             let (actions, news) = failed(failure, &turn)
             return ([.server(.abandon(request))] + actions, news)
@@ -397,7 +397,7 @@ package struct PullMachine: Hashable, Sendable {
     }
 
     private mutating func failed(
-        _ failure: TransportFailure, _ turn: inout Turn
+        _ failure: TransportError, _ turn: inout Turn
     ) -> (actions: [SyncAction], news: News?) {
         switch failure.code {
         case .unreachable, .unauthorized, .otherAccount, .incompatible:

@@ -9,15 +9,15 @@ public protocol RecordingStore: Sendable {
     /// Turns without a preceding start, because the ring was emptied meanwhile, are dropped.
     ///
     /// - Throws: `busy` at once, without waiting, when another process is writing.
-    func append(_ parts: [RecordingPart], keeping limits: RecordingLimits) throws(StoreFailure)
+    func append(_ parts: [RecordingPart], keeping limits: RecordingLimits) throws(StoreError)
 
     /// Returns the whole ring, oldest segment first.
-    func recording() throws(StoreFailure) -> [RecordingSegment]
+    func recording() throws(StoreError) -> [RecordingSegment]
 
-    func recordingSummary() throws(StoreFailure) -> RecordingSummary
+    func recordingSummary() throws(StoreError) -> RecordingSummary
 
     /// Empties the ring.
-    func clearRecording() throws(StoreFailure)
+    func clearRecording() throws(StoreError)
 }
 
 /// One line of the ring.

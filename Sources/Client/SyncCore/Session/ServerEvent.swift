@@ -2,9 +2,9 @@ package import SyncModel
 
 /// An event from the server, or from the network on the way to it.
 package enum ServerEvent: Hashable, Sendable {
-    case helloEnded(Serial, Result<ServerHello, TransportFailure>)
-    case pushEnded(Serial, Result<PushReply, TransportFailure>)
-    case pullEnded(Serial, SpaceID, Result<PullReply, TransportFailure>)
+    case helloEnded(Serial, Result<ServerHello, TransportError>)
+    case pushEnded(Serial, Result<PushResponse, TransportError>)
+    case pullEnded(Serial, SpaceID, Result<PullResponse, TransportError>)
     case hint(Serial, Hint)
     case hintsEnded(Serial, String, retryAfter: Duration? = nil)
 
@@ -38,7 +38,7 @@ package enum ServerEvent: Hashable, Sendable {
     }
 }
 
-extension Result where Failure == TransportFailure {
+extension Result where Failure == TransportError {
     fileprivate func facts(_ success: (Success) -> String) -> String {
         switch self {
         case .success(let value): success(value)
@@ -55,7 +55,7 @@ extension ServerHello {
     fileprivate var facts: String { "epoch \(epoch), account \(account)" }
 }
 
-extension PushReply {
+extension PushResponse {
     fileprivate var facts: String {
         switch self {
         case .answered(let results, _, _): "\(results.count) results"
@@ -66,7 +66,7 @@ extension PushReply {
     }
 }
 
-extension PullReply {
+extension PullResponse {
     fileprivate var facts: String {
         switch self {
         case .page(let page): "\(page.content.facts), version \(page.version) of \(page.head)"

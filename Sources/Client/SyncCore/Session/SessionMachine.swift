@@ -144,7 +144,7 @@ package struct SessionMachine: Hashable, Sendable {
     }
 
     private mutating func helloEnded(
-        _ request: Serial, _ result: Result<ServerHello, TransportFailure>, _ turn: inout Turn
+        _ request: Serial, _ result: Result<ServerHello, TransportError>, _ turn: inout Turn
     ) -> [SyncAction] {
         let actions = link.helloEnded(request, result, account: account, &turn)
         guard let hello = link.hello, case .success(hello) = result, !actions.isEmpty else { return actions }
@@ -178,7 +178,7 @@ package struct SessionMachine: Hashable, Sendable {
     }
 
     private mutating func pushEnded(
-        _ request: Serial, _ result: Result<PushReply, TransportFailure>, _ turn: inout Turn
+        _ request: Serial, _ result: Result<PushResponse, TransportError>, _ turn: inout Turn
     ) -> [SyncAction] {
         let (actions, news) = outbox.pushEnded(request, result, &turn)
         for case .store(.record(let results, _, _)) in actions {
@@ -192,7 +192,7 @@ package struct SessionMachine: Hashable, Sendable {
     }
 
     private mutating func pullEnded(
-        _ request: Serial, _ space: SpaceID, _ result: Result<PullReply, TransportFailure>, _ turn: inout Turn
+        _ request: Serial, _ space: SpaceID, _ result: Result<PullResponse, TransportError>, _ turn: inout Turn
     ) -> [SyncAction] {
         let epoch = epoch
         guard let (actions, news) = atPull(of: space, { $0.pullEnded(request, result, epoch: epoch, &turn) })
@@ -242,7 +242,7 @@ package struct SessionMachine: Hashable, Sendable {
     }
 
     private mutating func progressRequested(_ turn: inout Turn) -> [SyncAction] {
-        var actions = link.contactRequested(&turn) + outbox.progressRequested() + lookForUpgrade(&turn)
+        var actions = link.contactRequested(&turn) + outbox.progressRequested() + checkForUpgrade(&turn)
         guard contact != nil else { return actions }
         for index in pulls.indices { actions += pulls[index].requested(by: .request, hello: contact, &turn) }
         return actions
@@ -257,13 +257,13 @@ package struct SessionMachine: Hashable, Sendable {
             let (pullActions, pullNews) = pulls[index].timerFired(timer, hello: contact, &turn)
             actions += pullActions + respond(pullNews, &turn)
         }
-        if isPoll { actions += lookForUpgrade(&turn) }
+        if isPoll { actions += checkForUpgrade(&turn) }
         return actions + hints.timerFired(timer, spaces: pulls.map(\.space), &turn)
     }
 
     /// Sends a hello with each poll while transactions are held back, to learn whether the server has been upgraded.
     /// Otherwise a server that restarts between two requests would go unnoticed.
-    private mutating func lookForUpgrade(_ turn: inout Turn) -> [SyncAction] {
+    private mutating func checkForUpgrade(_ turn: inout Turn) -> [SyncAction] {
         outbox.summary.held > 0 ? link.helloRequested(&turn) : []
     }
 
@@ -286,7 +286,7 @@ package struct SessionMachine: Hashable, Sendable {
     }
 
     private mutating func storeFailed(
-        _ task: StoreTask, _ failure: StoreFailure, _ turn: inout Turn
+        _ task: StoreTask, _ failure: StoreError, _ turn: inout Turn
     ) -> [SyncAction] {
         switch task {
         case .session(.countingOutbox):
@@ -339,7 +339,7 @@ package struct SessionMachine: Hashable, Sendable {
             link.exchangeSucceeded()
             var actions: [SyncAction] = []
             for index in pulls.indices where spaces.contains(pulls[index].space) {
-                actions += pulls[index].requested(by: .answer, hello: contact, &turn)
+                actions += pulls[index].requested(by: .response, hello: contact, &turn)
             }
             return actions
         case .contactLost(let failure): return link.contactLost(failure, &turn) + hints.contactLost()

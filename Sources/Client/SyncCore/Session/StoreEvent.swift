@@ -13,7 +13,7 @@ package enum StoreEvent: Hashable, Sendable {
     case spaceVacated(SpaceID, VacateResult)
     /// The epoch was adopted or the identity renewed. The value is what is stored now.
     case sessionChanged(StoredSession)
-    case failed(StoreTask, StoreFailure)
+    case failed(StoreTask, StoreError)
 
     package enum Name: String {
         case batchTaken = "batch_taken"

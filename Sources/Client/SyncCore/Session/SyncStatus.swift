@@ -13,7 +13,7 @@ public struct SyncStatus: Hashable, Sendable, Coalescing {
     /// When everything was last in sync, and the last failure since then.
     public var contact = ServerContact()
     /// The failure of the local store that holds up pushing or pulling.
-    public var storeFailure: StoreFailure?
+    public var storeFailure: StoreError?
 
     public enum Connection: Hashable, Sendable {
         case notRunning
@@ -22,9 +22,9 @@ public struct SyncStatus: Hashable, Sendable, Coalescing {
         case connecting
         case online
         /// The server did not respond, or failed. The engine tries again by itself.
-        case waiting(TransportFailure, retryIn: Duration)
+        case waiting(TransportError, retryIn: Duration)
         /// The server rejects the device, or speaks another protocol. Only a person can fix that.
-        case refused(TransportFailure)
+        case refused(TransportError)
         case stopped
     }
 
@@ -91,7 +91,7 @@ extension SessionMachine {
             outbox: outbox.summary, storeFailure: storeFailure)
     }
 
-    private var storeFailure: StoreFailure? {
+    private var storeFailure: StoreError? {
         if case .storeFailed(_, let failure) = link.state { return failure }
         if case .waiting(_, .store(let failure)) = outbox.state { return failure }
         for pull in pulls {
@@ -112,7 +112,7 @@ extension SessionMachine {
         case .online: .online
         case .waiting(let timer, let failure): .waiting(failure, retryIn: max(.zero, timer.due - now))
         case .storeFailed(let timer, let failure):
-            .waiting(TransportFailure(.cancelled, failure.message), retryIn: max(.zero, timer.due - now))
+            .waiting(TransportError(.cancelled, failure.message), retryIn: max(.zero, timer.due - now))
         case .refused(_, let failure): .refused(failure)
         }
     }

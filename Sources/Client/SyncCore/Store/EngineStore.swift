@@ -6,7 +6,7 @@ public import SyncModel
 /// the sync lease may call the methods that change something (I24).
 public protocol EngineStore: Sendable {
     /// Returns the durable state. The engine reads it when it starts.
-    func session() throws(StoreFailure) -> StoredSession
+    func session() throws(StoreError) -> StoredSession
 
     /// Returns the oldest unanswered transactions, or nil when there are none. From now on they are numbered and
     /// frozen.
@@ -19,7 +19,7 @@ public protocol EngineStore: Sendable {
     /// `limit.models` changes.
     ///
     /// - Parameter now: The device's wall clock, from which the ages of the transactions are computed.
-    func takeBatch(_ limit: BatchLimit, now: WallTime) throws(StoreFailure) -> PushBatch?
+    func takeBatch(_ limit: BatchLimit, now: WallTime) throws(StoreError) -> PushBatch?
 
     /// Records outcomes in one transaction.
     ///
@@ -32,7 +32,7 @@ public protocol EngineStore: Sendable {
     ///   transactions.
     func record(
         _ results: [TransactionResult], of identity: ClientIdentity, now: WallTime
-    ) throws(StoreFailure) -> OutboxSummary
+    ) throws(StoreError) -> OutboxSummary
 
     /// Gives up a transaction that the server definitely refuses to take, such as one that is too large.
     ///
@@ -46,7 +46,7 @@ public protocol EngineStore: Sendable {
     /// withdrawal.
     func withdraw(
         _ number: TransactionNumber, of identity: ClientIdentity, because rejection: Rejection
-    ) throws(StoreFailure) -> OutboxSummary
+    ) throws(StoreError) -> OutboxSummary
 
     /// Applies a page and its cursor in one transaction.
     ///
@@ -64,13 +64,13 @@ public protocol EngineStore: Sendable {
     ///   over a reset; rows out of order; a uid that belongs to another record). Nothing is applied then.
     func apply(
         _ page: PullPage, after cursor: Cursor?, brake: DeleteBrake?, now: WallTime
-    ) throws(StoreFailure) -> ApplyResult
+    ) throws(StoreError) -> ApplyResult
 
     /// Forgets the cursor of a space, so that the next pull starts a snapshot.
     ///
     /// Rows and outbox stay. The version that was shown stays too, because an older snapshot of the same history is a
     /// stale response.
-    func resetCursor(of space: SpaceID) throws(StoreFailure)
+    func resetCursor(of space: SpaceID) throws(StoreError)
 
     /// Removes everything that the server has shown of a space, in one transaction: rows, bases, conflicts, and records
     /// that the journal offers to restore from a lost history (I21).
@@ -87,7 +87,7 @@ public protocol EngineStore: Sendable {
     ///   - epoch: The history in which access was denied. If the store follows another history, nothing changes.
     ///   - brake: If not nil, the removal needs a person's consent, whatever its size, when only a lost history has
     ///     shown the data: another server may be answering under the same address. Nil removes without asking.
-    func vacate(_ space: SpaceID, of epoch: Epoch, brake: DeleteBrake?) throws(StoreFailure) -> VacateResult
+    func vacate(_ space: SpaceID, of epoch: Epoch, brake: DeleteBrake?) throws(StoreError) -> VacateResult
 
     /// Stores the server's history. If it differs from the stored one, cursors are forgotten, and everything
     /// unconfirmed will be sent again under a new incarnation.
@@ -95,25 +95,25 @@ public protocol EngineStore: Sendable {
     /// - Parameter account: The account that the server takes the device for. The first account becomes the owner of
     ///   the database.
     /// - Throws: `otherAccount` when the database belongs to another account. Nothing is changed then.
-    func adopt(_ epoch: Epoch, as account: AccountID) throws(StoreFailure) -> StoredSession
+    func adopt(_ epoch: Epoch, as account: AccountID) throws(StoreError) -> StoredSession
 
     /// Takes a new client id because another copy of this database uses the old one.
     ///
     /// Everything unconfirmed will be sent again with numbers from 0, together with its former numbers (I16).
-    func renewIdentity(as client: ClientID) throws(StoreFailure) -> StoredSession
+    func renewIdentity(as client: ClientID) throws(StoreError) -> StoredSession
 
     /// Feeds the server's time into the device's hybrid clock.
-    func observe(_ serverTime: HybridTime, now: WallTime) throws(StoreFailure)
+    func observe(_ serverTime: HybridTime, now: WallTime) throws(StoreError)
 
     /// Returns what the database remembers of its contact with the server.
-    func contact() throws(StoreFailure) -> ServerContact
+    func contact() throws(StoreError) -> ServerContact
 
     /// Updates the memory of the contact. Writes nothing when the news changes nothing.
-    func note(_ news: ContactNews, now: WallTime) throws(StoreFailure)
+    func note(_ news: ContactNews, now: WallTime) throws(StoreError)
 
     /// Writes the write-ahead log (WAL) back into the database file, if that is due. The lease holder calls this
     /// between transactions.
-    func checkpoint() throws(StoreFailure)
+    func checkpoint() throws(StoreError)
 }
 
 /// The state that the store remembers between two runs of the engine.

@@ -6,7 +6,7 @@ extension LocalStore {
     /// That can take as long as the device is offline. Cancel the task to stop waiting; the transaction is not
     /// affected.
     ///
-    /// - Throws: `StoreFailure`, for example when the store is closed meanwhile, or `CancellationError` when the task
+    /// - Throws: `StoreError`, for example when the store is closed meanwhile, or `CancellationError` when the task
     ///   is cancelled.
     public func settledFate(of sequence: OutboxSequence) async throws -> TransactionFate {
         // Subscribe before the first read, so that no change is missed in between.
@@ -21,7 +21,7 @@ extension LocalStore {
             try Task.checkCancellation()
             // No more changes will come. Reading the store again throws its reason.
             if isLast, case .pending = try self.fate(of: sequence) {
-                throw StoreFailure(.inputOutput, "the store was closed while transaction \(sequence) was pending")
+                throw StoreError(.inputOutput, "the store was closed while transaction \(sequence) was pending")
             }
         }
     }

@@ -9,18 +9,18 @@ public protocol LocalStore: Sendable {
     var catalog: SchemaCatalog { get }
 
     /// Returns the current record, or nil when it does not exist on this device.
-    func record(_ collection: CollectionName, _ key: RecordKey) throws(StoreFailure) -> Record?
+    func record(_ collection: CollectionName, _ key: RecordKey) throws(StoreError) -> Record?
 
-    func records(matching query: RecordQuery) throws(StoreFailure) -> [Record]
+    func records(matching query: RecordQuery) throws(StoreError) -> [Record]
 
     /// Returns the number of matching records, ignoring `limit` and `offset`.
-    func count(matching query: RecordQuery) throws(StoreFailure) -> Int
+    func count(matching query: RecordQuery) throws(StoreError) -> Int
 
     /// Returns the space in which a record lives, or nil when it does not exist on this device. Write its edits there.
-    func space(of collection: CollectionName, _ id: RecordID) throws(StoreFailure) -> SpaceID?
+    func space(of collection: CollectionName, _ id: RecordID) throws(StoreError) -> SpaceID?
 
     /// Returns whether any mutation of the record is unconfirmed.
-    func isPending(_ collection: CollectionName, _ id: RecordID) throws(StoreFailure) -> Bool
+    func isPending(_ collection: CollectionName, _ id: RecordID) throws(StoreError) -> Bool
 
     /// Writes the edits and their outbox entry in one transaction.
     ///
@@ -28,21 +28,21 @@ public protocol LocalStore: Sendable {
     ///
     /// - Parameter now: The device's wall clock, for the timestamps of the mutations.
     /// - Returns: The transaction's place in the outbox, or nil when the edits change nothing.
-    func commit(_ edits: [RecordEdit], in space: SpaceID, now: WallTime) throws(StoreFailure) -> OutboxSequence?
+    func commit(_ edits: [RecordEdit], in space: SpaceID, now: WallTime) throws(StoreError) -> OutboxSequence?
 
     /// Returns a page of the outbox, oldest entry first.
     ///
     /// - Parameters:
     ///   - sequence: The entry after which the page begins; nil for the oldest.
     ///   - limit: The largest number of entries to return.
-    func outbox(after sequence: OutboxSequence?, limit: Int) throws(StoreFailure) -> [OutboxEntry]
+    func outbox(after sequence: OutboxSequence?, limit: Int) throws(StoreError) -> [OutboxEntry]
 
-    func outboxSummary() throws(StoreFailure) -> OutboxSummary
+    func outboxSummary() throws(StoreError) -> OutboxSummary
 
-    func fate(of sequence: OutboxSequence) throws(StoreFailure) -> TransactionFate
+    func fate(of sequence: OutboxSequence) throws(StoreError) -> TransactionFate
 
     /// Cancels a transaction that was never sent, and those that depend on it. Each moves to the journal.
-    func cancel(_ sequence: OutboxSequence, now: WallTime) throws(StoreFailure)
+    func cancel(_ sequence: OutboxSequence, now: WallTime) throws(StoreError)
 
     /// Returns a page of the journal, newest entry first.
     ///
@@ -53,10 +53,10 @@ public protocol LocalStore: Sendable {
     ///     empty page means the end of the journal.
     func journal(
         state: JournalEntry.State?, after number: Int64?, limit: Int
-    ) throws(StoreFailure) -> [JournalEntry]
+    ) throws(StoreError) -> [JournalEntry]
 
     /// Returns the journal entry with this number, or nil when there is none.
-    func journalEntry(_ number: Int64) throws(StoreFailure) -> JournalEntry?
+    func journalEntry(_ number: Int64) throws(StoreError) -> JournalEntry?
 
     /// Writes the changes of a journal entry again, over the current records.
     ///
@@ -70,20 +70,20 @@ public protocol LocalStore: Sendable {
     ///
     /// - Parameter newID: Makes the id of a record.
     /// - Returns: The places of the new transactions in the outbox; empty when nothing would change.
-    /// - Throws: `StoreFailure` with the code `missingEntry`; `entryIsFrozen` when the entry was sent again already;
+    /// - Throws: `StoreError` with the code `missingEntry`; `entryIsFrozen` when the entry was sent again already;
     ///   `missingRecord` or `danglingReference` when it requires a record that is not here, and the message names the
     ///   entry that creates the record, if there is one; or a code that `commit` throws.
     func resend(
         journal number: Int64, now: WallTime, newID: @Sendable () -> RecordID
-    ) throws(StoreFailure) -> [OutboxSequence]
+    ) throws(StoreError) -> [OutboxSequence]
 
     /// Marks a journal entry as handled. Handled entries are deleted first when the journal reaches its limits.
-    func dismiss(journal number: Int64) throws(StoreFailure)
+    func dismiss(journal number: Int64) throws(StoreError)
 
     /// Marks all active entries up to this number as handled, in one transaction.
     ///
     /// - Returns: The number of entries that were active.
-    func dismissJournal(upTo number: Int64) throws(StoreFailure) -> Int
+    func dismissJournal(upTo number: Int64) throws(StoreError) -> Int
 
     /// Publishes what each commit touched, once the commit is durable. Commits of other processes arrive some
     /// milliseconds later than those of this one.
@@ -92,10 +92,10 @@ public protocol LocalStore: Sendable {
 
 extension LocalStore {
     /// Returns the oldest entries of the outbox, oldest first.
-    public func outbox(limit: Int) throws(StoreFailure) -> [OutboxEntry] { try outbox(after: nil, limit: limit) }
+    public func outbox(limit: Int) throws(StoreError) -> [OutboxEntry] { try outbox(after: nil, limit: limit) }
 
     /// Returns the newest entries of the journal, newest first, as one page.
-    public func journal(state: JournalEntry.State?, limit: Int) throws(StoreFailure) -> [JournalEntry] {
+    public func journal(state: JournalEntry.State?, limit: Int) throws(StoreError) -> [JournalEntry] {
         try journal(state: state, after: nil, limit: limit)
     }
 
@@ -103,8 +103,8 @@ extension LocalStore {
     ///
     /// The journal is read page by page, so that memory does not grow with it.
     public func forEachJournalEntry(
-        state: JournalEntry.State? = nil, while body: (JournalEntry) throws(StoreFailure) -> Bool
-    ) throws(StoreFailure) {
+        state: JournalEntry.State? = nil, while body: (JournalEntry) throws(StoreError) -> Bool
+    ) throws(StoreError) {
         var last: Int64?
         while true {
             let page = try journal(state: state, after: last, limit: 100)

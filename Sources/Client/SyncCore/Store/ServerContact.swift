@@ -12,7 +12,7 @@ public struct ServerContact: Hashable, Sendable {
     public var pausedBy: String?
 
     public struct Failure: Hashable, Sendable {
-        /// The code of a `TransportFailure` or a `StoreFailure`.
+        /// The code of a `TransportError` or a `StoreError`.
         public var code: String
         /// One sentence that states the fault and what was expected. Contains no secret.
         public var message: String

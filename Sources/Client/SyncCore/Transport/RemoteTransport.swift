@@ -13,7 +13,7 @@ public protocol RemoteTransport: Sendable {
     /// Sends a request, and returns the response to it.
     ///
     /// When this throws, the server may or may not have carried out the request.
-    func send(_ request: ServerRequest) async throws(TransportFailure) -> ServerResponse
+    func send(_ request: ServerRequest) async throws(TransportError) -> ServerResponse
 
     /// Returns a stream of hints about commits in `spaces`, which ends with the connection.
     ///
@@ -26,7 +26,7 @@ extension RemoteTransport {
     public var serverAddress: String? { nil }
 
     /// Returns the server's hello: the protocol versions that it speaks, its history, and its limits.
-    public func hello() async throws(TransportFailure) -> ServerHello {
+    public func hello() async throws(TransportError) -> ServerHello {
         guard case .hello(let hello) = try await send(.hello) else { throw .otherCall }
         return hello
     }
@@ -34,24 +34,24 @@ extension RemoteTransport {
     /// Sends transactions.
     ///
     /// When this throws, the server may or may not have applied them. Send the same transactions again.
-    public func push(_ request: PushRequest) async throws(TransportFailure) -> PushReply {
-        guard case .push(let reply) = try await send(.push(request)) else { throw .otherCall }
-        return reply
+    public func push(_ request: PushRequest) async throws(TransportError) -> PushResponse {
+        guard case .push(let response) = try await send(.push(request)) else { throw .otherCall }
+        return response
     }
 
     /// Returns the next page of changes in a space.
-    public func pull(_ request: PullRequest) async throws(TransportFailure) -> PullReply {
-        guard case .pull(let reply) = try await send(.pull(request)) else { throw .otherCall }
-        return reply
+    public func pull(_ request: PullRequest) async throws(TransportError) -> PullResponse {
+        guard case .pull(let response) = try await send(.pull(request)) else { throw .otherCall }
+        return response
     }
 
     /// Returns one record as the server has it now, or nil when it has none that this principal may see.
-    public func fetch(_ request: FetchRequest) async throws(TransportFailure) -> Record? {
+    public func fetch(_ request: FetchRequest) async throws(TransportError) -> Record? {
         guard case .fetch(let record) = try await send(.fetch(request)) else { throw .otherCall }
         return record
     }
 }
 
-extension TransportFailure {
-    fileprivate static let otherCall = TransportFailure(.notUnderstood, "the response is one to another call")
+extension TransportError {
+    fileprivate static let otherCall = TransportError(.notUnderstood, "the response is one to another call")
 }

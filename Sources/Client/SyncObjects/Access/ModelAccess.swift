@@ -18,7 +18,7 @@ extension ModelAccess {
     /// - Throws: `invalidModel` if the model is not in the list of models.
     public func draft<M: Model>(
         _ type: M.Type, _ fill: (Live<M>) -> Void = { _ in }
-    ) throws(ModelFailure) -> Live<M> {
+    ) throws(ModelError) -> Live<M> {
         objects.make(try objects.kind(of: type), fill: fill)
     }
 
@@ -28,21 +28,21 @@ extension ModelAccess {
     /// - Throws: `invalidValue` when a value breaks a rule, or the failure of the source.
     @discardableResult public func create<M: Model>(
         _ type: M.Type, _ fill: (Live<M>) -> Void
-    ) async throws(ModelFailure) -> Live<M> {
+    ) async throws(ModelError) -> Live<M> {
         let object = try draft(type, fill)
         try await object.create()
         return object
     }
 
     /// Returns the object with this id. If the record is not here, the object is a placeholder, which fills when it arrives.
-    public func object<M: Model>(_ type: M.Type, id: RecordID) throws(ModelFailure) -> Live<M> {
+    public func object<M: Model>(_ type: M.Type, id: RecordID) throws(ModelError) -> Live<M> {
         try objects.object(try objects.kind(of: type), id: id)
     }
 
     /// Returns the object with this uid. If the record is not here, the object is a placeholder, which fills when it arrives.
     ///
     /// - Throws: `invalidValue` when the uid is negative.
-    public func object<M: Model>(_ type: M.Type, uid: Int) throws(ModelFailure) -> Live<M> {
+    public func object<M: Model>(_ type: M.Type, uid: Int) throws(ModelError) -> Live<M> {
         try objects.object(try objects.kind(of: type), uid: uid)
     }
 
@@ -52,7 +52,7 @@ extension ModelAccess {
     }
 
     /// The provider of a model's objects, to be handed to code that should not have the whole client.
-    public func provider<M: Model>(of type: M.Type) throws(ModelFailure) -> ModelProvider<M> {
+    public func provider<M: Model>(of type: M.Type) throws(ModelError) -> ModelProvider<M> {
         ModelProvider(objects: objects, kind: try objects.kind(of: type))
     }
 
@@ -67,7 +67,7 @@ extension ModelAccess {
     /// ```
     ///
     /// - Returns: The receipt, which is empty when nothing was changed.
-    /// - Throws: A `ModelFailure`, or what `body` throws. Edits then stay staged, and created objects are drafts.
+    /// - Throws: A `ModelError`, or what `body` throws. Edits then stay staged, and created objects are drafts.
     @discardableResult public func write(_ body: (ModelTransaction) throws -> Void) async throws -> Receipt {
         let transaction = ModelTransaction(objects)
         try body(transaction)

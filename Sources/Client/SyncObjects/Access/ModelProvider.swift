@@ -12,12 +12,12 @@ public struct ModelProvider<M: Model>: Sendable {
     }
 
     /// Returns the object with this id, or a placeholder if it is not here.
-    public func object(id: RecordID) throws(ModelFailure) -> Live<M> {
+    public func object(id: RecordID) throws(ModelError) -> Live<M> {
         try objects.object(kind, id: id)
     }
 
     /// Returns the object with this uid, or a placeholder if it is not here.
-    public func object(uid: Int) throws(ModelFailure) -> Live<M> {
+    public func object(uid: Int) throws(ModelError) -> Live<M> {
         try objects.object(kind, uid: uid)
     }
 

@@ -5,7 +5,7 @@ public final class ModelTransaction {
     private let objects: LiveObjects
     private var written: [LiveCell] = []
     private var deleted: [LiveCell] = []
-    private var problem: ModelFailure?
+    private var problem: ModelError?
     /// Keeps the objects alive until they are written.
     private var held: [AnyObject] = []
 
@@ -17,7 +17,7 @@ public final class ModelTransaction {
     ///
     /// - Returns: The object; nil if the model is not in the list of models. The write then throws.
     @discardableResult public func create<M: Model>(_ type: M.Type, _ fill: (Live<M>) -> Void) -> Live<M>? {
-        do throws(ModelFailure) {
+        do throws(ModelError) {
             let object = try objects.draft(type, fill)
             add(object)
             return object
@@ -46,18 +46,18 @@ public final class ModelTransaction {
 
     private func isOwn<M: Model>(_ object: Live<M>) -> Bool {
         if object.cell.objects === objects { return true }
-        note(ModelFailure(.invalidValue, "\(object) belongs to another client: it cannot be written by this one"))
+        note(ModelError(.invalidValue, "\(object) belongs to another client: it cannot be written by this one"))
         return false
     }
 
-    private func note(_ failure: ModelFailure) {
+    private func note(_ failure: ModelError) {
         if problem == nil { problem = failure }
     }
 
     /// The states to write and to delete.
     ///
     /// - Throws: The first error of a step.
-    func steps() throws(ModelFailure) -> (written: [LiveCell], deleted: [LiveCell]) {
+    func steps() throws(ModelError) -> (written: [LiveCell], deleted: [LiveCell]) {
         if let problem { throw problem }
         return (written, deleted)
     }

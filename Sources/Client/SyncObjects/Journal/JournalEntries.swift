@@ -7,7 +7,7 @@ import SyncCore
 /// client without a journal has none.
 public struct JournalEntries<Entry: Identifiable & Sendable>: AsyncSequence, Sendable where Entry.ID == Int64 {
     public typealias Element = Entry
-    public typealias Failure = ModelFailure
+    public typealias Failure = ModelError
 
     let objects: LiveObjects
     let entry: @Sendable (JournalEntry) -> Entry?
@@ -18,22 +18,22 @@ public struct JournalEntries<Entry: Identifiable & Sendable>: AsyncSequence, Sen
     }
 
     /// Returns the entries that are undecided now, oldest first.
-    public func all() throws(ModelFailure) -> [Entry] {
+    public func all() throws(ModelError) -> [Entry] {
         try newer(than: nil)
     }
 
     /// Returns the undecided entries after a number, oldest first.
-    func newer(than number: Int64?) throws(ModelFailure) -> [Entry] {
+    func newer(than number: Int64?) throws(ModelError) -> [Entry] {
         guard let journal = objects.source.journal else { return [] }
         var found: [Entry] = []
-        do throws(StoreFailure) {
-            try journal.forEachJournalEntry(state: .active) { (item) throws(StoreFailure) in
+        do throws(StoreError) {
+            try journal.forEachJournalEntry(state: .active) { (item) throws(StoreError) in
                 if let number, item.number <= number { return false }
                 if let entry = entry(item) { found.append(entry) }
                 return true
             }
         } catch {
-            throw ModelFailure(error)
+            throw ModelError(error)
         }
         return found.reversed()
     }
@@ -55,7 +55,7 @@ public struct JournalEntries<Entry: Identifiable & Sendable>: AsyncSequence, Sen
             self.changes = changes
         }
 
-        public mutating func next(isolation actor: isolated (any Actor)?) async throws(ModelFailure) -> Entry? {
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(ModelError) -> Entry? {
             while true {
                 if !ready.isEmpty {
                     let entry = ready.removeFirst()
@@ -73,7 +73,7 @@ public struct JournalEntries<Entry: Identifiable & Sendable>: AsyncSequence, Sen
             }
         }
 
-        public mutating func next() async throws(ModelFailure) -> Entry? {
+        public mutating func next() async throws(ModelError) -> Entry? {
             try await next(isolation: #isolation)
         }
     }

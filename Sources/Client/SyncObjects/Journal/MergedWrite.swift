@@ -22,9 +22,9 @@ public struct MergedWrite: Identifiable, Sendable {
     }
 
     /// Writes the lost values over the present ones.
-    public func restore() throws(ModelFailure) {
+    public func restore() throws(ModelError) {
         let runtime = objects.runtime
-        _ = try objects.decide { (store) throws(StoreFailure) in
+        _ = try objects.decide { (store) throws(StoreError) in
             try store.resend(
                 journal: id, now: runtime.now(),
                 newID: {
@@ -35,8 +35,8 @@ public struct MergedWrite: Identifiable, Sendable {
     }
 
     /// Accepts the merge: it is not reported again.
-    public func accept() throws(ModelFailure) {
-        try objects.decide { (store) throws(StoreFailure) in try store.dismiss(journal: id) }
+    public func accept() throws(ModelError) {
+        try objects.decide { (store) throws(StoreError) in try store.dismiss(journal: id) }
     }
 }
 

@@ -17,7 +17,7 @@ public enum RecordSync: Sendable {
 extension Live {
     /// How far the writes of this object have come. A rejection is reported before anything else.
     public var sync: RecordSync {
-        get throws(ModelFailure) {
+        get throws(ModelError) {
             guard let id else { return .synced }
             let rejection = try cell.objects.rejections.all().last { $0.changes.contains { $0.record == id } }
             if let rejection { return .rejected(rejection) }
@@ -41,10 +41,10 @@ extension ModelAccess {
 
 extension LiveObjects {
     /// Decides about an entry of the journal.
-    func decide<Value>(_ body: (any LocalStore) throws(StoreFailure) -> Value) throws(ModelFailure) -> Value {
+    func decide<Value>(_ body: (any LocalStore) throws(StoreError) -> Value) throws(ModelError) -> Value {
         guard let journal = source.journal else {
-            throw ModelFailure(.noServer, "this client keeps no journal, so there is nothing to decide about")
+            throw ModelError(.noServer, "this client keeps no journal, so there is nothing to decide about")
         }
-        do { return try body(journal) } catch { throw ModelFailure(error) }
+        do { return try body(journal) } catch { throw ModelError(error) }
     }
 }

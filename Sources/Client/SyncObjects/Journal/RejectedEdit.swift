@@ -21,16 +21,16 @@ public final class RejectedEdit {
     }
 
     /// Stages the attempted values on the objects.
-    func stage(_ rejected: Transaction) throws(ModelFailure) {
+    func stage(_ rejected: Transaction) throws(ModelError) {
         for mutation in rejected.mutations {
             guard let type = live.models.model(of: mutation.collection) else {
-                throw ModelFailure(.invalidModel, "no model has the collection \(mutation.collection)")
+                throw ModelError(.invalidModel, "no model has the collection \(mutation.collection)")
             }
             try stage(mutation, as: type)
         }
     }
 
-    private func stage<M: Model>(_ mutation: Mutation, as type: M.Type) throws(ModelFailure) {
+    private func stage<M: Model>(_ mutation: Mutation, as type: M.Type) throws(ModelError) {
         let object: Live<M>
         switch mutation.intent {
         case .create:

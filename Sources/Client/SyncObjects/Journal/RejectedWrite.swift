@@ -36,10 +36,10 @@ public struct RejectedWrite: Identifiable, Sendable {
 
     /// Sends the transaction again, over the present values.
     ///
-    /// - Throws: A `ModelFailure` of the local store, for example when a record to which it refers is gone.
-    public func retry() throws(ModelFailure) {
+    /// - Throws: A `ModelError` of the local store, for example when a record to which it refers is gone.
+    public func retry() throws(ModelError) {
         let runtime = objects.runtime
-        _ = try objects.decide { (store) throws(StoreFailure) in
+        _ = try objects.decide { (store) throws(StoreError) in
             try store.resend(
                 journal: id, now: runtime.now(),
                 newID: {
@@ -50,8 +50,8 @@ public struct RejectedWrite: Identifiable, Sendable {
     }
 
     /// Drops the attempted values.
-    public func discard() throws(ModelFailure) {
-        try objects.decide { (store) throws(StoreFailure) in try store.dismiss(journal: id) }
+    public func discard() throws(ModelError) {
+        try objects.decide { (store) throws(StoreError) in try store.dismiss(journal: id) }
     }
 
     /// Writes corrected values in the place of the rejected ones.
@@ -59,7 +59,7 @@ public struct RejectedWrite: Identifiable, Sendable {
     /// The attempted values are staged again: `body` finds the objects with ``RejectedEdit/objects(_:)``, and corrects them. All
     /// of them are written in one transaction, and the rejection is resolved.
     ///
-    /// - Throws: A `ModelFailure`, or what `body` throws. The rejection then stays.
+    /// - Throws: A `ModelError`, or what `body` throws. The rejection then stays.
     @discardableResult public func edit(_ body: (RejectedEdit) throws -> Void) async throws -> Receipt {
         let edit = RejectedEdit(objects)
         try edit.stage(transaction)

@@ -15,17 +15,17 @@ extension Live {
         return cell.presence
     }
 
-    @discardableResult public func create() async throws(ModelFailure) -> Receipt {
+    @discardableResult public func create() async throws(ModelError) -> Receipt {
         try await cell.objects.create(cell)
     }
 
     public func create(
         written: @escaping @Sendable () -> Void,
-        completion: @escaping @Sendable (Result<Int, ModelFailure>) -> Void
+        completion: @escaping @Sendable (Result<Int, ModelError>) -> Void
     ) {
         // Spawned, so that both moments are reported outside the caller's stack, as every kind does.
         _ = cell.objects.runtime.spawn { [self] in
-            do throws(ModelFailure) {
+            do throws(ModelError) {
                 let receipt = try await create()
                 written()
                 completion(.success(try await receipt.confirmed()))
@@ -35,19 +35,19 @@ extension Live {
         }
     }
 
-    @discardableResult public func save() async throws(ModelFailure) -> Receipt {
+    @discardableResult public func save() async throws(ModelError) -> Receipt {
         try await cell.objects.save(cell)
     }
 
-    @discardableResult public func delete() async throws(ModelFailure) -> Receipt {
+    @discardableResult public func delete() async throws(ModelError) -> Receipt {
         try await cell.objects.delete(cell)
     }
 
-    public func load() async throws(ModelFailure) {
+    public func load() async throws(ModelError) {
         try await cell.objects.load(cell)
     }
 
-    public func isPending() throws(ModelFailure) -> Bool {
+    public func isPending() throws(ModelError) -> Bool {
         guard let id, presence != .draft else { return false }
         return try cell.objects.source.isPending(cell.collection, id)
     }

@@ -96,12 +96,12 @@ public final class Live<M: Model>: Presentable, Observable {
     }
 
     private func set(_ key: FieldKey, to value: FieldValue) {
-        if let problem = key.problem(in: M.collection) { return cell.refuse(key.name, ModelFailure(problem)) }
+        if let problem = key.problem(in: M.collection) { return cell.refuse(key.name, ModelError(problem)) }
         cell.set(key, to: value)
     }
 
     private func refuse(_ key: FieldKey, _ problem: String) {
-        cell.refuse(key.name, ModelFailure(.invalidValue, "\(M.collection).\(key.name) \(problem)"))
+        cell.refuse(key.name, ModelError(.invalidValue, "\(M.collection).\(key.name) \(problem)"))
     }
 
     // MARK: Edits

@@ -24,7 +24,7 @@ final class LiveCell: Sendable {
         /// The values that reads return, one per field: `shown` overlaid with `edits`.
         var values: [FieldValue]
         /// The reasons why values could not be set. They are thrown when the object is written.
-        var refusals: [FieldName: ModelFailure] = [:]
+        var refusals: [FieldName: ModelError] = [:]
         /// The write that created the record; nil when it was not created here.
         var creation: Written?
         /// Number of visible changes.
@@ -151,7 +151,7 @@ final class LiveCell: Sendable {
         if isNew { announce() }
     }
 
-    func refuse(_ field: FieldName, _ failure: ModelFailure) {
+    func refuse(_ field: FieldName, _ failure: ModelError) {
         let successor: LiveCell? = state.withLock { state in
             if state.successor == nil { state.refusals[field] = failure }
             return state.successor
@@ -187,7 +187,7 @@ final class LiveCell: Sendable {
 
     /// Returns an edit with the values that were set and not written, or nil when there is nothing to write. Checks all
     /// rules.
-    func edit() throws(ModelFailure) -> ModelEdit? {
+    func edit() throws(ModelError) -> ModelEdit? {
         let (key, presence, shown, edits, refusals) = read { ($0.key, $0.presence, $0.shown, $0.edits, $0.refusals) }
         if let refusal = refusals.min(by: { $0.key < $1.key }) { throw refusal.value }
         guard case .id(let id) = key else {
@@ -197,19 +197,19 @@ final class LiveCell: Sendable {
         case .draft:
             var patch = edits
             for (name, value) in edits where value.isNull { patch.remove(name) }
-            try check { () throws(InvalidValue) in try schema.check(creating: patch) }
+            try check { () throws(InvalidValueError) in try schema.check(creating: patch) }
             return ModelEdit(.create(collection, id, patch), shown: nil)
         case .here:
             guard !edits.isEmpty else { return nil }
-            try check { () throws(InvalidValue) in try schema.check(updating: edits) }
+            try check { () throws(InvalidValueError) in try schema.check(updating: edits) }
             return ModelEdit(.update(collection, id, edits), shown: shown)
         case .awaited, .notHere: throw nothingHere
-        case .gone: throw ModelFailure(.gone, "\(label) is gone: it cannot be written")
+        case .gone: throw ModelError(.gone, "\(label) is gone: it cannot be written")
         }
     }
 
-    private func check(_ body: () throws(InvalidValue) -> Void) throws(ModelFailure) {
-        do { try body() } catch { throw ModelFailure(error) }
+    private func check(_ body: () throws(InvalidValueError) -> Void) throws(ModelError) {
+        do { try body() } catch { throw ModelError(error) }
     }
 
     // MARK: Updates from the source
@@ -338,7 +338,7 @@ final class LiveCell: Sendable {
         }
     }
 
-    var nothingHere: ModelFailure { ModelFailure(.notHere, "\(label) is not here") }
+    var nothingHere: ModelError { ModelError(.notHere, "\(label) is not here") }
 }
 
 /// An object that shows the state of a cell.

@@ -4,14 +4,14 @@ import SyncModel
 
 /// Writing: one write at a time, each of them one transaction of the source.
 extension LiveObjects {
-    func create(_ cell: LiveCell) async throws(ModelFailure) -> Receipt {
-        try await writes.pass { () async throws(ModelFailure) in
+    func create(_ cell: LiveCell) async throws(ModelError) -> Receipt {
+        try await writes.pass { () async throws(ModelError) in
             switch cell.presence {
             case .draft: return try await write([cell])
             case .here, .gone:
                 // Created before, perhaps together with another object.
                 guard let creation = cell.creation else {
-                    throw ModelFailure(.alreadyExists, "\(cell.label) exists already: save() writes its changes")
+                    throw ModelError(.alreadyExists, "\(cell.label) exists already: save() writes its changes")
                 }
                 return Receipt(objects: self, cell: cell, written: creation)
             case .awaited, .notHere: throw cell.nothingHere
@@ -19,23 +19,23 @@ extension LiveObjects {
         }
     }
 
-    func save(_ cell: LiveCell) async throws(ModelFailure) -> Receipt {
-        try await writes.pass { () async throws(ModelFailure) in try await write([cell]) }
+    func save(_ cell: LiveCell) async throws(ModelError) -> Receipt {
+        try await writes.pass { () async throws(ModelError) in try await write([cell]) }
     }
 
-    func delete(_ cell: LiveCell) async throws(ModelFailure) -> Receipt {
-        try await writes.pass { () async throws(ModelFailure) in try await write([], deleting: [cell]) }
+    func delete(_ cell: LiveCell) async throws(ModelError) -> Receipt {
+        try await writes.pass { () async throws(ModelError) in try await write([], deleting: [cell]) }
     }
 
-    func write(_ transaction: ModelTransaction) async throws(ModelFailure) -> Receipt {
-        try await writes.pass { () async throws(ModelFailure) in
+    func write(_ transaction: ModelTransaction) async throws(ModelError) -> Receipt {
+        try await writes.pass { () async throws(ModelError) in
             let (written, deleted) = try transaction.steps()
             return try await write(written, deleting: deleted)
         }
     }
 
     /// Writes the edits of these objects and of all drafts that they refer to, and the deletions, in one transaction.
-    private func write(_ roots: [LiveCell], deleting deleted: [LiveCell] = []) async throws(ModelFailure) -> Receipt {
+    private func write(_ roots: [LiveCell], deleting deleted: [LiveCell] = []) async throws(ModelError) -> Receipt {
         let removed = Set(deleted.map { ObjectIdentifier($0) })
         var edits: [(LiveCell, ModelEdit)] = []
         for cell in drafts(from: roots) where !removed.contains(ObjectIdentifier(cell)) {
@@ -59,7 +59,7 @@ extension LiveObjects {
         return try await commit(edits)
     }
 
-    private func commit(_ edits: [(cell: LiveCell, edit: ModelEdit)]) async throws(ModelFailure) -> Receipt {
+    private func commit(_ edits: [(cell: LiveCell, edit: ModelEdit)]) async throws(ModelError) -> Receipt {
         let ticket = try await source.write(edits.map(\.edit), now: runtime.now())
         let written = Written(ticket: ticket, edits: edits.map(\.edit.edit))
         var change = StoreChange()
@@ -92,7 +92,7 @@ extension LiveObjects {
     }
 
     /// Waits for the server, and then shows the outcome on all records of the transaction.
-    func confirm(_ written: Written) async throws(ModelFailure) {
+    func confirm(_ written: Written) async throws(ModelError) {
         try await source.confirm(written.ticket)
         refresh(cells(written.records))
     }

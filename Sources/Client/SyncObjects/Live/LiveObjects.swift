@@ -80,11 +80,11 @@ public final class LiveObjects: Sendable {
     /// Returns the parts that all objects of a model share.
     ///
     /// - Throws: `invalidModel` if the model is not one of ``models``.
-    func kind<M: Model>(of type: M.Type) throws(ModelFailure) -> LiveKind<M> {
+    func kind<M: Model>(of type: M.Type) throws(ModelError) -> LiveKind<M> {
         let key = ObjectIdentifier(type)
         if let kind = kinds.withLock({ $0[key] }) as? LiveKind<M> { return kind }
         let kind: LiveKind<M>
-        do { kind = LiveKind(try models.shape(of: type)) } catch { throw ModelFailure(error) }
+        do { kind = LiveKind(try models.shape(of: type)) } catch { throw ModelError(error) }
         kinds.withLock { $0[key] = kind }
         return kind
     }
@@ -103,7 +103,7 @@ public final class LiveObjects: Sendable {
     }
 
     /// Returns the object with this id, or a placeholder when it is not here.
-    func object<M: Model>(_ kind: LiveKind<M>, id: RecordID) throws(ModelFailure) -> Live<M> {
+    func object<M: Model>(_ kind: LiveKind<M>, id: RecordID) throws(ModelError) -> Live<M> {
         if let object = registered(kind, .id(id)) { return object }
         let reading = beginRead()
         return adopt(kind, .id(id), try source.lookup(kind.collection, .id(id)), reading)
@@ -112,10 +112,10 @@ public final class LiveObjects: Sendable {
     /// Returns the object with this uid, or a placeholder when it is not here.
     ///
     /// - Throws: `invalidValue` when the uid is negative, or the failure of the source.
-    func object<M: Model>(_ kind: LiveKind<M>, uid: Int) throws(ModelFailure) -> Live<M> {
+    func object<M: Model>(_ kind: LiveKind<M>, uid: Int) throws(ModelError) -> Live<M> {
         let collection = kind.collection
         guard uid >= 0 else {
-            throw ModelFailure(.invalidValue, "\(uid) is no uid of a \(collection): uids are 0 or more")
+            throw ModelError(.invalidValue, "\(uid) is no uid of a \(collection): uids are 0 or more")
         }
         let key = RecordKey.uid(UID(Int64(uid)))
         if let id = registry.withLock({ $0.uids[Key(collection: collection, key: key)] }),
@@ -131,7 +131,7 @@ public final class LiveObjects: Sendable {
     /// Returns the matching records in the order of the query, each with its live object.
     func objects<M: Model>(
         _ kind: LiveKind<M>, matching query: RecordQuery
-    ) async throws(ModelFailure) -> [(record: Record, object: Live<M>)] {
+    ) async throws(ModelError) -> [(record: Record, object: Live<M>)] {
         let reading = beginRead()
         return try await source.records(matching: query).map { ($0, adopt(kind, .id($0.id), .here($0), reading)) }
     }
@@ -139,7 +139,7 @@ public final class LiveObjects: Sendable {
     /// Returns the object of a reference. If the source fails, it is a placeholder whose `load` throws the reason.
     func reach<M: Model>(_ kind: LiveKind<M>, _ id: RecordID) -> Live<M> {
         if let object = registered(kind, .id(id)) { return object }
-        do throws(ModelFailure) {
+        do throws(ModelError) {
             return try object(kind, id: id)
         } catch {
             return placeholder(kind, .id(id), presence: .awaited)
@@ -179,7 +179,7 @@ public final class LiveObjects: Sendable {
             let object = placeholder(kind, key, presence: .awaited)
             _ = runtime.spawn {
                 // Ignore the failure: `load` asks again and throws it.
-                do throws(ModelFailure) { try await self.load(object.cell) } catch {}
+                do throws(ModelError) { try await self.load(object.cell) } catch {}
             }
             return object
         }
@@ -280,7 +280,7 @@ public final class LiveObjects: Sendable {
         }
     }
 
-    func load(_ cell: LiveCell) async throws(ModelFailure) {
+    func load(_ cell: LiveCell) async throws(ModelError) {
         switch cell.presence {
         case .draft: return
         case .here, .awaited, .notHere:
@@ -295,7 +295,7 @@ public final class LiveObjects: Sendable {
         }
         switch cell.presence {
         case .here, .draft: return
-        case .gone: throw ModelFailure(.gone, "\(cell.label) is gone")
+        case .gone: throw ModelError(.gone, "\(cell.label) is gone")
         case .awaited, .notHere: throw cell.nothingHere
         }
     }
@@ -305,7 +305,7 @@ public final class LiveObjects: Sendable {
         var isNew = false
         for cell in cells {
             let reading = beginRead()
-            do throws(ModelFailure) {
+            do throws(ModelError) {
                 let found = try source.lookup(cell.collection, cell.key)
                 if take(found, into: cell, reading) { isNew = true }
             } catch {

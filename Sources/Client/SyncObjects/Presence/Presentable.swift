@@ -17,7 +17,7 @@ public protocol Presentable: Indexable {
     ///
     /// - Throws: `invalidValue` when a value breaks a rule, `alreadyExists` for an object that was not created on this
     ///   device, or the failure of the source. The object is still a draft then.
-    @discardableResult func create() async throws(ModelFailure) -> Receipt
+    @discardableResult func create() async throws(ModelError) -> Receipt
 
     /// Creates the object, for callers that are not async.
     ///
@@ -27,46 +27,46 @@ public protocol Presentable: Indexable {
     ///     failure.
     func create(
         written: @escaping @Sendable () -> Void,
-        completion: @escaping @Sendable (Result<Int, ModelFailure>) -> Void)
+        completion: @escaping @Sendable (Result<Int, ModelError>) -> Void)
 
     /// Writes the properties that were set since the last save. Creates the object if it is a draft.
     ///
     /// - Returns: The receipt, which is empty when nothing was changed.
-    @discardableResult func save() async throws(ModelFailure) -> Receipt
+    @discardableResult func save() async throws(ModelError) -> Receipt
 
     /// Deletes the object. A draft is only discarded.
     ///
     /// - Returns: The receipt, which is empty when there was nothing to write.
-    @discardableResult func delete() async throws(ModelFailure) -> Receipt
+    @discardableResult func delete() async throws(ModelError) -> Receipt
 
     /// Makes sure that the values are here, asking the server if necessary.
     ///
     /// - Throws: `notHere` when the object cannot be found, `gone` when it has been deleted.
-    func load() async throws(ModelFailure)
+    func load() async throws(ModelError)
 
     /// Returns whether any write of the object is unconfirmed.
-    func isPending() throws(ModelFailure) -> Bool
+    func isPending() throws(ModelError) -> Bool
 
     /// The presence now, and again after each change that was written or arrived. Ends when the object is gone.
     var updates: ObjectUpdates { get }
 }
 
 extension Presentable {
-    public func create(completion: @escaping @Sendable (Result<Int, ModelFailure>) -> Void) {
+    public func create(completion: @escaping @Sendable (Result<Int, ModelError>) -> Void) {
         create(written: {}, completion: completion)
     }
 
     /// Waits until the values are here. That can take any amount of time; cancel the task to stop waiting.
     ///
     /// - Throws: `gone` when the object is gone, `interrupted` when the task was cancelled.
-    public func arrival() async throws(ModelFailure) {
+    public func arrival() async throws(ModelError) {
         for await presence in updates {
             switch presence {
             case .here: return
-            case .gone: throw ModelFailure(.gone, "\(self) is gone: it will not arrive")
+            case .gone: throw ModelError(.gone, "\(self) is gone: it will not arrive")
             case .draft, .awaited, .notHere: continue
             }
         }
-        throw ModelFailure(.interrupted, "the wait for \(self) was interrupted")
+        throw ModelError(.interrupted, "the wait for \(self) was interrupted")
     }
 }

@@ -22,7 +22,7 @@ public struct Receipt: Sendable {
     /// - Returns: The uid of the first record that was written; −1 if it has none.
     /// - Throws: `rejected` with the server's reason, `takenBack`, `noServer` where nothing can confirm the write, or
     ///   `interrupted` when the task was cancelled. In the last case the write continues.
-    @discardableResult public func confirmed() async throws(ModelFailure) -> Int {
+    @discardableResult public func confirmed() async throws(ModelError) -> Int {
         if let written { try await objects.confirm(written) }
         return Int((cell?.uid ?? .none).rawValue)
     }

@@ -18,13 +18,13 @@ public struct ModelQuery<M: Model>: Sendable {
     private let objects: LiveObjects
     private let kind: LiveKind<M>?
     private var query: RecordQuery
-    private var problem: ModelFailure?
+    private var problem: ModelError?
     /// The object after which the result begins.
     private var predecessor: Live<M>?
 
     init(_ type: M.Type, objects: LiveObjects) {
         self.objects = objects
-        do throws(ModelFailure) {
+        do throws(ModelError) {
             let kind = try objects.kind(of: type)
             self.kind = kind
             query = RecordQuery(kind.collection)
@@ -88,24 +88,24 @@ public struct ModelQuery<M: Model>: Sendable {
     }
 
     private mutating func note(_ error: ModelDeclarationError?) {
-        if let error, problem == nil { problem = ModelFailure(error) }
+        if let error, problem == nil { problem = ModelError(error) }
     }
 
     // MARK: Running
 
     /// Returns the matching objects in the order of the query.
-    public func all() async throws(ModelFailure) -> [Live<M>] {
+    public func all() async throws(ModelError) -> [Live<M>] {
         let (kind, query) = try ready()
         return try await objects.objects(kind, matching: query).map(\.object)
     }
 
     /// Returns the first matching object, or nil.
-    public func first() async throws(ModelFailure) -> Live<M>? {
+    public func first() async throws(ModelError) -> Live<M>? {
         try await limit(1).all().first
     }
 
     /// Returns the matching records as independent values.
-    public func snapshots() async throws(ModelFailure) -> [Snapshot<M>] {
+    public func snapshots() async throws(ModelError) -> [Snapshot<M>] {
         let (kind, query) = try ready()
         return try await objects.source.records(matching: query).map { record in
             Snapshot(id: record.id, uid: Int(record.uid.rawValue), values: record.values, shape: kind.shape)
@@ -113,7 +113,7 @@ public struct ModelQuery<M: Model>: Sendable {
     }
 
     /// Returns the number of objects that meet the condition. Pages do not count.
-    public func count() async throws(ModelFailure) -> Int {
+    public func count() async throws(ModelError) -> Int {
         try await objects.source.count(matching: try ready().query)
     }
 
@@ -123,17 +123,17 @@ public struct ModelQuery<M: Model>: Sendable {
         return RecordCursor(of: record, orders: query.orders, schema: kind.schema)
     }
 
-    private func ready() throws(ModelFailure) -> (kind: LiveKind<M>, query: RecordQuery) {
+    private func ready() throws(ModelError) -> (kind: LiveKind<M>, query: RecordQuery) {
         if let problem { throw problem }
         let kind = try objects.kind(of: M.self)
         var query = query
         if let predecessor {
             guard let cursor = cursor(of: predecessor) else {
-                throw ModelFailure(.invalidValue, "a page cannot begin after \(predecessor): it is not stored")
+                throw ModelError(.invalidValue, "a page cannot begin after \(predecessor): it is not stored")
             }
             query.cursor = cursor
         }
-        if let problem = query.problem(in: kind.schema) { throw ModelFailure(.invalidValue, problem) }
+        if let problem = query.problem(in: kind.schema) { throw ModelError(.invalidValue, problem) }
         return (kind, query)
     }
 
@@ -156,7 +156,7 @@ public struct ModelQuery<M: Model>: Sendable {
     ) -> QueryUpdates<Object> {
         QueryUpdates(
             collection: query.collection, changes: objects.changes, isEnded: { [objects] in objects.isEnded },
-            read: { [self] () async throws(ModelFailure) in
+            read: { [self] () async throws(ModelError) in
                 let (kind, query) = try ready()
                 return try await objects.objects(kind, matching: query).map { ($0.record, body($0)) }
             })

@@ -19,7 +19,7 @@ public struct QueryChange<M: Model>: Sendable {
 /// for several writes.
 public struct QueryChanges<M: Model>: AsyncSequence, Sendable {
     public typealias Element = QueryChange<M>
-    public typealias Failure = ModelFailure
+    public typealias Failure = ModelError
 
     let updates: QueryUpdates<Pair>
     let schema: ModelSchema?
@@ -43,15 +43,14 @@ public struct QueryChanges<M: Model>: AsyncSequence, Sendable {
             self.schema = schema
         }
 
-        public mutating func next(isolation actor: isolated (any Actor)?) async throws(ModelFailure) -> QueryChange<M>?
-        {
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(ModelError) -> QueryChange<M>? {
             guard let now = try await updates.next(isolation: actor) else { return nil }
             let before = last
             last = now
             return change(from: before, to: now)
         }
 
-        public mutating func next() async throws(ModelFailure) -> QueryChange<M>? {
+        public mutating func next() async throws(ModelError) -> QueryChange<M>? {
             try await next(isolation: #isolation)
         }
 

@@ -8,17 +8,17 @@ import SyncModel
 /// gets the newest list, not all of them.
 public struct QueryUpdates<Object: Sendable>: AsyncSequence, Sendable {
     public typealias Element = [Object]
-    public typealias Failure = ModelFailure
+    public typealias Failure = ModelError
 
     let collection: CollectionName
     let changes: Broadcast<StoreChange>
     /// Whether the source is closed.
     let isEnded: @Sendable () -> Bool
-    let read: @Sendable () async throws(ModelFailure) -> [(record: Record, object: Object)]
+    let read: @Sendable () async throws(ModelError) -> [(record: Record, object: Object)]
 
     init(
         collection: CollectionName, changes: Broadcast<StoreChange>, isEnded: @escaping @Sendable () -> Bool,
-        read: @escaping @Sendable () async throws(ModelFailure) -> [(record: Record, object: Object)]
+        read: @escaping @Sendable () async throws(ModelError) -> [(record: Record, object: Object)]
     ) {
         self.collection = collection
         self.changes = changes
@@ -30,7 +30,7 @@ public struct QueryUpdates<Object: Sendable>: AsyncSequence, Sendable {
     public func map<Other: Sendable>(each body: @escaping @Sendable (Object) -> Other) -> QueryUpdates<Other> {
         QueryUpdates<Other>(
             collection: collection, changes: changes, isEnded: isEnded,
-            read: { [read] () async throws(ModelFailure) in
+            read: { [read] () async throws(ModelError) in
                 try await read().map { ($0.record, body($0.object)) }
             })
     }
@@ -50,7 +50,7 @@ public struct QueryUpdates<Object: Sendable>: AsyncSequence, Sendable {
             self.changes = changes
         }
 
-        public mutating func next(isolation actor: isolated (any Actor)?) async throws(ModelFailure) -> [Object]? {
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(ModelError) -> [Object]? {
             while true {
                 if last != nil {
                     guard let change = await changes.next(isolation: actor), !updates.isEnded() else { return nil }
@@ -64,7 +64,7 @@ public struct QueryUpdates<Object: Sendable>: AsyncSequence, Sendable {
             }
         }
 
-        public mutating func next() async throws(ModelFailure) -> [Object]? {
+        public mutating func next() async throws(ModelError) -> [Object]? {
             try await next(isolation: #isolation)
         }
     }

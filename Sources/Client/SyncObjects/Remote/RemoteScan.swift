@@ -24,17 +24,17 @@ struct RemoteScan {
 
     /// The next request; nil when everything has been read.
     var next: PullRequest? {
-        get throws(TransportFailure) {
+        get throws(TransportError) {
             guard pages <= RemoteLimits.scanPages else {
-                throw TransportFailure(.notUnderstood, "the server's pages do not end")
+                throw TransportError(.notUnderstood, "the server's pages do not end")
             }
             return isOver ? nil : PullRequest(space: space, cursor: cursor, limit: RemoteLimits.pageRecords)
         }
     }
 
-    mutating func take(_ reply: PullReply) throws(TransportFailure) {
-        guard case .page(let page) = reply else {
-            throw TransportFailure(
+    mutating func take(_ response: PullResponse) throws(TransportError) {
+        guard case .page(let page) = response else {
+            throw TransportError(
                 .serverFailed, "the server's history changed while \(collection) was read: try again")
         }
         pages += 1
@@ -47,12 +47,12 @@ struct RemoteScan {
         }
         if contents.count > RemoteLimits.scanRecords {
             isTooLarge = true
-            throw TransportFailure(.tooLarge, tooMuch.message)
+            throw TransportError(.tooLarge, tooMuch.message)
         }
     }
 
-    var tooMuch: ModelFailure {
-        ModelFailure(
+    var tooMuch: ModelError {
+        ModelError(
             .tooMuch,
             "the server has more than \(RemoteLimits.scanRecords) records of \(collection): ask by uid, or use a local cache"
         )

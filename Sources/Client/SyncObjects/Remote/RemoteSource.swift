@@ -52,23 +52,23 @@ public final class RemoteSource: ModelSource {
 
     public func lookup(_ collection: CollectionName, _ key: RecordKey) -> LookupResult { .elsewhere }
 
-    public func fetch(_ collection: CollectionName, _ key: RecordKey) async throws(ModelFailure) -> Record? {
+    public func fetch(_ collection: CollectionName, _ key: RecordKey) async throws(ModelError) -> Record? {
         do {
             return try await transport.fetch(FetchRequest(space: space, collection: collection, key: key))
         } catch {
-            throw ModelFailure(error)
+            throw ModelError(error)
         }
     }
 
-    public func records(matching query: RecordQuery) async throws(ModelFailure) -> [Record] {
+    public func records(matching query: RecordQuery) async throws(ModelError) -> [Record] {
         guard let schema = catalog[query.collection] else {
-            throw ModelFailure(.invalidValue, "there is no collection \(query.collection)")
+            throw ModelError(.invalidValue, "there is no collection \(query.collection)")
         }
         var scan = RemoteScan(collection: query.collection, schema: schema, space: space)
-        do throws(TransportFailure) {
+        do throws(TransportError) {
             while let request = try scan.next { try scan.take(try await transport.pull(request)) }
         } catch {
-            throw scan.isTooLarge ? scan.tooMuch : ModelFailure(error)
+            throw scan.isTooLarge ? scan.tooMuch : ModelError(error)
         }
         return query.matches(among: scan.records.values, schema: schema)
     }
@@ -81,8 +81,8 @@ public final class RemoteSource: ModelSource {
 
     // MARK: Writes
 
-    public func write(_ edits: [ModelEdit], now: WallTime) async throws(ModelFailure) -> WriteTicket {
-        try await pushes.pass { () async throws(ModelFailure) in
+    public func write(_ edits: [ModelEdit], now: WallTime) async throws(ModelError) -> WriteTicket {
+        try await pushes.pass { () async throws(ModelError) in
             var edits = edits
             if let earlier = session.withLock({ $0.unanswered }) {
                 if earlier.edits == edits {
@@ -91,7 +91,7 @@ public final class RemoteSource: ModelSource {
                 edits = try await settle(earlier, before: edits, now: now)
             }
             let transaction = transaction(of: edits, now: now)
-            if let rejection = catalog.rejection(of: transaction) { throw ModelFailure(rejection) }
+            if let rejection = catalog.rejection(of: transaction) { throw ModelError(rejection) }
             // Hash first: a transaction that cannot be encoded must not block later ones.
             let write = Unanswered(edits: edits, transaction: transaction, payload: try payload(of: transaction))
             session.withLock { $0.unanswered = write }
@@ -105,9 +105,9 @@ public final class RemoteSource: ModelSource {
     /// Finds out the outcome of an earlier write. Records that it created are updated instead of created again.
     private func settle(
         _ earlier: Unanswered, before edits: [ModelEdit], now: WallTime
-    ) async throws(ModelFailure) -> [ModelEdit] {
+    ) async throws(ModelError) -> [ModelEdit] {
         let applied: Applied
-        do throws(ModelFailure) {
+        do throws(ModelError) {
             applied = try await send(earlier, now: now)
         } catch {
             if error.code == .rejected { return edits }
@@ -151,26 +151,26 @@ public final class RemoteSource: ModelSource {
     }
 
     /// Pushes one transaction until the server answers or the transport fails.
-    private func send(_ write: Unanswered, now: WallTime) async throws(ModelFailure) -> Applied {
+    private func send(_ write: Unanswered, now: WallTime) async throws(ModelError) -> Applied {
         var isRenewed = false
         while true {
             let (identity, number, epoch) = session.withLock { ($0.identity, $0.number, $0.epoch) }
             let numbered = NumberedTransaction(
                 number: number, hash: write.payload, transaction: write.transaction)
-            let reply: PushReply
-            do throws(TransportFailure) {
-                reply = try await transport.push(
+            let response: PushResponse
+            do throws(TransportError) {
+                response = try await transport.push(
                     PushRequest(identity: identity, epoch: epoch, acknowledged: number, transactions: [numbered]))
             } catch {
                 // The server itself says that it has not applied the transaction and never will.
                 if error.blamesRequest { session.withLock { $0.unanswered = nil } }
-                throw ModelFailure(error)
+                throw ModelError(error)
             }
-            switch reply {
+            switch response {
             case .answered(let results, let epoch, let serverTime):
                 guard let outcome = results.first(where: { $0.number == number })?.outcome else {
-                    throw ModelFailure(
-                        TransportFailure(.serverFailed, "the server gave no answer to transaction \(number)"))
+                    throw ModelError(
+                        TransportError(.serverFailed, "the server gave no response to transaction \(number)"))
                 }
                 session.withLock { session in
                     session.epoch = epoch
@@ -181,7 +181,7 @@ public final class RemoteSource: ModelSource {
                 return try applied(outcome)
             case .refused(let refusal):
                 guard !isRenewed else {
-                    throw ModelFailure(TransportFailure(.refused, "the server takes no push from here: \(refusal)"))
+                    throw ModelError(TransportError(.refused, "the server takes no push from here: \(refusal)"))
                 }
                 isRenewed = true
                 session.withLock { session in
@@ -193,19 +193,19 @@ public final class RemoteSource: ModelSource {
         }
     }
 
-    private func payload(of transaction: Transaction) throws(ModelFailure) -> PayloadHash {
+    private func payload(of transaction: Transaction) throws(ModelError) -> PayloadHash {
         do { return try hash(transaction) } catch {
-            throw ModelFailure(.invalidValue, "the transaction cannot be put on the wire: \(error)")
+            throw ModelError(.invalidValue, "the transaction cannot be put on the wire: \(error)")
         }
     }
 
-    private func applied(_ outcome: Outcome) throws(ModelFailure) -> Applied {
+    private func applied(_ outcome: Outcome) throws(ModelError) -> Applied {
         switch outcome {
-        case .rejected(let rejection): throw ModelFailure(rejection)
+        case .rejected(let rejection): throw ModelError(rejection)
         case .applied(let version, let uids, let conflicts):
             if let bad = uids.first(where: { !$0.uid.isValid }) {
-                throw ModelFailure(
-                    TransportFailure(
+                throw ModelError(
+                    TransportError(
                         .notUnderstood,
                         "the server gave \(bad.collection) \(bad.record) the uid \(bad.uid): uids are 0 or more"))
             }
@@ -221,7 +221,7 @@ public final class RemoteSource: ModelSource {
         for conflict in applied.conflicts where shown[conflict.record] != nil {
             // Another device's value may have won. If the server cannot be reached now, the next `load` fetches the
             // value.
-            do throws(ModelFailure) {
+            do throws(ModelError) {
                 if let record = try await fetch(conflict.collection, .id(conflict.record)) { shown[record.id] = record }
             } catch {
                 continue

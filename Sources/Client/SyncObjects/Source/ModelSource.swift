@@ -9,25 +9,25 @@ public protocol ModelSource: Sendable {
     var catalog: SchemaCatalog { get }
 
     /// Returns the state of a record at once, without waiting for a network.
-    func lookup(_ collection: CollectionName, _ key: RecordKey) throws(ModelFailure) -> LookupResult
+    func lookup(_ collection: CollectionName, _ key: RecordKey) throws(ModelError) -> LookupResult
 
     /// Returns the record from the server, or nil when there is none. Called only after `lookup` returned `elsewhere`.
-    func fetch(_ collection: CollectionName, _ key: RecordKey) async throws(ModelFailure) -> Record?
+    func fetch(_ collection: CollectionName, _ key: RecordKey) async throws(ModelError) -> Record?
 
-    func records(matching query: RecordQuery) async throws(ModelFailure) -> [Record]
+    func records(matching query: RecordQuery) async throws(ModelError) -> [Record]
 
     /// Returns the number of records that match the filter. Cursor, limit, and offset do not count.
-    func count(matching query: RecordQuery) async throws(ModelFailure) -> Int
+    func count(matching query: RecordQuery) async throws(ModelError) -> Int
 
     /// Writes the edits in one transaction, which is complete when this returns.
     ///
     /// - Parameter now: The device's wall clock.
-    func write(_ edits: [ModelEdit], now: WallTime) async throws(ModelFailure) -> WriteTicket
+    func write(_ edits: [ModelEdit], now: WallTime) async throws(ModelError) -> WriteTicket
 
     /// Waits until the server has the write. Throws `rejected`, `takenBack`, `noServer`, or `interrupted`.
-    func confirm(_ ticket: WriteTicket) async throws(ModelFailure)
+    func confirm(_ ticket: WriteTicket) async throws(ModelError)
 
-    func isPending(_ collection: CollectionName, _ id: RecordID) throws(ModelFailure) -> Bool
+    func isPending(_ collection: CollectionName, _ id: RecordID) throws(ModelError) -> Bool
 
     /// Publishes changes made by others; nil when `write` is the only source of changes.
     var changes: Broadcast<StoreChange>? { get }
@@ -39,7 +39,7 @@ public protocol ModelSource: Sendable {
 extension ModelSource {
     public var journal: (any LocalStore)? { nil }
 
-    public func count(matching query: RecordQuery) async throws(ModelFailure) -> Int {
+    public func count(matching query: RecordQuery) async throws(ModelError) -> Int {
         var all = query
         all.cursor = nil
         all.limit = nil

@@ -26,64 +26,64 @@ public struct StoredSource: ModelSource {
 
     public var changes: Broadcast<StoreChange>? { store.changes }
 
-    public func lookup(_ collection: CollectionName, _ key: RecordKey) throws(ModelFailure) -> LookupResult {
-        try asked { () throws(StoreFailure) in try store.record(collection, key) }.map { .here($0) } ?? .notHere
+    public func lookup(_ collection: CollectionName, _ key: RecordKey) throws(ModelError) -> LookupResult {
+        try asked { () throws(StoreError) in try store.record(collection, key) }.map { .here($0) } ?? .notHere
     }
 
-    public func fetch(_ collection: CollectionName, _ key: RecordKey) throws(ModelFailure) -> Record? {
-        try asked { () throws(StoreFailure) in try store.record(collection, key) }
+    public func fetch(_ collection: CollectionName, _ key: RecordKey) throws(ModelError) -> Record? {
+        try asked { () throws(StoreError) in try store.record(collection, key) }
     }
 
-    public func records(matching query: RecordQuery) throws(ModelFailure) -> [Record] {
-        try asked { () throws(StoreFailure) in try store.records(matching: query) }
+    public func records(matching query: RecordQuery) throws(ModelError) -> [Record] {
+        try asked { () throws(StoreError) in try store.records(matching: query) }
     }
 
-    public func count(matching query: RecordQuery) throws(ModelFailure) -> Int {
-        try asked { () throws(StoreFailure) in try store.count(matching: query) }
+    public func count(matching query: RecordQuery) throws(ModelError) -> Int {
+        try asked { () throws(StoreError) in try store.count(matching: query) }
     }
 
     public var journal: (any LocalStore)? { store }
 
-    public func write(_ edits: [ModelEdit], now: WallTime) throws(ModelFailure) -> WriteTicket {
+    public func write(_ edits: [ModelEdit], now: WallTime) throws(ModelError) -> WriteTicket {
         WriteTicket(
-            sequence: try asked { () throws(StoreFailure) in
+            sequence: try asked { () throws(StoreError) in
                 try store.commit(edits.map(\.edit), in: space, now: now)
             })
     }
 
-    public func confirm(_ ticket: WriteTicket) async throws(ModelFailure) {
+    public func confirm(_ ticket: WriteTicket) async throws(ModelError) {
         guard server == .inStep else {
-            throw ModelFailure(
+            throw ModelError(
                 .noServer, "it is written on this device; this composition has no server that could confirm it")
         }
         guard let sequence = ticket.sequence else { return }
         let fate: TransactionFate
         do {
             fate = try await store.settledFate(of: sequence)
-        } catch let failure as StoreFailure {
-            throw ModelFailure(failure)
+        } catch let failure as StoreError {
+            throw ModelError(failure)
         } catch {
-            throw ModelFailure(
+            throw ModelError(
                 .interrupted, "the wait for transaction \(sequence) was interrupted; the transaction goes on")
         }
         switch fate {
         case .confirmed, .pending: return
         case .forgotten:
-            throw ModelFailure(
+            throw ModelError(
                 .interrupted, "transaction \(sequence) was settled so long ago that the journal does not tell how")
-        case .cancelled: throw ModelFailure(.takenBack, "transaction \(sequence) was taken back before it was sent")
+        case .cancelled: throw ModelError(.takenBack, "transaction \(sequence) was taken back before it was sent")
         case .rejected(let entry):
-            if case .rejected(_, let rejection) = entry.event { throw ModelFailure(rejection) }
-            throw ModelFailure(
+            if case .rejected(_, let rejection) = entry.event { throw ModelError(rejection) }
+            throw ModelError(
                 .rejected, "transaction \(sequence) was refused: see entry \(entry.number) of the journal")
         }
     }
 
-    public func isPending(_ collection: CollectionName, _ id: RecordID) throws(ModelFailure) -> Bool {
-        try asked { () throws(StoreFailure) in try store.isPending(collection, id) }
+    public func isPending(_ collection: CollectionName, _ id: RecordID) throws(ModelError) -> Bool {
+        try asked { () throws(StoreError) in try store.isPending(collection, id) }
     }
 
-    private func asked<Answer>(_ body: () throws(StoreFailure) -> Answer) throws(ModelFailure) -> Answer {
-        do { return try body() } catch { throw ModelFailure(error) }
+    private func asked<Value>(_ body: () throws(StoreError) -> Value) throws(ModelError) -> Value {
+        do { return try body() } catch { throw ModelError(error) }
     }
 }

@@ -42,7 +42,7 @@ extension Redaction {
         case .takeBatch(let limit): .takeBatch(BatchLimit(transactions: limit.transactions, bytes: limit.bytes))
         case .record(let results, let sender, let time):
             .record(results.map(result), of: identity(sender), serverTime: time)
-        case .apply(let answer, let asked, let brake): .apply(page(answer), after: cursor(asked), brake: brake)
+        case .apply(let response, let asked, let brake): .apply(page(response), after: cursor(asked), brake: brake)
         case .withdraw(let number, let rejection, let sender):
             .withdraw(number, Self.rejection(rejection.code.rawValue), of: identity(sender))
         case .resetCursor(let name): .resetCursor(space(name))

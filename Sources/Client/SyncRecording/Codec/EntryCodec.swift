@@ -31,22 +31,22 @@ package enum EntryCodec {
     /// Decodes one line. Keys that this build does not know are ignored.
     ///
     /// - Throws: an error that says what was found in the line and what was expected.
-    package static func entry(_ line: String) throws(RecordingProblem) -> RecordingEntry {
+    package static func entry(_ line: String) throws(RecordingError) -> RecordingEntry {
         try entry(try node(Array(line.utf8)))
     }
 
-    static func node(_ line: [UInt8]) throws(RecordingProblem) -> RecordingNode {
+    static func node(_ line: [UInt8]) throws(RecordingError) -> RecordingNode {
         guard line.count <= RecordingBounds.lineBytes else {
-            throw RecordingProblem("a line of \(line.count) bytes, at most \(RecordingBounds.lineBytes) expected")
+            throw RecordingError("a line of \(line.count) bytes, at most \(RecordingBounds.lineBytes) expected")
         }
         do throws(JSONError) {
             return RecordingNode(try JSONValue(line))
         } catch {
-            throw RecordingProblem("not JSON: \(error)")
+            throw RecordingError("not JSON: \(error)")
         }
     }
 
-    static func entry(_ node: RecordingNode) throws(RecordingProblem) -> RecordingEntry {
+    static func entry(_ node: RecordingNode) throws(RecordingError) -> RecordingEntry {
         if let start = node.optional("start") {
             return .start(
                 RecordedStart(
@@ -55,15 +55,15 @@ package enum EntryCodec {
                     session: try start.member("session").machine()))
         }
         guard let turn = node.optional("turn") else { throw node.wrong("a \"start\" or a \"turn\"") }
-        let carried = try turn.optional("carried").map { node throws(RecordingProblem) in try node.count() }
-        let draws = try turn.optional("draws").map { node throws(RecordingProblem) in
-            try node.list { node throws(RecordingProblem) in try node.draw() }
+        let carried = try turn.optional("carried").map { node throws(RecordingError) in try node.count() }
+        let draws = try turn.optional("draws").map { node throws(RecordingError) in
+            try node.list { node throws(RecordingError) in try node.draw() }
         }
         return .turn(
             RecordedTurn(
                 at: try turn.member("at").duration(), event: try turn.member("event").event(), carried: carried ?? 0,
                 draws: draws ?? [],
-                actions: try turn.member("actions").list { node throws(RecordingProblem) in
+                actions: try turn.member("actions").list { node throws(RecordingError) in
                     try node.text(RecordingBounds.lineBytes)
                 }))
     }

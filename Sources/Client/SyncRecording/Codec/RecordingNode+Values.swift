@@ -5,7 +5,7 @@ import SyncModel
 // These values occur in both events and states. Each writer writes the members of an object, and its reader reads them.
 
 extension JSONWriter {
-    mutating func failure(_ failure: TransportFailure) {
+    mutating func failure(_ failure: TransportError) {
         member("code", failure.code.rawValue)
         if let pause = failure.retryAfter { member("retry_after", pause) }
         if failure.isDefinite { member("definite", true) }
@@ -82,61 +82,61 @@ extension JSONWriter {
 }
 
 extension RecordingNode {
-    func failure() throws(RecordingProblem) -> TransportFailure {
-        let pause = try optional("retry_after").map { node throws(RecordingProblem) in try node.duration() }
-        let isDefinite = try optional("definite").map { node throws(RecordingProblem) in try node.boolean() } ?? false
-        return TransportFailure(try member("code").choice(), "", retryAfter: pause, isDefinite: isDefinite)
+    func failure() throws(RecordingError) -> TransportError {
+        let pause = try optional("retry_after").map { node throws(RecordingError) in try node.duration() }
+        let isDefinite = try optional("definite").map { node throws(RecordingError) in try node.boolean() } ?? false
+        return TransportError(try member("code").choice(), "", retryAfter: pause, isDefinite: isDefinite)
     }
 
-    func storeFailure() throws(RecordingProblem) -> StoreFailure {
-        StoreFailure(try member("code").choice(), "")
+    func storeFailure() throws(RecordingError) -> StoreError {
+        StoreError(try member("code").choice(), "")
     }
 
-    func stored() throws(RecordingProblem) -> StoredSpace {
+    func stored() throws(RecordingError) -> StoredSpace {
         let space = try member("space").space()
-        let receipt = try optional("receipt").map { node throws(RecordingProblem) in
+        let receipt = try optional("receipt").map { node throws(RecordingError) in
             CommitReceipt(space: space, version: try member("receipt_version").version(), cursor: try node.cursor())
         }
         return StoredSpace(
             space: space,
-            cursor: try optional("cursor").map { node throws(RecordingProblem) in try node.cursor() },
+            cursor: try optional("cursor").map { node throws(RecordingError) in try node.cursor() },
             version: try member("version").version(), isComplete: try member("complete").boolean(),
-            hasAccess: try optional("access").map { node throws(RecordingProblem) in try node.boolean() } ?? true,
+            hasAccess: try optional("access").map { node throws(RecordingError) in try node.boolean() } ?? true,
             receipt: receipt)
     }
 
-    func outbox() throws(RecordingProblem) -> OutboxSummary {
+    func outbox() throws(RecordingError) -> OutboxSummary {
         OutboxSummary(
             waiting: try member("waiting").count(),
-            held: try optional("held").map { node throws(RecordingProblem) in try node.count() } ?? 0,
+            held: try optional("held").map { node throws(RecordingError) in try node.count() } ?? 0,
             sent: try member("sent").count(),
             answered: try member("answered").count(), bytes: try member("bytes").count(),
             journal: try member("journal").count())
     }
 
-    func optionalEpoch() throws(RecordingProblem) -> Epoch? {
-        try optional("epoch").map { node throws(RecordingProblem) in try node.epoch() }
+    func optionalEpoch() throws(RecordingError) -> Epoch? {
+        try optional("epoch").map { node throws(RecordingError) in try node.epoch() }
     }
 
-    func optionalAccount() throws(RecordingProblem) -> AccountID? {
-        try optional("account").map { node throws(RecordingProblem) in try node.account() }
+    func optionalAccount() throws(RecordingError) -> AccountID? {
+        try optional("account").map { node throws(RecordingError) in try node.account() }
     }
 
-    func identity() throws(RecordingProblem) -> ClientIdentity {
+    func identity() throws(RecordingError) -> ClientIdentity {
         ClientIdentity(client: Redaction.nobody, incarnation: try member("incarnation").count())
     }
 
-    func session() throws(RecordingProblem) -> StoredSession {
+    func session() throws(RecordingError) -> StoredSession {
         var session = StoredSession(
             identity: try identity(), epoch: try optionalEpoch(), account: try optionalAccount(),
-            spaces: try member("spaces").list { node throws(RecordingProblem) in try node.stored() },
+            spaces: try member("spaces").list { node throws(RecordingError) in try node.stored() },
             outbox: try member("outbox").outbox())
-        session.pause = try optional("pause").map { node throws(RecordingProblem) in try node.duration() }
+        session.pause = try optional("pause").map { node throws(RecordingError) in try node.duration() }
         return session
     }
 
-    func hello() throws(RecordingProblem) -> ServerHello {
-        let range = try member("versions").list(2) { node throws(RecordingProblem) in try node.count() }
+    func hello() throws(RecordingError) -> ServerHello {
+        let range = try member("versions").list(2) { node throws(RecordingError) in try node.count() }
         guard range.count == 2, range[0] <= range[1] else {
             throw try member("versions").wrong("the lowest and the highest version")
         }
@@ -149,7 +149,7 @@ extension RecordingNode {
                 pageRows: try member("page_rows").count()))
     }
 
-    func page() throws(RecordingProblem) -> PullPage {
+    func page() throws(RecordingError) -> PullPage {
         let content: PullPage.Content
         switch try member("content").text() {
         case "commits": content = .commits([])
@@ -165,7 +165,7 @@ extension RecordingNode {
             head: try member("head").version(), hasMore: try member("more").boolean())
     }
 
-    func link() throws(RecordingProblem) -> LinkState {
+    func link() throws(RecordingError) -> LinkState {
         switch try member("link").text() {
         case "up": return .up
         case "down": return .down("")
@@ -173,7 +173,7 @@ extension RecordingNode {
         }
     }
 
-    func limit() throws(RecordingProblem) -> BatchLimit {
+    func limit() throws(RecordingError) -> BatchLimit {
         BatchLimit(transactions: try member("transactions").count(), bytes: try member("bytes").count())
     }
 }

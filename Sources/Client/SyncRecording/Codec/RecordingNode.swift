@@ -13,13 +13,13 @@ struct RecordingNode {
         self.path = path
     }
 
-    func wrong(_ expected: String) -> RecordingProblem {
-        RecordingProblem("\(path.isEmpty ? "the line" : path): \(expected) expected")
+    func wrong(_ expected: String) -> RecordingError {
+        RecordingError("\(path.isEmpty ? "the line" : path): \(expected) expected")
     }
 
     // MARK: Members
 
-    func member(_ key: String) throws(RecordingProblem) -> RecordingNode {
+    func member(_ key: String) throws(RecordingError) -> RecordingNode {
         guard let node = optional(key) else { throw wrong("an object with the key \"\(key)\"") }
         return node
     }
@@ -32,8 +32,8 @@ struct RecordingNode {
 
     func list<Element>(
         _ limit: Int = RecordingBounds.transactions,
-        _ element: (RecordingNode) throws(RecordingProblem) -> Element
-    ) throws(RecordingProblem) -> [Element] {
+        _ element: (RecordingNode) throws(RecordingError) -> Element
+    ) throws(RecordingError) -> [Element] {
         guard case .array(let values) = value else { throw wrong("an array") }
         guard values.count <= limit else { throw wrong("an array of at most \(limit) elements") }
         var result: [Element] = []
@@ -45,30 +45,30 @@ struct RecordingNode {
 
     // MARK: Plain values
 
-    func text(_ limit: Int = RecordingBounds.nameBytes) throws(RecordingProblem) -> String {
+    func text(_ limit: Int = RecordingBounds.nameBytes) throws(RecordingError) -> String {
         guard case .string(let text) = value, text.utf8.count <= limit else {
             throw wrong("text of at most \(limit) bytes")
         }
         return text
     }
 
-    func boolean() throws(RecordingProblem) -> Bool {
+    func boolean() throws(RecordingError) -> Bool {
         guard case .boolean(let bool) = value else { throw wrong("true or false") }
         return bool
     }
 
-    func integer(_ range: ClosedRange<Int64>) throws(RecordingProblem) -> Int64 {
+    func integer(_ range: ClosedRange<Int64>) throws(RecordingError) -> Int64 {
         guard case .integer(let number) = value, range.contains(number) else {
             throw wrong("a whole number from \(range.lowerBound) to \(range.upperBound)")
         }
         return number
     }
 
-    func count() throws(RecordingProblem) -> Int {
+    func count() throws(RecordingError) -> Int {
         Int(try integer(0...RecordingBounds.largestNumber))
     }
 
-    func real(_ range: ClosedRange<Double>) throws(RecordingProblem) -> Double {
+    func real(_ range: ClosedRange<Double>) throws(RecordingError) -> Double {
         switch value {
         case .real(let number) where range.contains(number): return number
         case .integer(let number) where range.contains(Double(number)): return Double(number)
@@ -79,41 +79,41 @@ struct RecordingNode {
 
     func choice<Value: RawRepresentable<String>>(
         _ type: Value.Type = Value.self
-    ) throws(RecordingProblem) -> Value {
+    ) throws(RecordingError) -> Value {
         guard let choice = Value(rawValue: try text()) else { throw wrong("another word") }
         return choice
     }
 
     // MARK: Values of the engine
 
-    func duration() throws(RecordingProblem) -> Duration {
+    func duration() throws(RecordingError) -> Duration {
         guard let duration = SecondsText.duration(try text()) else {
             throw wrong("seconds such as \"0.25\", less than \(RecordingBounds.longestDuration),")
         }
         return duration
     }
 
-    func serial() throws(RecordingProblem) -> Serial { Serial(rawValue: try count()) }
+    func serial() throws(RecordingError) -> Serial { Serial(rawValue: try count()) }
 
-    func version() throws(RecordingProblem) -> Version {
+    func version() throws(RecordingError) -> Version {
         Version(try integer(0...RecordingBounds.largestNumber))
     }
 
-    func number() throws(RecordingProblem) -> TransactionNumber {
+    func number() throws(RecordingError) -> TransactionNumber {
         TransactionNumber(try integer(0...RecordingBounds.largestNumber))
     }
 
-    func space() throws(RecordingProblem) -> SpaceID {
+    func space() throws(RecordingError) -> SpaceID {
         guard let space = SpaceID(rawValue: try text()) else { throw wrong("the name of a space") }
         return space
     }
 
-    func epoch() throws(RecordingProblem) -> Epoch { Epoch(rawValue: try text()) }
-    func account() throws(RecordingProblem) -> AccountID { AccountID(rawValue: try text()) }
+    func epoch() throws(RecordingError) -> Epoch { Epoch(rawValue: try text()) }
+    func account() throws(RecordingError) -> AccountID { AccountID(rawValue: try text()) }
 
-    func cursor() throws(RecordingProblem) -> Cursor { Cursor(rawValue: try text()) }
+    func cursor() throws(RecordingError) -> Cursor { Cursor(rawValue: try text()) }
 
-    func draw() throws(RecordingProblem) -> UInt64 {
+    func draw() throws(RecordingError) -> UInt64 {
         let text = try text()
         guard text.utf8.count == 16, let number = UInt64(text, radix: 16), !text.hasPrefix("+") else {
             throw wrong("16 hexadecimal digits")
@@ -121,7 +121,7 @@ struct RecordingNode {
         return number
     }
 
-    func hybridTime() throws(RecordingProblem) -> HybridTime {
+    func hybridTime() throws(RecordingError) -> HybridTime {
         let parts = try text().split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 2, let milliseconds = Int64(parts[0]), let counter = UInt16(parts[1]),
             (0...HybridTime.latestWall.milliseconds).contains(milliseconds)
@@ -129,7 +129,7 @@ struct RecordingNode {
         return HybridTime(wall: WallTime(milliseconds: milliseconds), counter: counter)
     }
 
-    func wallTime() throws(RecordingProblem) -> WallTime {
+    func wallTime() throws(RecordingError) -> WallTime {
         WallTime(milliseconds: try integer(-RecordingBounds.largestNumber...RecordingBounds.largestNumber))
     }
 }

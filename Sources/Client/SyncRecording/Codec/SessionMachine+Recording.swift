@@ -182,7 +182,7 @@ extension JSONWriter {
 }
 
 extension RecordingNode {
-    func machine() throws(RecordingProblem) -> SessionMachine {
+    func machine() throws(RecordingError) -> SessionMachine {
         let phase: SessionMachine.Phase
         switch try member("phase").text() {
         case "not_started": phase = .notStarted
@@ -193,55 +193,55 @@ extension RecordingNode {
         }
         return SessionMachine(
             phase: phase, link: try member("link").linkMachine(), outbox: try member("outbox").outboxMachine(),
-            pulls: try member("pulls").list { node throws(RecordingProblem) in try node.pullMachine() },
+            pulls: try member("pulls").list { node throws(RecordingError) in try node.pullMachine() },
             hints: try member("hints").hintsMachine(), epoch: try optionalEpoch(), account: try optionalAccount(),
             nextSerial: try member("next_serial").count())
     }
 
-    private func timer() throws(RecordingProblem) -> ArmedTimer {
+    private func timer() throws(RecordingError) -> ArmedTimer {
         let timer = try member("timer")
         return ArmedTimer(serial: try timer.member("serial").serial(), due: try timer.member("due").duration())
     }
 
-    private func spaces() throws(RecordingProblem) -> [SpaceID] {
-        try member("spaces").list { node throws(RecordingProblem) in try node.space() }
+    private func spaces() throws(RecordingError) -> [SpaceID] {
+        try member("spaces").list { node throws(RecordingError) in try node.space() }
     }
 
-    func isWithdrawal() throws(RecordingProblem) -> Bool {
-        try optional("withdrawal").map { node throws(RecordingProblem) in try node.boolean() } ?? false
+    func isWithdrawal() throws(RecordingError) -> Bool {
+        try optional("withdrawal").map { node throws(RecordingError) in try node.boolean() } ?? false
     }
 
-    private func request() throws(RecordingProblem) -> Serial { try member("request").serial() }
+    private func request() throws(RecordingError) -> Serial { try member("request").serial() }
 
-    private func backoff() throws(RecordingProblem) -> Backoff {
+    private func backoff() throws(RecordingError) -> Backoff {
         Backoff(failures: Int(try member("failures").integer(0...64)))
     }
 
-    private func unknownState() throws(RecordingProblem) -> RecordingProblem {
+    private func unknownState() throws(RecordingError) -> RecordingError {
         try member("is").wrong("the name of a state")
     }
 
-    private func linkMachine() throws(RecordingProblem) -> LinkMachine {
+    private func linkMachine() throws(RecordingError) -> LinkMachine {
         let state: LinkMachine.State
         switch try member("is").text() {
         case "down": state = .down("")
         case "awaiting_hello": state = .awaitingHello(request: try request(), deadline: try timer())
         case "online": state = .online(try member("hello").hello())
         case "waiting": state = .waiting(try timer(), try member("failure").failure())
-        case "store_failed": state = .storeFailed(try timer(), StoreFailure(try member("store").choice(), ""))
+        case "store_failed": state = .storeFailed(try timer(), StoreError(try member("store").choice(), ""))
         case "refused": state = .refused(try timer(), try member("failure").failure())
         default: throw try unknownState()
         }
         return LinkMachine(state: state, backoff: try backoff(), doubts: try member("doubts").count())
     }
 
-    private func outboxMachine() throws(RecordingProblem) -> OutboxMachine {
+    private func outboxMachine() throws(RecordingError) -> OutboxMachine {
         let state: OutboxMachine.State
         switch try member("is").text() {
         case "resting": state = .resting
         case "taking": state = .taking
         case "in_flight":
-            let first = try optional("first").map { node throws(RecordingProblem) in try node.number() }
+            let first = try optional("first").map { node throws(RecordingError) in try node.number() }
             let load = OutboxMachine.Load(
                 identity: try identity(), count: try member("count").count(), first: first, spaces: try spaces(),
                 isWithdrawal: try isWithdrawal())
@@ -251,7 +251,7 @@ extension RecordingNode {
             if let failure = optional("failure") {
                 state = .waiting(try timer(), .transport(try failure.failure()))
             } else if let store = optional("store") {
-                state = .waiting(try timer(), .store(StoreFailure(try store.choice(), "")))
+                state = .waiting(try timer(), .store(StoreError(try store.choice(), "")))
             } else {
                 _ = try member("identity")
                 state = .waiting(try timer(), .identity(""))
@@ -262,13 +262,13 @@ extension RecordingNode {
         }
         return OutboxMachine(
             state: state, summary: try member("summary").outbox(), backoff: try backoff(),
-            shrunkLimit: try optional("shrunk_limit").map { node throws(RecordingProblem) in try node.limit() },
+            shrunkLimit: try optional("shrunk_limit").map { node throws(RecordingError) in try node.limit() },
             renewals: try member("renewals").count(),
-            refusals: try optional("refusals").map { node throws(RecordingProblem) in try node.count() } ?? 0,
-            doubts: try optional("doubts").map { node throws(RecordingProblem) in try node.count() } ?? 0)
+            refusals: try optional("refusals").map { node throws(RecordingError) in try node.count() } ?? 0,
+            doubts: try optional("doubts").map { node throws(RecordingError) in try node.count() } ?? 0)
     }
 
-    private func pullMachine() throws(RecordingProblem) -> PullMachine {
+    private func pullMachine() throws(RecordingError) -> PullMachine {
         let state: PullMachine.State
         switch try member("is").text() {
         case "resting":
@@ -276,7 +276,7 @@ extension RecordingNode {
         case "pulling":
             state = .pulling(
                 request: try request(), deadline: try timer(),
-                cursor: try optional("cursor").map { node throws(RecordingProblem) in try node.cursor() },
+                cursor: try optional("cursor").map { node throws(RecordingError) in try node.cursor() },
                 then: try then())
         case "applying": state = .applying(try member("page").page(), then: try then())
         case "resetting": state = .resetting(then: try then())
@@ -285,9 +285,9 @@ extension RecordingNode {
             if let failure = optional("failure") {
                 state = .waiting(try timer(), .transport(try failure.failure()))
             } else if let store = optional("store") {
-                state = .waiting(try timer(), .store(StoreFailure(try store.choice(), "")))
+                state = .waiting(try timer(), .store(StoreError(try store.choice(), "")))
             } else if let history = optional("history") {
-                let versions = try history.list(2) { node throws(RecordingProblem) in try node.version() }
+                let versions = try history.list(2) { node throws(RecordingError) in try node.version() }
                 guard versions.count == 2 else { throw history.wrong("the confirmed version and the head") }
                 state = .waiting(try timer(), .historyInDoubt(confirmed: versions[0], head: versions[1]))
             } else if optional("contradiction") != nil {
@@ -297,7 +297,7 @@ extension RecordingNode {
             }
         case "braked":
             state = .braked(
-                try optional("page").map { node throws(RecordingProblem) in try node.page() },
+                try optional("page").map { node throws(RecordingError) in try node.page() },
                 deletes: try member("deletes").count(), of: try member("of").count(),
                 poll: optional("timer") == nil ? nil : try timer())
         default: throw try unknownState()
@@ -306,23 +306,23 @@ extension RecordingNode {
             state: state, stored: try member("stored").stored(), head: try member("head").version(),
             hasCaughtUp: try member("caught_up").boolean(), backoff: try backoff(),
             resets: try member("resets").count(),
-            contradictions: try optional("contradictions").map { node throws(RecordingProblem) in try node.count() }
+            contradictions: try optional("contradictions").map { node throws(RecordingError) in try node.count() }
                 ?? 0,
-            trail: try optional("trail").map { node throws(RecordingProblem) in
+            trail: try optional("trail").map { node throws(RecordingError) in
                 CursorTrail(
                     mark: try node.member("cursor").cursor(), steps: try node.member("steps").count(),
                     reach: try node.member("reach").count())
             },
             pace: PullPace(
-                shrunkPage: try optional("shrunk_page").map { node throws(RecordingProblem) in try node.count() },
+                shrunkPage: try optional("shrunk_page").map { node throws(RecordingError) in try node.count() },
                 stretch: Int(
-                    try optional("stretch").map { node throws(RecordingProblem) in try node.integer(0...10) } ?? 0)),
+                    try optional("stretch").map { node throws(RecordingError) in try node.integer(0...10) } ?? 0)),
             consent: DeleteConsent(
-                asked: try optional("asked").map { node throws(RecordingProblem) in try node.count() },
-                granted: try optional("consent").map { node throws(RecordingProblem) in try node.count() }))
+                asked: try optional("asked").map { node throws(RecordingError) in try node.count() },
+                granted: try optional("consent").map { node throws(RecordingError) in try node.count() }))
     }
 
-    private func then() throws(RecordingProblem) -> PullMachine.FollowUp {
+    private func then() throws(RecordingError) -> PullMachine.FollowUp {
         switch try member("then").text() {
         case "rest": return .rest
         case "until": return .until(try member("until").version())
@@ -331,7 +331,7 @@ extension RecordingNode {
         }
     }
 
-    private func hintsMachine() throws(RecordingProblem) -> HintsMachine {
+    private func hintsMachine() throws(RecordingError) -> HintsMachine {
         let state: HintsMachine.State
         switch try member("is").text() {
         case "closed": state = .closed

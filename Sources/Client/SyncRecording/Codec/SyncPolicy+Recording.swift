@@ -32,7 +32,7 @@ extension JSONWriter {
 }
 
 extension RecordingNode {
-    func policy() throws(RecordingProblem) -> SyncPolicy {
+    func policy() throws(RecordingError) -> SyncPolicy {
         var policy = SyncPolicy()
         policy.pollInterval = try member("poll_interval").duration()
         policy.pollIntervalWithHints = try member("poll_interval_with_hints").duration()
@@ -50,7 +50,7 @@ extension RecordingNode {
         policy.backoff.longestRetryAfter = try backoff.member("longest_retry_after").duration()
         policy.refusalRetry = try member("refusal_retry").duration()
         policy.freeResets = try member("free_resets").count()
-        policy.deleteBrake = try optional("delete_brake").map { brake throws(RecordingProblem) in
+        policy.deleteBrake = try optional("delete_brake").map { brake throws(RecordingError) in
             DeleteBrake(
                 records: try brake.member("records").count(), percent: try brake.member("percent").count())
         }

@@ -13,7 +13,7 @@ extension JSONWriter {
 }
 
 extension RecordingNode {
-    func event(_ name: DeviceEvent.Name) throws(RecordingProblem) -> DeviceEvent {
+    func event(_ name: DeviceEvent.Name) throws(RecordingError) -> DeviceEvent {
         switch name {
         case .linkChanged: .linkChanged(try link())
         case .outboxTouched: .outboxTouched

@@ -16,7 +16,7 @@ extension JSONWriter {
 }
 
 extension RecordingNode {
-    func event(_ name: HostEvent.Name) throws(RecordingProblem) -> HostEvent {
+    func event(_ name: HostEvent.Name) throws(RecordingError) -> HostEvent {
         switch name {
         case .started: .started(try member("session").session(), try link())
         case .syncRequested: .syncRequested

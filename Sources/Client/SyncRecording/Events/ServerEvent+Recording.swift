@@ -34,7 +34,7 @@ extension JSONWriter {
         }
     }
 
-    private mutating func pushResult(_ result: Result<PushReply, TransportFailure>) {
+    private mutating func pushResult(_ result: Result<PushResponse, TransportError>) {
         switch result {
         case .success(.answered(let results, let epoch, let time)):
             member("epoch", epoch.rawValue)
@@ -68,38 +68,38 @@ extension JSONWriter {
 }
 
 extension RecordingNode {
-    func event(_ name: ServerEvent.Name) throws(RecordingProblem) -> ServerEvent {
+    func event(_ name: ServerEvent.Name) throws(RecordingError) -> ServerEvent {
         let serial = try eventSerial()
         switch name {
         case .helloEnded:
             return .helloEnded(
-                serial, try result { node throws(RecordingProblem) in try node.member("hello").hello() })
+                serial, try result { node throws(RecordingError) in try node.member("hello").hello() })
         case .pushEnded:
-            return .pushEnded(serial, try result { node throws(RecordingProblem) in try node.pushReply() })
+            return .pushEnded(serial, try result { node throws(RecordingError) in try node.pushResponse() })
         case .pullEnded:
             return .pullEnded(
                 serial, try member("space").space(),
-                try result { node throws(RecordingProblem) in try node.pullReply() })
+                try result { node throws(RecordingError) in try node.pullResponse() })
         case .hint:
             return .hint(serial, Hint(space: try member("space").space(), head: try member("head").version()))
         case .hintsEnded:
-            let pause = try optional("retry_after").map { node throws(RecordingProblem) in try node.duration() }
+            let pause = try optional("retry_after").map { node throws(RecordingError) in try node.duration() }
             return .hintsEnded(serial, "", retryAfter: pause)
         }
     }
 
     private func result<Value>(
-        _ body: (RecordingNode) throws(RecordingProblem) -> Value
-    ) throws(RecordingProblem) -> Result<Value, TransportFailure> {
+        _ body: (RecordingNode) throws(RecordingError) -> Value
+    ) throws(RecordingError) -> Result<Value, TransportError> {
         if let failure = optional("failure") { return .failure(try failure.failure()) }
         return .success(try body(self))
     }
 
-    private func pushReply() throws(RecordingProblem) -> PushReply {
-        switch try optional("refused").map({ node throws(RecordingProblem) in try node.text() }) {
+    private func pushResponse() throws(RecordingError) -> PushResponse {
+        switch try optional("refused").map({ node throws(RecordingError) in try node.text() }) {
         case nil:
             return .answered(
-                try member("results").list { node throws(RecordingProblem) in try node.transactionResult() },
+                try member("results").list { node throws(RecordingError) in try node.transactionResult() },
                 epoch: try member("epoch").epoch(), serverTime: try member("server_time").hybridTime())
         case "gap": return .refused(.gap(expected: try member("number").number()))
         case "identity_conflict": return .refused(.identityConflict(number: try member("number").number()))
@@ -108,8 +108,8 @@ extension RecordingNode {
         }
     }
 
-    private func transactionResult() throws(RecordingProblem) -> TransactionResult {
-        let parts = try list(5) { node throws(RecordingProblem) in node }
+    private func transactionResult() throws(RecordingError) -> TransactionResult {
+        let parts = try list(5) { node throws(RecordingError) in node }
         guard parts.count == 2 || parts.count == 5 else {
             throw wrong("a number and its outcome, and the space, version and cursor of a receipt,")
         }
@@ -127,7 +127,7 @@ extension RecordingNode {
         return TransactionResult(number: try parts[0].number(), outcome: outcome, receipt: receipt)
     }
 
-    private func pullReply() throws(RecordingProblem) -> PullReply {
+    private func pullResponse() throws(RecordingError) -> PullResponse {
         if let reason = optional("must_reset") { return .mustReset(try reason.choice()) }
         if let epoch = optional("no_access") { return .noAccess(try epoch.epoch()) }
         return .page(try member("page").page())
@@ -138,9 +138,9 @@ extension Redaction {
     func event(_ event: ServerEvent) -> ServerEvent {
         switch event {
         case .helloEnded(let serial, let result): .helloEnded(serial, result.map(hello).mapError(failure))
-        case .pushEnded(let serial, let result): .pushEnded(serial, result.map(reply).mapError(failure))
+        case .pushEnded(let serial, let result): .pushEnded(serial, result.map(response).mapError(failure))
         case .pullEnded(let serial, let name, let result):
-            .pullEnded(serial, space(name), result.map(reply).mapError(failure))
+            .pullEnded(serial, space(name), result.map(response).mapError(failure))
         case .hint(let serial, let hint): .hint(serial, Hint(space: space(hint.space), head: hint.head))
         case .hintsEnded(let serial, _, let retryAfter): .hintsEnded(serial, "", retryAfter: retryAfter)
         }

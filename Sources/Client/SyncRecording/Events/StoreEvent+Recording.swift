@@ -61,7 +61,7 @@ extension JSONWriter {
 }
 
 extension RecordingNode {
-    func event(_ name: StoreEvent.Name) throws(RecordingProblem) -> StoreEvent {
+    func event(_ name: StoreEvent.Name) throws(RecordingError) -> StoreEvent {
         switch name {
         case .batchTaken: .batchTaken(try batch())
         case .nothingToPush: .nothingToPush(try member("outbox").outbox())
@@ -95,8 +95,8 @@ extension RecordingNode {
         }
     }
 
-    private func batch() throws(RecordingProblem) -> PushBatch {
-        let runs = try member("numbers").list { node throws(RecordingProblem) in try node.run() }
+    private func batch() throws(RecordingError) -> PushBatch {
+        let runs = try member("numbers").list { node throws(RecordingError) in try node.run() }
         var transactions: [NumberedTransaction] = []
         for run in runs {
             guard run.count <= Int64(RecordingBounds.transactions - transactions.count) else {
@@ -109,13 +109,13 @@ extension RecordingNode {
         return PushBatch(
             identity: try identity(), epoch: try optionalEpoch(), acknowledged: try member("acknowledged").number(),
             transactions: transactions, outbox: try member("outbox").outbox(), isWithdrawal: try isWithdrawal(),
-            cursors: try optional("cursors").map { node throws(RecordingProblem) in
-                try node.list { node throws(RecordingProblem) in try node.cursor() }
+            cursors: try optional("cursors").map { node throws(RecordingError) in
+                try node.list { node throws(RecordingError) in try node.cursor() }
             } ?? [])
     }
 
-    private func run() throws(RecordingProblem) -> TransactionRun {
-        let parts = try list(3) { node throws(RecordingProblem) in node }
+    private func run() throws(RecordingError) -> TransactionRun {
+        let parts = try list(3) { node throws(RecordingError) in node }
         guard parts.count >= 2 else { throw wrong("the first number, how many there are, and their space,") }
         return TransactionRun(
             first: try parts[0].integer(0...RecordingBounds.largestNumber),
@@ -123,7 +123,7 @@ extension RecordingNode {
             space: parts.count == 3 ? try parts[2].space() : .default)
     }
 
-    private func task() throws(RecordingProblem) -> StoreTask {
+    private func task() throws(RecordingError) -> StoreTask {
         let name = try member("task").text()
         if let task = StoreTask.SessionTask(rawValue: name) { return .session(task) }
         if let task = StoreTask.OutboxTask(rawValue: name) { return .outbox(task) }

@@ -20,7 +20,7 @@ extension JSONWriter {
 }
 
 extension RecordingNode {
-    func event() throws(RecordingProblem) -> SyncEvent {
+    func event() throws(RecordingError) -> SyncEvent {
         let name = try member("is").text()
         if let name = HostEvent.Name(rawValue: name) { return .host(try event(name)) }
         if let name = DeviceEvent.Name(rawValue: name) { return .device(try event(name)) }
@@ -29,7 +29,7 @@ extension RecordingNode {
         throw try member("is").wrong("the name of an event")
     }
 
-    func eventSerial() throws(RecordingProblem) -> Serial { try member("serial").serial() }
+    func eventSerial() throws(RecordingError) -> Serial { try member("serial").serial() }
 }
 
 extension Redaction {

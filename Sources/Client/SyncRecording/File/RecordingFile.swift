@@ -25,17 +25,17 @@ package enum RecordingFile {
     }
 
     /// - Throws: The line at fault and what was expected there.
-    package static func recording(_ bytes: [UInt8]) throws(RecordingProblem) -> Recording {
+    package static func recording(_ bytes: [UInt8]) throws(RecordingError) -> Recording {
         guard bytes.count <= RecordingBounds.fileBytes else {
-            throw RecordingProblem("\(bytes.count) bytes, at most \(RecordingBounds.fileBytes) expected")
+            throw RecordingError("\(bytes.count) bytes, at most \(RecordingBounds.fileBytes) expected")
         }
         var lines = bytes.split(separator: newline, omittingEmptySubsequences: false)
         if lines.last?.isEmpty == true { lines.removeLast() }
-        guard let first = lines.first else { throw RecordingProblem("an empty file, a recording expected") }
+        guard let first = lines.first else { throw RecordingError("an empty file, a recording expected") }
         var recording = Recording(
-            header: try at(1) { () throws(RecordingProblem) in try header(Array(first)) }, entries: [])
+            header: try at(1) { () throws(RecordingError) in try header(Array(first)) }, entries: [])
         for (index, line) in lines.enumerated().dropFirst() {
-            let isEnd = try at(index + 1) { () throws(RecordingProblem) in
+            let isEnd = try at(index + 1) { () throws(RecordingError) in
                 let node = try EntryCodec.node(Array(line))
                 if let end = node.optional("end") {
                     try check(end, recording, bytes[..<line.startIndex])
@@ -48,30 +48,30 @@ package enum RecordingFile {
             }
             guard isEnd else { continue }
             guard index == lines.count - 1 else {
-                throw RecordingProblem(.damaged, line: index + 2, "a line behind the closing one, the end expected")
+                throw RecordingError(.damaged, line: index + 2, "a line behind the closing one, the end expected")
             }
             return recording
         }
-        throw RecordingProblem(
+        throw RecordingError(
             .damaged, line: lines.count + 1, "the file ends without its closing line: a part of it is missing")
     }
 
     private static let newline = UInt8(ascii: "\n")
 
     private static func at<Value>(
-        _ line: Int, _ body: () throws(RecordingProblem) -> Value
-    ) throws(RecordingProblem) -> Value {
-        do throws(RecordingProblem) { return try body() } catch { throw error.at(line: line) }
+        _ line: Int, _ body: () throws(RecordingError) -> Value
+    ) throws(RecordingError) -> Value {
+        do throws(RecordingError) { return try body() } catch { throw error.at(line: line) }
     }
 
-    private static func header(_ line: [UInt8]) throws(RecordingProblem) -> RecordingHeader {
+    private static func header(_ line: [UInt8]) throws(RecordingError) -> RecordingHeader {
         let node = try EntryCodec.node(line)
         guard let version = node.optional("tombolo_recording") else {
-            throw RecordingProblem("this is no recording: \"tombolo_recording\" expected")
+            throw RecordingError("this is no recording: \"tombolo_recording\" expected")
         }
         let format = try version.integer(1...RecordingBounds.largestNumber)
         guard format <= RecordingHeader.format else {
-            throw RecordingProblem(
+            throw RecordingError(
                 .newer, "a recording of format \(format), and this build reads formats up to \(RecordingHeader.format)")
         }
         return RecordingHeader(
@@ -81,15 +81,15 @@ package enum RecordingFile {
 
     private static func check(
         _ end: RecordingNode, _ recording: Recording, _ before: ArraySlice<UInt8>
-    ) throws(RecordingProblem) {
+    ) throws(RecordingError) {
         let turns = try end.member("turns").count()
         guard try end.member("sha256").text() == digest(before) else {
-            throw RecordingProblem(
+            throw RecordingError(
                 .damaged,
                 "the lines before do not have the digest that is written here: the file was changed after its export")
         }
         guard turns == recording.turnCount else {
-            throw RecordingProblem(.damaged, "\(turns) turns promised, \(recording.turnCount) found")
+            throw RecordingError(.damaged, "\(turns) turns promised, \(recording.turnCount) found")
         }
     }
 

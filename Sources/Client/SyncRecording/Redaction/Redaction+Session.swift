@@ -14,7 +14,7 @@ extension Redaction {
             switch link.state {
             case .down: .down("")
             case .awaitingHello: link.state
-            case .online(let answer): .online(hello(answer))
+            case .online(let response): .online(hello(response))
             case .waiting(let timer, let reason): .waiting(timer, failure(reason))
             case .storeFailed(let timer, let reason): .storeFailed(timer, failure(reason))
             case .refused(let timer, let reason): .refused(timer, failure(reason))
@@ -51,12 +51,12 @@ extension Redaction {
                 pull.state
             case .pulling(let request, let deadline, let from, let then):
                 .pulling(request: request, deadline: deadline, cursor: cursor(from), then: then)
-            case .applying(let answer, let then): .applying(page(answer), then: then)
+            case .applying(let response, let then): .applying(page(response), then: then)
             case .waiting(let timer, .transport(let reason)): .waiting(timer, .transport(failure(reason)))
             case .waiting(let timer, .store(let reason)): .waiting(timer, .store(failure(reason)))
             case .waiting(let timer, .contradiction): .waiting(timer, .contradiction(""))
-            case .braked(let answer, let deletes, let total, let poll):
-                .braked(answer.map(page), deletes: deletes, of: total, poll: poll)
+            case .braked(let response, let deletes, let total, let poll):
+                .braked(response.map(page), deletes: deletes, of: total, poll: poll)
             }
         return PullMachine(
             state: state, stored: stored(pull.stored), head: pull.head, hasCaughtUp: pull.hasCaughtUp,

@@ -56,12 +56,12 @@ package struct Redaction: Sendable {
 
     // MARK: Failures and links, without messages
 
-    func failure(_ failure: TransportFailure) -> TransportFailure {
+    func failure(_ failure: TransportError) -> TransportError {
         failure.worded("")
     }
 
-    func failure(_ failure: StoreFailure) -> StoreFailure {
-        StoreFailure(failure.code, "")
+    func failure(_ failure: StoreError) -> StoreError {
+        StoreError(failure.code, "")
     }
 
     func link(_ link: LinkState) -> LinkState {
@@ -162,19 +162,19 @@ package struct Redaction: Sendable {
         .recordDeleted, .danglingReference, .stillReferenced, .forbidden, .dependsOnRejected,
     ]
 
-    func reply(_ reply: PushReply) -> PushReply {
-        switch reply {
+    func response(_ response: PushResponse) -> PushResponse {
+        switch response {
         case .answered(let results, let name, let time):
             .answered(results.map(result), epoch: epoch(name), serverTime: time)
         case .refused(.epochChanged(let name)): .refused(.epochChanged(epoch(name)))
-        case .refused(.gap), .refused(.identityConflict): reply
+        case .refused(.gap), .refused(.identityConflict): response
         }
     }
 
-    func reply(_ reply: PullReply) -> PullReply {
-        switch reply {
+    func response(_ response: PullResponse) -> PullResponse {
+        switch response {
         case .page(let page): .page(self.page(page))
-        case .mustReset: reply
+        case .mustReset: response
         case .noAccess(let name): .noAccess(epoch(name))
         }
     }

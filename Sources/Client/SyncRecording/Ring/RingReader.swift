@@ -5,7 +5,7 @@ package import SyncModel
 package struct RingReader {
     package private(set) var entries: [RecordingEntry] = []
     /// Lines that cannot be read. They, and the rest of their segment, are left out.
-    package private(set) var problems: [RecordingProblem] = []
+    package private(set) var problems: [RecordingError] = []
 
     /// Decodes every line, so that only data that this build understands can leave the device.
     package init(_ segments: [RecordingSegment]) {
@@ -15,9 +15,9 @@ package struct RingReader {
             line += 1
             let first = line
             line += segment.turns.count
-            do throws(RecordingProblem) {
+            do throws(RecordingError) {
                 guard case .start(var start) = try read(segment.start, first) else {
-                    throw RecordingProblem(line: first, "a turn where a start is expected")
+                    throw RecordingError(line: first, "a turn where a start is expected")
                 }
                 start.continues = start.continues && isWhole && !entries.isEmpty
                 entries.append(.start(start))
@@ -25,7 +25,7 @@ package struct RingReader {
                 for (index, text) in segment.turns.enumerated() {
                     let number = first + 1 + index
                     guard case .turn(let turn) = try read(text, number) else {
-                        throw RecordingProblem(line: number, "a start where a turn is expected")
+                        throw RecordingError(line: number, "a start where a turn is expected")
                     }
                     entries.append(.turn(turn))
                 }
@@ -43,7 +43,7 @@ package struct RingReader {
         return nil
     }
 
-    private func read(_ text: String, _ line: Int) throws(RecordingProblem) -> RecordingEntry {
-        do throws(RecordingProblem) { return try EntryCodec.entry(text) } catch { throw error.at(line: line) }
+    private func read(_ text: String, _ line: Int) throws(RecordingError) -> RecordingEntry {
+        do throws(RecordingError) { return try EntryCodec.entry(text) } catch { throw error.at(line: line) }
     }
 }

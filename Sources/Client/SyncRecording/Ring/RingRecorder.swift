@@ -68,7 +68,7 @@ package struct RingRecorder: FlightRecorder {
 
     package mutating func save() {
         guard !unsaved.isEmpty else { return }
-        do throws(StoreFailure) {
+        do throws(StoreError) {
             try store.append(unsaved, keeping: limits)
             forget()
         } catch {
@@ -87,7 +87,7 @@ package struct RingRecorder: FlightRecorder {
         unsavedBytes = 0
     }
 
-    private mutating func switchOff(because failure: StoreFailure) {
+    private mutating func switchOff(because failure: StoreError) {
         isOff = true
         forget()
         logger.warning(

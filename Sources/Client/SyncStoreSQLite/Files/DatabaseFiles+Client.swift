@@ -17,7 +17,7 @@ extension DatabaseFiles {
         let isHalfSalvaged = hasOtherNames && KeptFiles.hold(self)
         try prepare(creatingIfMissing: creates, allowingOtherNames: isHalfSalvaged)
         guard !isHalfSalvaged || isSalvage else {
-            throw StoreFailure(.corrupt, "\(path) is damaged, and its salvage was interrupted")
+            throw StoreError(.corrupt, "\(path) is damaged, and its salvage was interrupted")
         }
         try checkWritable()
     }
@@ -45,7 +45,7 @@ extension DatabaseFiles {
         guard try isEmpty() else { return }
         var mark = stat()
         guard creates && lstat(creationMark, &mark) == 0 else {
-            throw StoreFailure(.notADatabase, "\(path) is empty: it was never initialized, or its contents are lost")
+            throw StoreError(.notADatabase, "\(path) is empty: it was never initialized, or its contents are lost")
         }
     }
 }

@@ -22,11 +22,11 @@ public final class SyncLease: Sendable {
 
     /// Tries to take the lease of the database at `file`. Releasing the `SyncLease` gives it back.
     ///
-    /// - Parameter patience: how long to block the thread for a short-lived holder, such as one that only checks
+    /// - Parameter timeout: how long to block the thread for a short-lived holder, such as one that only checks
     ///   whether the lease is free.
-    public static func tryAcquire(file: String, within patience: Duration = .zero) throws(StoreFailure) -> Attempt {
+    public static func tryAcquire(file: String, within timeout: Duration = .zero) throws(StoreError) -> Attempt {
         let path = DatabaseFiles(path: file).syncLock
-        let lock = try StoreFailure.converting { try FileLock.locking(path, within: patience) }
+        let lock = try StoreError.converting { try FileLock.locking(path, within: timeout) }
         guard let lock else {
             let text = FileLock.text(in: path)?.split(whereSeparator: \.isNewline).first
             return .held(by: text.flatMap { Int32($0) })

@@ -18,7 +18,7 @@ enum JournalReading {
         statement.bind(1, number)
         defer { statement.reset() }
         guard try statement.step() else {
-            throw StoreFailure(.missingEntry, "there is no entry \(number) in the journal")
+            throw StoreError(.missingEntry, "there is no entry \(number) in the journal")
         }
         return statement.optionalText(0).flatMap(SpaceID.init(rawValue:)) ?? .default
     }
@@ -72,7 +72,7 @@ enum JournalReading {
     private static func entry(_ row: Statement, _ connection: Connection) throws -> JournalEntry {
         let number = row.integer(0)
         guard let state = JournalEntry.State(rawValue: row.text(4)) else {
-            throw StoreFailure(.corrupt, "journal entry \(number) has the state '\(row.text(4))', which is none")
+            throw StoreError(.corrupt, "journal entry \(number) has the state '\(row.text(4))', which is none")
         }
         let event: JournalEntry.Event =
             switch row.text(3) {
@@ -115,7 +115,7 @@ enum JournalReading {
         while try statement.step() {
             guard let collection = CollectionName(rawValue: statement.text(0)),
                 let field = FieldName(rawValue: statement.text(2))
-            else { throw StoreFailure(.corrupt, "a conflict of journal entry \(journal) cannot be read") }
+            else { throw StoreError(.corrupt, "a conflict of journal entry \(journal) cannot be read") }
             conflicts.append(
                 FieldConflict(
                     collection: collection, record: try statement.recordID(1), field: field,
@@ -137,7 +137,7 @@ enum JournalReading {
         _ row: Statement, _ column: Int32, _ field: FieldName, _ journal: Int64
     ) throws -> Contender {
         guard let client = ClientID(row.text(column + 2)) else {
-            throw StoreFailure(.corrupt, "a conflict of journal entry \(journal) names no client")
+            throw StoreError(.corrupt, "a conflict of journal entry \(journal) names no client")
         }
         return Contender(
             value: try value(row, column, field, journal),

@@ -11,8 +11,8 @@ struct QuerySQL: Sendable {
     private let limit: Int64
     private let offset: Int64
 
-    init(_ query: RecordQuery, table: RecordTable) throws(StoreFailure) {
-        if let problem = query.problem(in: table.model) { throw StoreFailure(.invalidValue, problem) }
+    init(_ query: RecordQuery, table: RecordTable) throws(StoreError) {
+        if let problem = query.problem(in: table.model) { throw StoreError(.invalidValue, problem) }
         // The two limits come first.
         var page = FilterSQL(firstParameter: 3)
         let pageCondition = page.condition(query.completeFilter)

@@ -5,7 +5,7 @@ public import SyncModel
 extension SQLiteStore: LocalStore {
     // MARK: Records
 
-    public func record(_ collection: CollectionName, _ key: RecordKey) throws(StoreFailure) -> Record? {
+    public func record(_ collection: CollectionName, _ key: RecordKey) throws(StoreError) -> Record? {
         let table = try table(collection)
         return try read { connection in
             let statement: Statement
@@ -22,7 +22,7 @@ extension SQLiteStore: LocalStore {
         }
     }
 
-    public func records(matching query: RecordQuery) throws(StoreFailure) -> [Record] {
+    public func records(matching query: RecordQuery) throws(StoreError) -> [Record] {
         let table = try table(query.collection)
         let sql = try QuerySQL(query, table: table)
         return try read { connection in
@@ -35,7 +35,7 @@ extension SQLiteStore: LocalStore {
         }
     }
 
-    public func count(matching query: RecordQuery) throws(StoreFailure) -> Int {
+    public func count(matching query: RecordQuery) throws(StoreError) -> Int {
         let sql = try QuerySQL(query, table: try table(query.collection))
         return try read { connection in
             let statement = try connection.statement(composed: sql.count)
@@ -46,7 +46,7 @@ extension SQLiteStore: LocalStore {
     }
 
     /// Returns how SQLite executes a query, one line per step, as EXPLAIN QUERY PLAN says it.
-    package func plan(of query: RecordQuery) throws(StoreFailure) -> [String] {
+    package func plan(of query: RecordQuery) throws(StoreError) -> [String] {
         let sql = try QuerySQL(query, table: try table(query.collection))
         return try read { connection in
             let statement = try connection.prepare("EXPLAIN QUERY PLAN " + sql.select)
@@ -58,14 +58,14 @@ extension SQLiteStore: LocalStore {
         }
     }
 
-    public func space(of collection: CollectionName, _ id: RecordID) throws(StoreFailure) -> SpaceID? {
+    public func space(of collection: CollectionName, _ id: RecordID) throws(StoreError) -> SpaceID? {
         let table = try table(collection)
         return try read { connection in
             try table.space(of: id, on: connection)
         }
     }
 
-    public func isPending(_ collection: CollectionName, _ id: RecordID) throws(StoreFailure) -> Bool {
+    public func isPending(_ collection: CollectionName, _ id: RecordID) throws(StoreError) -> Bool {
         let table = try table(collection)
         return try read { connection in
             let statement = try connection.statement(
@@ -77,10 +77,10 @@ extension SQLiteStore: LocalStore {
         }
     }
 
-    private func table(_ collection: CollectionName) throws(StoreFailure) -> RecordTable {
+    private func table(_ collection: CollectionName) throws(StoreError) -> RecordTable {
         guard let table = tables.first(where: { $0.model.collection == collection }) else {
             let names = tables.map(\.name).joined(separator: ", ")
-            throw StoreFailure(.unknownCollection, "there is no collection \(collection); there are: \(names)")
+            throw StoreError(.unknownCollection, "there is no collection \(collection); there are: \(names)")
         }
         return table
     }
@@ -89,7 +89,7 @@ extension SQLiteStore: LocalStore {
 
     public func commit(
         _ edits: [RecordEdit], in space: SpaceID, now: WallTime
-    ) throws(StoreFailure) -> OutboxSequence? {
+    ) throws(StoreError) -> OutboxSequence? {
         try write { transaction in
             try transaction.checkRoomInJournal()
             let sequence = try transaction.commit(edits, in: space, now: now)
@@ -100,7 +100,7 @@ extension SQLiteStore: LocalStore {
 
     // MARK: Outbox
 
-    public func outbox(after sequence: OutboxSequence?, limit: Int) throws(StoreFailure) -> [OutboxEntry] {
+    public func outbox(after sequence: OutboxSequence?, limit: Int) throws(StoreError) -> [OutboxEntry] {
         try read { connection in
             let statement = try connection.statement(
                 """
@@ -116,11 +116,11 @@ extension SQLiteStore: LocalStore {
         }
     }
 
-    public func outboxSummary() throws(StoreFailure) -> OutboxSummary {
+    public func outboxSummary() throws(StoreError) -> OutboxSummary {
         try read { connection in try Meta.load(connection)?.outbox ?? OutboxSummary() }
     }
 
-    public func fate(of sequence: OutboxSequence) throws(StoreFailure) -> TransactionFate {
+    public func fate(of sequence: OutboxSequence) throws(StoreError) -> TransactionFate {
         try read(inTransaction: true) { connection in
             let pending = try connection.statement(
                 """
@@ -137,14 +137,14 @@ extension SQLiteStore: LocalStore {
             }
             let last = try connection.integer(of: "SELECT seq FROM sqlite_sequence WHERE name = 'sync_outbox'")
             guard sequence.rawValue > 0, sequence.rawValue <= last else {
-                throw StoreFailure(.missingEntry, "there has never been a transaction \(sequence) in this outbox")
+                throw StoreError(.missingEntry, "there has never been a transaction \(sequence) in this outbox")
             }
             let forgotten = try connection.integer(of: "SELECT forgotten_up_to FROM sync_meta")
             return sequence.rawValue <= forgotten ? .forgotten : .confirmed
         }
     }
 
-    public func cancel(_ sequence: OutboxSequence, now: WallTime) throws(StoreFailure) {
+    public func cancel(_ sequence: OutboxSequence, now: WallTime) throws(StoreError) {
         try write { transaction in try transaction.cancel(sequence, now: now) }
     }
 
@@ -152,14 +152,14 @@ extension SQLiteStore: LocalStore {
 
     public func journal(
         state: JournalEntry.State?, after number: Int64?, limit: Int
-    ) throws(StoreFailure) -> [JournalEntry] {
+    ) throws(StoreError) -> [JournalEntry] {
         let bytes = configuration.limits.journalPageBytes
         return try read(inTransaction: true) { connection in
             try JournalReading.page(state: state, after: number, limit: limit, bytes: bytes, connection)
         }
     }
 
-    public func journalEntry(_ number: Int64) throws(StoreFailure) -> JournalEntry? {
+    public func journalEntry(_ number: Int64) throws(StoreError) -> JournalEntry? {
         try read(inTransaction: true) { connection in
             try JournalReading.entry(number, connection)
         }
@@ -167,17 +167,17 @@ extension SQLiteStore: LocalStore {
 
     public func resend(
         journal number: Int64, now: WallTime, newID: @Sendable () -> RecordID
-    ) throws(StoreFailure) -> [OutboxSequence] {
+    ) throws(StoreError) -> [OutboxSequence] {
         try write { transaction in
             try transaction.resend(journal: number, now: now, newID: newID)
         }
     }
 
-    public func dismiss(journal number: Int64) throws(StoreFailure) {
+    public func dismiss(journal number: Int64) throws(StoreError) {
         try write { transaction in try transaction.dismiss(journal: number) }
     }
 
-    public func dismissJournal(upTo number: Int64) throws(StoreFailure) -> Int {
+    public func dismissJournal(upTo number: Int64) throws(StoreError) -> Int {
         try write { transaction in try transaction.dismissJournal(upTo: number) }
     }
 }

@@ -40,7 +40,7 @@ struct RecordingRing {
         insert.bind(2, Int64(line.utf8.count))
         defer { insert.reset() }
         guard try insert.step() else {
-            throw StoreFailure(.corrupt, "a segment of the recording got no number")
+            throw StoreError(.corrupt, "a segment of the recording got no number")
         }
         return insert.integer(0)
     }

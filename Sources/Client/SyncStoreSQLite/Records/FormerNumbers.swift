@@ -19,7 +19,7 @@ enum FormerNumbers {
             let parts = item.split(separator: "/")
             guard parts.count == 4, let client = ClientID(parts[0]), let incarnation = Int(parts[1]),
                 let number = Int64(parts[2])
-            else { throw StoreFailure(.corrupt, "\(place()): its former numbers cannot be read") }
+            else { throw StoreError(.corrupt, "\(place()): its former numbers cannot be read") }
             numbers.append(
                 FormerNumber(
                     identity: ClientIdentity(client: client, incarnation: incarnation),

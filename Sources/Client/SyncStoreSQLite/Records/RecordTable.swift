@@ -88,7 +88,7 @@ extension RecordTable {
                 FieldVersions.decode($0, count: model.fields.count, version: version)
             }
             guard let versions else {
-                throw StoreFailure(.corrupt, "\(name) \(id): sync_fields cannot be read")
+                throw StoreError(.corrupt, "\(name) \(id): sync_fields cannot be read")
             }
             record.fieldVersions = versions
         }
@@ -124,7 +124,7 @@ extension RecordTable {
     func bind(_ row: StoredRow, to statement: Statement) throws {
         let record = row.record
         guard record.values.count == model.fields.count else {
-            throw StoreFailure(
+            throw StoreError(
                 .contradiction, "\(name) \(record.id) has \(record.values.count) values, \(model.fields.count) expected"
             )
         }
@@ -142,12 +142,12 @@ extension RecordTable {
         for (field, value) in zip(model.fields, record.values) {
             if let type = value.type {
                 guard type == field.type else {
-                    throw StoreFailure(
+                    throw StoreError(
                         .contradiction,
                         "\(name) \(record.id): \(field.name) holds \(field.type.rawValue), not \(type.rawValue)")
                 }
                 if case .real(let number) = value, !number.isFinite {
-                    throw StoreFailure(.contradiction, "\(name) \(record.id): \(field.name) is not a finite number")
+                    throw StoreError(.contradiction, "\(name) \(record.id): \(field.name) is not a finite number")
                 }
             }
             statement.bind(parameter, value)

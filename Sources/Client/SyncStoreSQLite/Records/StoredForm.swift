@@ -8,21 +8,21 @@ enum StoredForm {
     /// Encodes a transaction.
     ///
     /// - Throws: `invalidValue` for values that JSON cannot represent, such as a number that is not finite.
-    static func bytes(of transaction: Transaction) throws(StoreFailure) -> [UInt8] {
+    static func bytes(of transaction: Transaction) throws(StoreError) -> [UInt8] {
         do throws(WireError) {
             return try TransactionCodec.encode(transaction)
         } catch {
-            throw StoreFailure(.invalidValue, "the transaction cannot be written down: \(error)")
+            throw StoreError(.invalidValue, "the transaction cannot be written down: \(error)")
         }
     }
 
     static func transaction(
         from bytes: [UInt8], of place: @autoclosure () -> String
-    ) throws(StoreFailure) -> Transaction {
+    ) throws(StoreError) -> Transaction {
         do throws(WireError) {
             return try TransactionCodec.decode(bytes)
         } catch {
-            throw StoreFailure(.corrupt, "\(place()): the stored transaction cannot be read: \(error)")
+            throw StoreError(.corrupt, "\(place()): the stored transaction cannot be read: \(error)")
         }
     }
 
@@ -30,24 +30,24 @@ enum StoredForm {
     ///
     /// - Throws: `corrupt` for values that JSON cannot represent. Local edits are checked, so a server has sent such a
     ///   value.
-    static func bytes(of patch: Patch) throws(StoreFailure) -> [UInt8] {
+    static func bytes(of patch: Patch) throws(StoreError) -> [UInt8] {
         do throws(WireError) {
             return try PatchCodec.encode(patch)
         } catch {
-            throw StoreFailure(.corrupt, "the fields cannot be written down: \(error)")
+            throw StoreError(.corrupt, "the fields cannot be written down: \(error)")
         }
     }
 
-    static func patch(from bytes: [UInt8], of place: @autoclosure () -> String) throws(StoreFailure) -> Patch {
+    static func patch(from bytes: [UInt8], of place: @autoclosure () -> String) throws(StoreError) -> Patch {
         do throws(WireError) {
             return try PatchCodec.decode(bytes)
         } catch {
-            throw StoreFailure(.corrupt, "\(place()): stored fields cannot be read: \(error)")
+            throw StoreError(.corrupt, "\(place()): stored fields cannot be read: \(error)")
         }
     }
 
     /// Returns the hash with which a transaction is pushed.
-    static func hash(of transaction: Transaction) throws(StoreFailure) -> PayloadHash {
+    static func hash(of transaction: Transaction) throws(StoreError) -> PayloadHash {
         PayloadHash(ofCanonicalBytes: try bytes(of: transaction))
     }
 }

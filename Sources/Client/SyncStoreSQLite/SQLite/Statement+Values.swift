@@ -20,9 +20,9 @@ extension Statement {
     }
 
     /// Returns the record id in a column of 16 bytes.
-    func recordID(_ column: Int32) throws(StoreFailure) -> RecordID {
+    func recordID(_ column: Int32) throws(StoreError) -> RecordID {
         guard let bits = withBytes(column, { Identifier128(bytes: $0) }) else {
-            throw StoreFailure(.corrupt, "a record id in the database is not 16 bytes long")
+            throw StoreError(.corrupt, "a record id in the database is not 16 bytes long")
         }
         return RecordID(bits: bits)
     }

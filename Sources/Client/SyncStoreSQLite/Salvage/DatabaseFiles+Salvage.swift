@@ -21,7 +21,7 @@ extension DatabaseFiles {
         lock.l_len = off_t(Self.lockedBytes.count)
         guard fcntl(file, F_GETLK, &lock) == 0 else { throw DatabaseError.file("look for locks on", path) }
         guard lock.l_type == Int16(F_UNLCK) else {
-            throw StoreFailure(.busy, "process \(lock.l_pid) has \(path) open")
+            throw StoreError(.busy, "process \(lock.l_pid) has \(path) open")
         }
     }
 

@@ -28,7 +28,7 @@ struct KeptFiles {
             }
             return kept
         }
-        throw StoreFailure(
+        throw StoreError(
             .inputOutput, "beside \(files.path) are \(mostKept) damaged databases already: move them to another place")
     }
 

@@ -17,13 +17,13 @@ extension SQLiteStore {
     public static func salvage(
         _ configuration: StoreConfiguration, catalog: SchemaCatalog, now: WallTime,
         random: inout some RandomNumberGenerator
-    ) throws(StoreFailure) -> SalvageReport {
+    ) throws(StoreError) -> SalvageReport {
         let newClient = ClientID.make(at: now, random: &random)
-        return try StoreFailure.converting {
+        return try StoreError.converting {
             let files = DatabaseFiles(path: configuration.file)
             try files.prepareForClient(creatingIfMissing: false, forSalvage: true)
             guard let lock = try FileLock.locking(files.openLock, within: configuration.limits.busyTimeout) else {
-                throw StoreFailure(.busy, "another program is opening the database: \(files.openLock)")
+                throw StoreError(.busy, "another program is opening the database: \(files.openLock)")
             }
             defer { withExtendedLifetime(lock) {} }
             return try Salvage.run(configuration, catalog: catalog, newClient: newClient, now: now)

@@ -310,7 +310,7 @@ struct Salvage {
 
     /// Links the entries to the records that they change, and recomputes those records.
     private func connectOutbox() throws {
-        var places: Set<RecordPlace> = []
+        var places: Set<RecordRow> = []
         try transaction.forEachEntry { entry in
             try transaction.link(entry)
             places.formUnion(try transaction.changedPlaces(of: entry.transaction))
@@ -360,7 +360,7 @@ struct Salvage {
             case .overwritten, .rejected, .cancelled, .forgotten: isReadable = true
             case nil: isReadable = false
             }
-        } catch let error as StoreFailure where error.code == .corrupt {
+        } catch let error as StoreError where error.code == .corrupt {
             isReadable = false
         }
         guard isReadable else {

@@ -33,7 +33,7 @@ struct SchemaPages {
         self.pages = pages
     }
 
-    private static let unexpected = StoreFailure(.corrupt, "a new database has no schema that can be read")
+    private static let unexpected = StoreError(.corrupt, "a new database has no schema that can be read")
 
     /// Returns the child pages of an interior page of a table; none for a leaf
     /// (https://sqlite.org/fileformat2.html#b_tree_pages).

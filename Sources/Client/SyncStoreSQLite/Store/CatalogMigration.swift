@@ -23,7 +23,7 @@ struct CatalogMigration {
         try checkNames()
         let stored = try storedFields()
         for name in stored.keys.sorted() where !tables.contains(where: { $0.name == name }) {
-            throw StoreFailure(
+            throw StoreError(
                 .newerSchema,
                 "the database has a collection \(name), which this build does not know: a newer one made it")
         }
@@ -45,15 +45,15 @@ struct CatalogMigration {
         let names = Set(tables.map(\.name))
         for table in tables {
             for prefix in ["sync_", "sqlite_"] where table.name.hasPrefix(prefix) {
-                throw StoreFailure(.otherSchema, "a collection may not be called \(table.name): \(prefix) is reserved")
+                throw StoreError(.otherSchema, "a collection may not be called \(table.name): \(prefix) is reserved")
             }
             if names.contains(table.name + "_shown") {
-                throw StoreFailure(
+                throw StoreError(
                     .otherSchema,
                     "a collection may not be called \(table.name)_shown: that is the view of \(table.name)")
             }
             for field in table.model.fields where field.name.rawValue.hasPrefix("sync_") {
-                throw StoreFailure(
+                throw StoreError(
                     .otherSchema, "a field may not be called \(table.name).\(field.name): sync_ is reserved")
             }
         }
@@ -122,14 +122,14 @@ struct CatalogMigration {
     private func extend(_ table: RecordTable, having stored: [Column]) throws {
         let wanted = table.model.fields.map(Column.init)
         for (stored, wanted) in zip(stored, wanted) where stored != wanted {
-            throw StoreFailure(
+            throw StoreError(
                 .otherSchema,
                 "\(table.name) has \(stored.words) where this build has \(wanted.words); fields may only be added at the end"
             )
         }
         guard stored.count <= wanted.count else {
             let names = stored[wanted.count...].map(\.name).joined(separator: ", ")
-            throw StoreFailure(
+            throw StoreError(
                 .newerSchema, "\(table.name) has fields that this build does not know (\(names)): a newer one made them"
             )
         }

@@ -3,11 +3,11 @@ public import SyncCore
 public import SyncModel
 
 extension SQLiteStore {
-    public func contact() throws(StoreFailure) -> ServerContact {
+    public func contact() throws(StoreError) -> ServerContact {
         try read { connection in try ServerContact.load(connection) }
     }
 
-    public func note(_ news: ContactNews, now: WallTime) throws(StoreFailure) {
+    public func note(_ news: ContactNews, now: WallTime) throws(StoreError) {
         try write { transaction in
             var contact = try ServerContact.load(transaction.connection)
             if contact.note(news, now: now) {

@@ -2,10 +2,10 @@ public import SyncCore
 public import SyncModel
 
 extension SQLiteStore: EngineStore {
-    public func session() throws(StoreFailure) -> StoredSession {
+    public func session() throws(StoreError) -> StoredSession {
         try read(inTransaction: true) { connection in
             guard let meta = try Meta.load(connection) else {
-                throw StoreFailure.withoutIdentity
+                throw StoreError.withoutIdentity
             }
             return StoredSession(
                 identity: meta.identity, epoch: meta.epoch, account: meta.account,
@@ -14,7 +14,7 @@ extension SQLiteStore: EngineStore {
         }
     }
 
-    public func takeBatch(_ limit: BatchLimit, now: WallTime) throws(StoreFailure) -> PushBatch? {
+    public func takeBatch(_ limit: BatchLimit, now: WallTime) throws(StoreError) -> PushBatch? {
         try write { transaction in
             let batch = try transaction.takeBatch(limit, now: now)
             if batch == nil, !transaction.change.touchesOutbox { transaction.rollsBack = true }
@@ -24,13 +24,13 @@ extension SQLiteStore: EngineStore {
 
     public func record(
         _ results: [TransactionResult], of identity: ClientIdentity, now: WallTime
-    ) throws(StoreFailure) -> OutboxSummary {
+    ) throws(StoreError) -> OutboxSummary {
         try write { transaction in try transaction.record(results, of: identity, now: now) }
     }
 
     public func withdraw(
         _ number: TransactionNumber, of identity: ClientIdentity, because rejection: Rejection
-    ) throws(StoreFailure) -> OutboxSummary {
+    ) throws(StoreError) -> OutboxSummary {
         try write { transaction in
             try transaction.withdraw(number, of: identity, because: rejection)
         }
@@ -38,19 +38,19 @@ extension SQLiteStore: EngineStore {
 
     public func apply(
         _ page: PullPage, after cursor: Cursor?, brake: DeleteBrake?, now: WallTime
-    ) throws(StoreFailure) -> ApplyResult {
+    ) throws(StoreError) -> ApplyResult {
         try write { transaction in
             try transaction.apply(page, after: cursor, brake: brake, now: now)
         }
     }
 
-    public func resetCursor(of space: SpaceID) throws(StoreFailure) {
+    public func resetCursor(of space: SpaceID) throws(StoreError) {
         try write { transaction in try transaction.resetCursor(of: space) }
     }
 
     public func vacate(
         _ space: SpaceID, of epoch: Epoch, brake: DeleteBrake?
-    ) throws(StoreFailure) -> VacateResult {
+    ) throws(StoreError) -> VacateResult {
         let (result, isDone) = try write { transaction in
             let result = try transaction.vacate(space, of: epoch, brake: brake)
             return (result, !transaction.rollsBack)
@@ -59,17 +59,17 @@ extension SQLiteStore: EngineStore {
         return result
     }
 
-    public func adopt(_ epoch: Epoch, as account: AccountID) throws(StoreFailure) -> StoredSession {
+    public func adopt(_ epoch: Epoch, as account: AccountID) throws(StoreError) -> StoredSession {
         try write { transaction in try transaction.adopt(epoch, as: account) }
     }
 
-    public func renewIdentity(as client: ClientID) throws(StoreFailure) -> StoredSession {
+    public func renewIdentity(as client: ClientID) throws(StoreError) -> StoredSession {
         try write { transaction in try transaction.renewIdentity(as: client) }
     }
 
-    public func observe(_ serverTime: HybridTime, now: WallTime) throws(StoreFailure) {
+    public func observe(_ serverTime: HybridTime, now: WallTime) throws(StoreError) {
         try write { transaction in
-            try transaction.hear(serverTime, now: now)
+            try transaction.observe(serverTime, now: now)
         }
     }
 }

@@ -69,9 +69,9 @@ public final class SQLiteStore: Sendable {
     public static func open(
         _ configuration: StoreConfiguration, catalog: SchemaCatalog, now: WallTime,
         random: inout some RandomNumberGenerator
-    ) throws(StoreFailure) -> SQLiteStore {
+    ) throws(StoreError) -> SQLiteStore {
         let newClient = ClientID.make(at: now, random: &random)
-        return try StoreFailure.converting { try open(configuration, catalog: catalog, newClient: newClient) }
+        return try StoreError.converting { try open(configuration, catalog: catalog, newClient: newClient) }
     }
 
     private static func open(
@@ -90,7 +90,7 @@ public final class SQLiteStore: Sendable {
         // The lock keeps a second process from seeing the tables of an unfinished creation or migration.
         let timeout = configuration.limits.busyTimeout
         guard let lock = try FileLock.locking(files.openLock, within: timeout) else {
-            throw StoreFailure(
+            throw StoreError(
                 .busy, "another program has been opening the database for \(timeout): \(files.openLock)")
         }
         defer { withExtendedLifetime(lock) {} }
@@ -124,7 +124,7 @@ public final class SQLiteStore: Sendable {
     /// Runs a call that changes something, and publishes the change once it is durable.
     func write<Value: Sendable>(
         _ body: @Sendable (WriteTransaction) throws -> Value
-    ) throws(StoreFailure) -> Value {
+    ) throws(StoreError) -> Value {
         try checkFileIsThere()
         let (value, change) = try withWriter { [catalog, tables, limits = configuration.limits] writer in
             try writer.inTransaction { connection in
@@ -143,7 +143,7 @@ public final class SQLiteStore: Sendable {
     /// Runs a write that nobody observes and that can wait. Throws `busy` at once when another program is writing.
     func writeUnlessBusy<Value: Sendable>(
         _ body: @Sendable (Connection) throws -> Value
-    ) throws(StoreFailure) -> Value {
+    ) throws(StoreError) -> Value {
         try checkFileIsThere()
         return try withWriter { [timeout = configuration.limits.busyTimeout] writer in
             try writer.withoutWaiting(restoring: timeout) { writer in
@@ -158,13 +158,13 @@ public final class SQLiteStore: Sendable {
     /// snapshot.
     func read<Value: Sendable>(
         inTransaction: Bool = false, _ body: @Sendable (Connection) throws -> Value
-    ) throws(StoreFailure) -> Value {
+    ) throws(StoreError) -> Value {
         guard let readers else {
             return try withWriter { writer in
                 inTransaction ? try writer.connection.readSnapshot(body) : try body(writer.connection)
             }
         }
-        return try StoreFailure.converting {
+        return try StoreError.converting {
             try readers.read { connection in
                 inTransaction ? try connection.readSnapshot(body) : try body(connection)
             }
@@ -172,27 +172,27 @@ public final class SQLiteStore: Sendable {
     }
 
     /// Calls `body` with the writer, while no other thread uses it.
-    private func withWriter<Value: Sendable>(_ body: @Sendable (Writer) throws -> Value) throws(StoreFailure) -> Value {
-        try StoreFailure.converting {
+    private func withWriter<Value: Sendable>(_ body: @Sendable (Writer) throws -> Value) throws(StoreError) -> Value {
+        try StoreError.converting {
             try writer.withLock { state in
-                guard let writer = state.writer else { throw StoreFailure.closed }
+                guard let writer = state.writer else { throw StoreError.closed }
                 return try body(writer)
             }
         }
     }
 
     /// Throws when the database file was deleted or replaced, because writes to it would be lost.
-    private func checkFileIsThere() throws(StoreFailure) {
+    private func checkFileIsThere() throws(StoreError) {
         try Self.check(files, are: identity)
     }
 
-    private static func check(_ files: DatabaseFiles, are identity: DatabaseFiles.Identity?) throws(StoreFailure) {
+    private static func check(_ files: DatabaseFiles, are identity: DatabaseFiles.Identity?) throws(StoreError) {
         guard identity == nil || files.identity() == identity else { throw .replaced(files.path) }
     }
 
     // MARK: Maintenance
 
-    public func checkpoint() throws(StoreFailure) {
+    public func checkpoint() throws(StoreError) {
         let pages = configuration.limits.checkpointPages
         if try withWriter({ $0.isCheckpointDue(at: pages) }) { try checkpointNow() }
     }
@@ -204,7 +204,7 @@ public final class SQLiteStore: Sendable {
     }
 
     /// Checkpoints the WAL into the database file, whether or not a checkpoint is due.
-    package func checkpointNow() throws(StoreFailure) {
+    package func checkpointNow() throws(StoreError) {
         guard readers != nil else { return try withWriter { try $0.checkpointAlone() } }
         try withWriter { [uri, timeout = configuration.limits.busyTimeout] writer in
             try writer.checkpoint(through: Connection(opening: uri, busyTimeout: timeout))
@@ -215,7 +215,7 @@ public final class SQLiteStore: Sendable {
     ///
     /// It is read under the write lock. The WAL file changes a moment before the commit is visible, so a caller woken
     /// by that change must wait for the commit to finish.
-    func foreignCommits() throws(StoreFailure) -> Int64 {
+    func foreignCommits() throws(StoreError) -> Int64 {
         try withWriter { writer in
             try writer.inTransaction { connection in
                 .rollBack(try connection.statement("PRAGMA data_version").first { $0.integer(0) } ?? 0)
@@ -224,20 +224,20 @@ public final class SQLiteStore: Sendable {
     }
 
     /// Returns the value of a pragma on the writer's connection.
-    package func setting(_ pragma: String) throws(StoreFailure) -> String {
+    package func setting(_ pragma: String) throws(StoreError) -> String {
         try withWriter { try $0.connection.text(of: "PRAGMA \(pragma)") }
     }
 
     /// Checks the whole file for damage, and decodes every unconfirmed write. Takes seconds for gigabytes.
     ///
     /// - Throws: `corrupt`, with the first finding.
-    public func verify() throws(StoreFailure) {
+    public func verify() throws(StoreError) {
         let finding = try read { connection in try connection.text(of: "PRAGMA quick_check(1)") }
         guard finding == "ok" else {
-            throw StoreFailure(.corrupt, "\(configuration.file) is damaged: \(finding)")
+            throw StoreError(.corrupt, "\(configuration.file) is damaged: \(finding)")
         }
         let (found, counted) = try read(inTransaction: true) { connection in
-            guard let meta = try Meta.load(connection) else { throw StoreFailure.withoutIdentity }
+            guard let meta = try Meta.load(connection) else { throw StoreError.withoutIdentity }
             let statement = try connection.prepare("SELECT \(StoredEntry.columns) FROM sync_outbox ORDER BY sequence")
             defer { statement.reset() }
             var found = 0
@@ -248,7 +248,7 @@ public final class SQLiteStore: Sendable {
             return (found, meta.outbox.count)
         }
         guard found == counted else {
-            throw StoreFailure(
+            throw StoreError(
                 .corrupt, "\(configuration.file) is damaged: the outbox holds \(found) entries, \(counted) expected")
         }
     }

@@ -33,9 +33,9 @@ extension SQLiteStore {
     /// - Throws: when there is a database, and it cannot be read.
     public static func storedCatalog(
         of configuration: StoreConfiguration, rule: (_ name: String) -> FieldRule?
-    ) throws(StoreFailure) -> SchemaCatalog? {
+    ) throws(StoreError) -> SchemaCatalog? {
         guard DatabaseFiles(path: configuration.file).identity() != nil else { return nil }
-        let text = try StoreFailure.converting { () -> String? in
+        let text = try StoreError.converting { () -> String? in
             let connection = try Connection(
                 opening: DatabaseURI.make(configuration.file, vfs: configuration.vfs),
                 busyTimeout: configuration.limits.busyTimeout)
@@ -48,7 +48,7 @@ extension SQLiteStore {
         do throws(WireError) {
             return try CatalogCodec.decodeStored(Array(text.utf8), rule: rule)
         } catch {
-            throw StoreFailure(.corrupt, "the stored models of \(configuration.file) cannot be read: \(error)")
+            throw StoreError(.corrupt, "the stored models of \(configuration.file) cannot be read: \(error)")
         }
     }
 }

@@ -76,7 +76,7 @@ final class Writer {
             guard error.code == .cannotOpen, configuration.vfs != nil, !configuration.createsIfMissing else {
                 throw error
             }
-            throw StoreFailure(.missingFile, "there is no database at \(configuration.file); \(error)")
+            throw StoreError(.missingFile, "there is no database at \(configuration.file); \(error)")
         }
     }
 

@@ -20,20 +20,20 @@ public final class ExternalChangeWatcher: Sendable {
     /// Starts watching. The watcher keeps the store alive until it is stopped.
     ///
     /// - Parameter pollInterval: the interval of the poll. Long, because the poll is only a fallback.
-    public init(watching store: SQLiteStore, pollInterval: Duration = .seconds(30)) throws(StoreFailure) {
+    public init(watching store: SQLiteStore, pollInterval: Duration = .seconds(30)) throws(StoreError) {
         let folder = store.files.folder
         let descriptor = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
-        guard descriptor >= 0 else { throw StoreFailure(DatabaseError.file("watch", folder)) }
+        guard descriptor >= 0 else { throw StoreError(DatabaseError.file("watch", folder)) }
         // This watches the folder because the WAL is deleted when the last process closes it, and is created again
         // under the same name.
         guard inotify_add_watch(descriptor, folder, UInt32(IN_MODIFY | IN_CREATE | IN_MOVED_TO)) >= 0 else {
             let code = errno
             close(descriptor)
-            throw StoreFailure(DatabaseError.file("watch", folder, code))
+            throw StoreError(DatabaseError.file("watch", folder, code))
         }
-        let look: Look
+        let check: ChangeCheck
         do {
-            look = Look(store: store, last: try store.foreignCommits())
+            check = ChangeCheck(store: store, last: try store.foreignCommits())
         } catch {
             close(descriptor)
             throw error
@@ -43,7 +43,7 @@ public final class ExternalChangeWatcher: Sendable {
         let wal = store.files.walName
         let events = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
         events.setEventHandler { @Sendable in
-            if Self.drain(descriptor, tellsOf: wal) { look.again() }
+            if Self.drain(descriptor, tellsOf: wal) { check.again() }
         }
         events.setCancelHandler { @Sendable in close(descriptor) }
         let poll = DispatchSource.makeTimerSource(queue: queue)
@@ -51,7 +51,7 @@ public final class ExternalChangeWatcher: Sendable {
         poll.schedule(
             deadline: .now() + interval, repeating: interval,
             leeway: .milliseconds(Int(clamping: (pollInterval / 4).wholeMilliseconds)))
-        poll.setEventHandler { @Sendable in look.again() }
+        poll.setEventHandler { @Sendable in check.again() }
         events.resume()
         poll.resume()
         sources = Guarded(Sources(events: events, poll: poll))
@@ -94,7 +94,7 @@ public final class ExternalChangeWatcher: Sendable {
 }
 
 /// Compares SQLite's count of foreign commits with the last one seen.
-private final class Look: Sendable {
+private final class ChangeCheck: Sendable {
     private let store: SQLiteStore
     private let last: Guarded<Int64>
 

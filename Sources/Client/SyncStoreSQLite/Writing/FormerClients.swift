@@ -13,7 +13,7 @@ enum FormerClients {
         var clients = [client]
         while try statement.step() {
             guard let former = ClientID(statement.text(0)) else {
-                throw StoreFailure(.corrupt, "sync_former_client holds '\(statement.text(0))', which is no client id")
+                throw StoreError(.corrupt, "sync_former_client holds '\(statement.text(0))', which is no client id")
             }
             clients.append(former)
         }

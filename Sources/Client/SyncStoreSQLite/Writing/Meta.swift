@@ -39,10 +39,10 @@ extension Meta {
         defer { statement.reset() }
         guard try statement.step() else { return nil }
         guard let client = ClientID(statement.text(0)) else {
-            throw StoreFailure(.corrupt, "sync_meta.client is no client id")
+            throw StoreError(.corrupt, "sync_meta.client is no client id")
         }
         guard (0...Self.largestIncarnation).contains(statement.integer(1)) else {
-            throw StoreFailure(
+            throw StoreError(
                 .corrupt,
                 "sync_meta.incarnation is \(statement.integer(1)); 0 to \(Self.largestIncarnation) expected")
         }

@@ -23,7 +23,7 @@ struct SnapshotExtent: Hashable {
         guard !group.records.isEmpty else { return }
         if group.collection != collections.last {
             guard !collections.contains(group.collection), collections.count < Self.mostCollections else {
-                throw StoreFailure(
+                throw StoreError(
                     .contradiction, "the snapshot of \(space) comes back to \(group.collection), which it had shown")
             }
             collections.append(group.collection)
@@ -31,7 +31,7 @@ struct SnapshotExtent: Hashable {
         }
         for record in group.records {
             if let last, record.id <= last {
-                throw StoreFailure(
+                throw StoreError(
                     .contradiction,
                     "the snapshot of \(space) shows \(group.collection) \(record.id) after \(last): it does not go on")
             }
@@ -43,7 +43,7 @@ struct SnapshotExtent: Hashable {
             by: Int64(SchemaLimits.mutationsPerTransaction))
         let most = overflow ? Self.mostRows : min(made, Self.mostRows)
         guard rows <= most else {
-            throw StoreFailure(
+            throw StoreError(
                 .contradiction, "the snapshot of \(space) has shown \(rows) records, and there can be \(most) at most")
         }
     }

@@ -65,7 +65,7 @@ struct SpaceRow: Hashable {
 
     private init(_ row: Statement) throws {
         guard let space = SpaceID(rawValue: row.text(1)), let phase = Phase(rawValue: row.text(4)) else {
-            throw StoreFailure(.corrupt, "a row of sync_space cannot be read: '\(row.text(1))', '\(row.text(4))'")
+            throw StoreError(.corrupt, "a row of sync_space cannot be read: '\(row.text(1))', '\(row.text(4))'")
         }
         key = row.integer(0)
         self.space = space
@@ -92,7 +92,7 @@ struct SpaceRow: Hashable {
         insert.bind(1, space.rawValue)
         try insert.run()
         guard let row = try find(space, connection) else {
-            throw StoreFailure(.corrupt, "the space \(space) could not be written down")
+            throw StoreError(.corrupt, "the space \(space) could not be written down")
         }
         return row
     }

@@ -9,7 +9,7 @@ extension WriteTransaction {
     ///
     /// Entries written in the future get the current time: the server orders edits by their ages, which are computed
     /// from these times.
-    func healClock(now: WallTime) throws {
+    func correctClock(now: WallTime) throws {
         guard meta.clock.heal(now: now, permitting: SchemaLimits.permittedSkew) else { return }
         let statement = try connection.statement("UPDATE sync_outbox SET written_at = ?1 WHERE written_at > ?1")
         statement.bind(1, now.milliseconds)
@@ -17,8 +17,8 @@ extension WriteTransaction {
     }
 
     /// Advances the clock past the server's time, and records the offset between the two wall clocks.
-    func hear(_ serverTime: HybridTime, now: WallTime) throws {
-        try healClock(now: now)
+    func observe(_ serverTime: HybridTime, now: WallTime) throws {
+        try correctClock(now: now)
         meta.clock.observe(serverTime, now: now, permitting: SchemaLimits.permittedSkew)
         guard serverTime > .zero else { return }
         let offset = serverTime.wall.milliseconds - now.milliseconds

@@ -12,10 +12,10 @@ extension WriteTransaction {
         let drafts = try drafts(of: edits, in: space, spaceKey)
         guard !drafts.isEmpty else { return nil }
 
-        try healClock(now: now)
+        try correctClock(now: now)
         let time = meta.clock.tick(now: now)
         let transaction = Transaction(space: space, mutations: drafts.map { $0.mutation(at: time, tables) })
-        if let rejection = catalog.rejection(of: transaction) { throw StoreFailure(rejection) }
+        if let rejection = catalog.rejection(of: transaction) { throw StoreError(rejection) }
 
         let deleted = drafts.filter { $0.current == nil && $0.original != nil }
         if !deleted.isEmpty { try keepInJournal(deleted.map(\.place), of: space) }
@@ -35,7 +35,7 @@ extension WriteTransaction {
 
     /// The combined edits of one record in this transaction. They become one mutation.
     struct Draft {
-        let place: RecordPlace
+        let place: RecordRow
         /// The row before the transaction; nil when there was none.
         let original: StoredRow?
         var current: Record?
@@ -64,10 +64,10 @@ extension WriteTransaction {
         of edits: [RecordEdit], in space: SpaceID, _ spaceKey: Int64
     ) throws -> [Draft] {
         var drafts: [Draft] = []
-        var indices: [RecordPlace: Int] = [:]
+        var indices: [RecordRow: Int] = [:]
         for edit in edits {
             let table = try table(edit.collection)
-            let place = RecordPlace(table: table.position, id: edit.record)
+            let place = RecordRow(table: table.position, id: edit.record)
             let index = indices[place]
             let before: Draft?
             if let index {
@@ -76,7 +76,7 @@ extension WriteTransaction {
                 let original = try row(place)
                 if let original, original.space != spaceKey {
                     let isCreate = if case .create = edit { true } else { false }
-                    throw StoreFailure(
+                    throw StoreError(
                         isCreate ? .duplicateRecord : .missingRecord,
                         "\(table.name) \(place.id) lives in another space than \(space)")
                 }
@@ -105,7 +105,7 @@ extension WriteTransaction {
     ///
     /// - Parameter before: the record with the earlier edits of this transaction; nil when it does not exist.
     private func draft(
-        _ edit: RecordEdit, place: RecordPlace, table: RecordTable, before: Draft?, in space: SpaceID
+        _ edit: RecordEdit, place: RecordRow, table: RecordTable, before: Draft?, in space: SpaceID
     ) throws -> Draft {
         switch edit {
         case .create(_, let id, let patch):
@@ -113,18 +113,18 @@ extension WriteTransaction {
             let isKnown: Bool
             if before != nil { isKnown = true } else { isKnown = try hasPending(place) }
             guard !isKnown else {
-                throw StoreFailure(.duplicateRecord, "\(table.name) \(id) exists already, or did")
+                throw StoreError(.duplicateRecord, "\(table.name) \(id) exists already, or did")
             }
             let patch = patch.storable(keepingNulls: false)
-            try Self.valid { () throws(InvalidValue) in try table.model.check(creating: patch) }
+            try Self.valid { () throws(InvalidValueError) in try table.model.check(creating: patch) }
             let record = Record(id: id, uid: .none, version: .zero, creating: patch, schema: table.model)
             return Draft(place: place, original: nil, current: record, kind: .create(patch))
         case .update(_, let id, let patch):
             guard var draft = before, var record = draft.current else {
-                throw StoreFailure(.missingRecord, "there is no record \(id) in \(table.name) to update")
+                throw StoreError(.missingRecord, "there is no record \(id) in \(table.name) to update")
             }
             let patch = patch.storable(keepingNulls: true)
-            try Self.valid { () throws(InvalidValue) in try table.model.check(updating: patch) }
+            try Self.valid { () throws(InvalidValueError) in try table.model.check(updating: patch) }
             let seen = try versionsSeen(of: Set(patch.map(\.field)), at: place, in: space)
             for (name, value) in patch {
                 guard let position = table.model.position(of: name), record.values[position] != value else { continue }
@@ -146,7 +146,7 @@ extension WriteTransaction {
             return draft
         case .delete(_, let id):
             guard var draft = before, draft.current != nil else {
-                throw StoreFailure(.missingRecord, "there is no record \(id) in \(table.name) to delete")
+                throw StoreError(.missingRecord, "there is no record \(id) in \(table.name) to delete")
             }
             draft.current = nil
             if let original = draft.original {
@@ -156,11 +156,11 @@ extension WriteTransaction {
         }
     }
 
-    private static func valid(_ check: () throws(InvalidValue) -> Void) throws {
-        do throws(InvalidValue) {
+    private static func valid(_ check: () throws(InvalidValueError) -> Void) throws {
+        do throws(InvalidValueError) {
             try check()
         } catch {
-            throw StoreFailure(.invalidValue, error.description)
+            throw StoreError(.invalidValue, error.description)
         }
     }
 
@@ -206,10 +206,10 @@ extension WriteTransaction {
         for (name, value) in patch {
             guard case .reference(let target) = value, let collection = table.model.field(named: name)?.target
             else { continue }
-            let place = RecordPlace(table: try self.table(collection).position, id: target)
+            let place = RecordRow(table: try self.table(collection).position, id: target)
             let home = try self.space(of: place)
             guard home == spaceKey else {
-                throw StoreFailure(
+                throw StoreError(
                     .danglingReference,
                     "\(table.name) \(id): \(name) refers to \(collection) \(target), which "
                         + (home == nil ? "does not exist" : "lives in another space than \(space)"))
@@ -218,14 +218,14 @@ extension WriteTransaction {
     }
 
     /// Returns the key of the space in which a record lives; nil when it does not exist.
-    private func space(of place: RecordPlace) throws -> Int64? {
+    private func space(of place: RecordRow) throws -> Int64? {
         let statement = try tables[place.table].statement(.selectByID, on: connection)
         statement.bind(1, place.id)
         defer { statement.reset() }
         return try statement.step() ? tables[place.table].space(statement) : nil
     }
 
-    private func checkUnreferenced(_ place: RecordPlace) throws {
+    private func checkUnreferenced(_ place: RecordRow) throws {
         let target = tables[place.table].model.collection
         for table in tables {
             for field in table.model.fields where field.isRequired && field.target == target {
@@ -237,7 +237,7 @@ extension WriteTransaction {
                 defer { statement.reset() }
                 if try statement.step() {
                     let holder = try statement.recordID(0)
-                    throw StoreFailure(
+                    throw StoreError(
                         .stillReferenced,
                         "\(target) \(place.id) cannot be deleted: \(table.name) \(holder) needs it as its \(field.name)"
                     )
@@ -322,7 +322,7 @@ extension Patch {
     }
 }
 
-extension StoreFailure {
+extension StoreError {
     /// Converts a rejection by the model's own check into the store's error.
     init(_ rejection: Rejection) {
         let code: Code =

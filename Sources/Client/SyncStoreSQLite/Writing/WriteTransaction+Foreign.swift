@@ -38,7 +38,7 @@ extension WriteTransaction {
             "INSERT OR IGNORE INTO sync_seen (space, collection, id) VALUES (?1, ?2, ?3)")
         for record in group.records {
             guard record.uid.isValid, record.version > .zero else {
-                throw StoreFailure(
+                throw StoreError(
                     .contradiction,
                     "the server shows \(group.collection) \(record.id) with uid \(record.uid) and version \(record.version)"
                 )
@@ -65,7 +65,7 @@ extension WriteTransaction {
         case (.deleted, _): record = nil
         case (.created(let uid, let patch), let known):
             guard uid.isValid else {
-                throw StoreFailure(
+                throw StoreError(
                     .contradiction, "version \(version) gives \(change.collection) \(change.id) uid \(uid)")
             }
             // A page of a snapshot may be ahead of the feed.
@@ -76,7 +76,7 @@ extension WriteTransaction {
             record = known.updated(by: patch, at: version, schema: schema)
         case (.updated, nil):
             guard space.phase != .complete else {
-                throw StoreFailure(
+                throw StoreError(
                     .contradiction,
                     "version \(version) updates \(change.collection) \(change.id), which does not exist here")
             }

@@ -13,7 +13,7 @@ extension WriteTransaction {
 
     func adopt(_ epoch: Epoch, as account: AccountID) throws -> StoredSession {
         if let owner = meta.account, owner != account {
-            throw StoreFailure(.otherAccount, "the database belongs to the account '\(owner)', not to '\(account)'")
+            throw StoreError(.otherAccount, "the database belongs to the account '\(owner)', not to '\(account)'")
         }
         meta.account = account
         let known = meta.epoch

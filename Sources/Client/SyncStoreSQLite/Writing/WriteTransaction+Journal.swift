@@ -156,7 +156,7 @@ extension WriteTransaction {
                 settled = entry.integer(2)
             }
             guard let number else {
-                throw StoreFailure(
+                throw StoreError(
                     .corrupt,
                     "sync_meta counts \(meta.journal.entries) journal entries and \(meta.outbox.journal) active ones, and none is handled"
                 )
@@ -179,7 +179,7 @@ extension WriteTransaction {
         guard
             meta.outbox.journal >= limits.unseenJournalEntries || meta.journal.unseenBytes >= limits.unseenJournalBytes
         else { return }
-        throw StoreFailure(
+        throw StoreError(
             .journalFull,
             "the journal holds \(meta.outbox.journal) entries that nobody has handled, of \(meta.journal.unseenBytes) bytes; at most \(limits.unseenJournalEntries) entries and \(limits.unseenJournalBytes) bytes are allowed before a new edit"
         )
@@ -204,10 +204,10 @@ extension WriteTransaction {
 
     func cancel(_ sequence: OutboxSequence, now: WallTime) throws {
         guard let entry = try entry(sequence.rawValue) else {
-            throw StoreFailure(.missingEntry, "there is no transaction \(sequence) in the outbox")
+            throw StoreError(.missingEntry, "there is no transaction \(sequence) in the outbox")
         }
         guard entry.isUnsent else {
-            throw StoreFailure(
+            throw StoreError(
                 .entryIsFrozen,
                 "transaction \(sequence) has been sent: the server may have it, so it cannot be cancelled")
         }
@@ -246,11 +246,11 @@ extension WriteTransaction {
         let entry = try journalEntry(number)
         do {
             return try resend(entry, now: now, newID: newID)
-        } catch let error as StoreFailure {
+        } catch let error as StoreError {
             guard error.code == .missingRecord || error.code == .danglingReference,
                 let (record, first) = try recordAndEntryToRestore(before: entry)
             else { throw error }
-            throw StoreFailure(
+            throw StoreError(
                 error.code,
                 "entry \(number) needs \(record), which entry \(first) creates: restore entry \(first) first")
         }
@@ -261,11 +261,11 @@ extension WriteTransaction {
     ) throws -> [OutboxSequence] {
         let plan = try ResendPlan(
             of: entry, in: try JournalReading.space(of: entry.number, connection), catalog: catalog, newID: newID,
-            replacement: { (collection, id) throws(StoreFailure) in
-                try StoreFailure.converting { try replacement(of: collection, id) }
+            replacement: { (collection, id) throws(StoreError) in
+                try StoreError.converting { try replacement(of: collection, id) }
             },
-            home: { (collection, id) throws(StoreFailure) in
-                try StoreFailure.converting { try table(collection).space(of: id, on: connection) }
+            home: { (collection, id) throws(StoreError) in
+                try StoreError.converting { try table(collection).space(of: id, on: connection) }
             })
         var sequences: [OutboxSequence] = []
         for edits in plan.transactions {
@@ -367,7 +367,7 @@ extension WriteTransaction {
 
     private func journalEntry(_ number: Int64) throws -> JournalEntry {
         guard let entry = try JournalReading.entry(number, connection) else {
-            throw StoreFailure(.missingEntry, "there is no entry \(number) in the journal")
+            throw StoreError(.missingEntry, "there is no entry \(number) in the journal")
         }
         return entry
     }

@@ -5,7 +5,7 @@ import SyncModel
 /// Records that restoring a journal entry may have to create again, each once.
 struct KeptRecords {
     private(set) var creates: [Mutation] = []
-    private var known: Set<RecordPlace> = []
+    private var known: Set<RecordRow> = []
     private var bytes = 0
 
     /// Whether one transaction has room for more records.
@@ -13,10 +13,10 @@ struct KeptRecords {
         creates.count < SchemaLimits.mutationsPerTransaction && bytes < SchemaLimits.transactionBytes
     }
 
-    func holds(_ place: RecordPlace) -> Bool { known.contains(place) }
+    func holds(_ place: RecordRow) -> Bool { known.contains(place) }
 
     /// Adds a record with its values, unless it is already here.
-    mutating func add(_ place: RecordPlace, in collection: CollectionName, _ values: Patch) {
+    mutating func add(_ place: RecordRow, in collection: CollectionName, _ values: Patch) {
         guard known.insert(place).inserted else { return }
         let create = Mutation(
             collection: collection, record: place.id, time: .zero,
@@ -75,7 +75,7 @@ extension WriteTransaction {
     }
 
     /// Keeps a record that a server has shown, and the records that it requires.
-    private func keep(_ place: RecordPlace, _ kept: inout KeptRecords) throws {
+    private func keep(_ place: RecordRow, _ kept: inout KeptRecords) throws {
         guard let values = try shownValues(of: place) else { return }
         let collection = tables[place.table].model.collection
         kept.add(place, in: collection, values)
@@ -105,7 +105,7 @@ extension WriteTransaction {
 
     /// Returns the values that a record has here, or had before it was deleted; nil when the current history of the
     /// server has not shown it.
-    private func shownValues(of place: RecordPlace) throws -> Patch? {
+    private func shownValues(of place: RecordRow) throws -> Patch? {
         if try hasPending(place) {
             return try base(place).record?.version == .zero ? nil : try lastShown(place)
         }
@@ -121,14 +121,14 @@ extension WriteTransaction {
         return try StoredForm.patch(from: statement.bytes(0), of: "the deleted \(table.name) \(place.id)")
     }
 
-    private func place(_ collection: CollectionName, _ id: RecordID) -> RecordPlace? {
-        tables.first { $0.model.collection == collection }.map { RecordPlace(table: $0.position, id: id) }
+    private func place(_ collection: CollectionName, _ id: RecordID) -> RecordRow? {
+        tables.first { $0.model.collection == collection }.map { RecordRow(table: $0.position, id: id) }
     }
 
     // MARK: Before a deletion
 
     /// Keeps the values of records that the server has deleted, before they are deleted here.
-    func keepValues(ofDeleted places: [RecordPlace], in space: SpaceRow) throws {
+    func keepValues(ofDeleted places: [RecordRow], in space: SpaceRow) throws {
         guard !places.isEmpty else { return }
         try keepInJournal(places, of: space.space)
         guard try anyPending() else { return }
@@ -149,9 +149,9 @@ extension WriteTransaction {
     }
 
     /// Adds the values of records that are about to be deleted to the merged and overwritten entries about them.
-    func keepInJournal(_ places: [RecordPlace], of space: SpaceID) throws {
+    func keepInJournal(_ places: [RecordRow], of space: SpaceID) throws {
         guard meta.journal.entries > 0 else { return }
-        var entries: [Int64: [RecordPlace]] = [:]
+        var entries: [Int64: [RecordRow]] = [:]
         let named = try connection.statement(
             """
             SELECT DISTINCT number FROM sync_conflict JOIN sync_journal ON number = journal
@@ -170,7 +170,7 @@ extension WriteTransaction {
         if !entries.isEmpty { try deleteHandledEntries() }
     }
 
-    private func keep(_ places: [RecordPlace], in entry: JournalEntry, of space: SpaceID) throws {
+    private func keep(_ places: [RecordRow], in entry: JournalEntry, of space: SpaceID) throws {
         let isActive = entry.state == .active
         guard !isActive || meta.journal.unseenBytes < limits.unseenJournalBytes else { return }
         var kept = KeptRecords()
@@ -208,9 +208,9 @@ extension WriteTransaction {
     }
 
     /// Returns the records that records with pending changes refer to.
-    private func recordsReferredToByPending() throws -> Set<RecordPlace> {
+    private func recordsReferredToByPending() throws -> Set<RecordRow> {
         if let referredToByPending { return referredToByPending }
-        var referred: Set<RecordPlace> = []
+        var referred: Set<RecordRow> = []
         for table in tables {
             for field in table.model.fields {
                 guard let target = field.target, let other = tables.first(where: { $0.model.collection == target })

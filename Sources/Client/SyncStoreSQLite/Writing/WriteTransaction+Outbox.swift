@@ -22,7 +22,7 @@ struct StoredEntry {
     init(_ statement: Statement) throws {
         sequence = statement.integer(0)
         guard let space = SpaceID(rawValue: statement.text(1)) else {
-            throw StoreFailure(.corrupt, "outbox entry \(sequence) has no name of a space")
+            throw StoreError(.corrupt, "outbox entry \(sequence) has no name of a space")
         }
         self.space = space
         transaction = try StoredForm.transaction(from: statement.bytes(2), of: "outbox entry \(sequence)")
@@ -102,12 +102,12 @@ extension WriteTransaction {
     func append(_ transaction: Transaction, now: WallTime) throws -> Int64 {
         let payload = try StoredForm.bytes(of: transaction)
         guard meta.outbox.count < limits.outboxEntries else {
-            throw StoreFailure(
+            throw StoreError(
                 .outboxFull,
                 "the outbox holds \(meta.outbox.count) transactions, which is its limit: sync or discard some first")
         }
         guard Int64(meta.outbox.bytes) + Int64(payload.count) <= limits.outboxBytes else {
-            throw StoreFailure(
+            throw StoreError(
                 .outboxFull,
                 "the outbox holds \(meta.outbox.bytes) of at most \(limits.outboxBytes) bytes; \(payload.count) more do not fit: sync or discard some first"
             )
@@ -174,8 +174,8 @@ extension WriteTransaction {
     /// Removes entries that the base now includes, or that no longer apply, and recomputes the records that they
     /// changed.
     func removeAndRecompute(_ entries: [StoredEntry]) throws {
-        var places: [RecordPlace] = []
-        var known: Set<RecordPlace> = []
+        var places: [RecordRow] = []
+        var known: Set<RecordRow> = []
         for entry in entries {
             try remove(entry)
             for place in try changedPlaces(of: entry.transaction) where known.insert(place).inserted {
@@ -188,7 +188,7 @@ extension WriteTransaction {
     // MARK: Links
 
     struct Link: Hashable {
-        let place: RecordPlace
+        let place: RecordRow
         let kind: Kind
 
         enum Kind: String {
@@ -197,11 +197,11 @@ extension WriteTransaction {
     }
 
     /// Returns the records that a transaction changes, each once, in the order of its mutations.
-    func changedPlaces(of transaction: Transaction) throws -> [RecordPlace] {
-        var places: [RecordPlace] = []
-        var known: Set<RecordPlace> = []
+    func changedPlaces(of transaction: Transaction) throws -> [RecordRow] {
+        var places: [RecordRow] = []
+        var known: Set<RecordRow> = []
         for mutation in transaction.mutations {
-            let place = RecordPlace(
+            let place = RecordRow(
                 table: try table(mutation.collection, orElse: .corrupt).position, id: mutation.record)
             if known.insert(place).inserted { places.append(place) }
         }
@@ -209,13 +209,13 @@ extension WriteTransaction {
     }
 
     /// Returns the records that a transaction's values refer to.
-    func referredPlaces(of transaction: Transaction) throws -> [RecordPlace] {
-        var places: [RecordPlace] = []
+    func referredPlaces(of transaction: Transaction) throws -> [RecordRow] {
+        var places: [RecordRow] = []
         for mutation in transaction.mutations {
             let model = try table(mutation.collection, orElse: .corrupt).model
             for (name, value) in mutation.patch {
                 guard case .reference(let id) = value, let target = model.field(named: name)?.target else { continue }
-                places.append(RecordPlace(table: try table(target, orElse: .corrupt).position, id: id))
+                places.append(RecordRow(table: try table(target, orElse: .corrupt).position, id: id))
             }
         }
         return places
@@ -264,7 +264,7 @@ extension WriteTransaction {
         meta.outbox.count > 0
     }
 
-    func hasPending(_ place: RecordPlace) throws -> Bool {
+    func hasPending(_ place: RecordRow) throws -> Bool {
         let statement = try connection.statement(
             "SELECT 1 FROM sync_pending WHERE collection = ?1 AND id = ?2 AND link = 'changes' LIMIT 1")
         statement.bind(1, tables[place.table].name)
@@ -274,7 +274,7 @@ extension WriteTransaction {
     }
 
     /// Whether the record was created here, and no server has shown it.
-    func isPendingCreation(_ place: RecordPlace) throws -> Bool {
+    func isPendingCreation(_ place: RecordRow) throws -> Bool {
         guard try hasPending(place) else { return false }
         return try base(place) == .absent
     }
@@ -285,7 +285,7 @@ extension WriteTransaction {
     ///   - start: only entries after this one.
     ///   - end: only entries up to this one, inclusive.
     func sequences(
-        linkedTo place: RecordPlace, onlyChanging: Bool, after start: Int64 = 0, upTo end: Int64 = .max
+        linkedTo place: RecordRow, onlyChanging: Bool, after start: Int64 = 0, upTo end: Int64 = .max
     ) throws -> [Int64] {
         let statement = try connection.statement(
             """
@@ -305,7 +305,7 @@ extension WriteTransaction {
     }
 
     /// Returns the pending transactions that change a record, oldest first.
-    func pendingTransactions(of place: RecordPlace) throws -> [Transaction] {
+    func pendingTransactions(of place: RecordRow) throws -> [Transaction] {
         var transactions: [Transaction] = []
         for sequence in try sequences(linkedTo: place, onlyChanging: true) {
             transactions.append(try transaction(at: sequence))
@@ -317,7 +317,7 @@ extension WriteTransaction {
     ///
     /// The author of an edit over a pending value has not seen anything that the server has shown since.
     func versionsSeen(
-        of fields: Set<FieldName>, at place: RecordPlace, in space: SpaceID
+        of fields: Set<FieldName>, at place: RecordRow, in space: SpaceID
     ) throws -> [FieldName: Version] {
         let statement = try connection.statement(
             """
@@ -352,7 +352,7 @@ extension WriteTransaction {
     /// A page may have brought a newer value for a field with a pending edit. The edit hides that value, so nobody has
     /// seen it, and a delete must not claim to.
     func versionSeen(
-        of record: Record, at place: RecordPlace, in space: SpaceID
+        of record: Record, at place: RecordRow, in space: SpaceID
     ) throws -> Version {
         let model = tables[place.table].model
         var version = record.version
@@ -367,7 +367,7 @@ extension WriteTransaction {
     private func transaction(at sequence: Int64) throws -> Transaction {
         if let transaction = decoded[sequence] { return transaction }
         guard let transaction = try entry(sequence)?.transaction else {
-            throw StoreFailure(.corrupt, "sync_pending names outbox entry \(sequence), which does not exist")
+            throw StoreError(.corrupt, "sync_pending names outbox entry \(sequence), which does not exist")
         }
         if decoded.count >= StoreLimits.decodedTransactions { decoded.removeAll() }
         decoded[sequence] = transaction
@@ -381,7 +381,7 @@ extension WriteTransaction {
     /// creates.
     func waitingDependants(of entry: StoredEntry) throws -> [StoredEntry] {
         struct Links: Hashable {
-            let place: RecordPlace
+            let place: RecordRow
             let onlyChanging: Bool
         }
         var found: [Int64: StoredEntry] = [:]

@@ -8,7 +8,7 @@ extension WriteTransaction {
         _ page: PullPage, after cursor: Cursor?, brake: DeleteBrake?, now: WallTime
     ) throws -> ApplyResult {
         guard meta.epoch == page.epoch else {
-            throw StoreFailure(
+            throw StoreError(
                 .contradiction,
                 "a page of epoch \(page.epoch) for a database of epoch \(meta.epoch?.rawValue ?? "none")")
         }
@@ -18,7 +18,7 @@ extension WriteTransaction {
             return .applied(space.stored(for: try clients()), outbox: meta.outbox, changedRecords: 0)
         }
         // This makes a later edit of the page's records get a later time, even if the device's clock is slow.
-        try hear(page.serverTime, now: now)
+        try observe(page.serverTime, now: now)
         // This comes before the page deletes anything, so that the journal keeps deleted records whole.
         try note(page.notices, in: &space, now: now)
         let changed: Int
@@ -77,7 +77,7 @@ extension WriteTransaction {
         if isFirst {
             let floor = max(space.version, space.phase == .empty ? space.completeAt : .zero)
             guard page.version >= floor else {
-                throw StoreFailure(
+                throw StoreError(
                     .contradiction,
                     "a snapshot of \(space.space) at version \(page.version), after \(floor) was shown: the server was restored without noticing it, or this database is damaged; with syncd epoch renew on the server both go on"
                 )
@@ -91,7 +91,7 @@ extension WriteTransaction {
             space.heldBefore = space.marks ? try shownCount(in: space) : 0
         } else {
             guard space.phase == .snapshot, space.version == page.version else {
-                throw StoreFailure(
+                throw StoreError(
                     .contradiction,
                     "a page of a snapshot at version \(page.version) of \(space.space), which is \(space.phase.rawValue) at \(space.version)"
                 )
@@ -115,9 +115,9 @@ extension WriteTransaction {
             for record in group.records {
                 try check(record.uid, of: record.id, in: table)
                 guard record.version > .zero else {
-                    throw StoreFailure(.contradiction, "\(table.name) \(record.id) has version \(record.version)")
+                    throw StoreError(.contradiction, "\(table.name) \(record.id) has version \(record.version)")
                 }
-                let place = RecordPlace(table: table.position, id: record.id)
+                let place = RecordRow(table: table.position, id: record.id)
                 var isPending = false
                 if mayBePending { isPending = try hasPending(place) }
                 if followsLostHistory,
@@ -141,7 +141,7 @@ extension WriteTransaction {
 
     private func check(_ uid: UID, of id: RecordID, in table: RecordTable) throws {
         guard uid.isValid else {
-            throw StoreFailure(
+            throw StoreError(
                 .contradiction, "the server shows \(table.name) \(id) with the uid \(uid); 0 or more expected")
         }
     }
@@ -163,7 +163,7 @@ extension WriteTransaction {
         return try statement.step()
     }
 
-    private func markSeen(_ place: RecordPlace, in space: SpaceRow) throws {
+    private func markSeen(_ place: RecordRow, in space: SpaceRow) throws {
         let statement = try connection.statement(
             "INSERT OR IGNORE INTO sync_seen (space, collection, id) VALUES (?1, ?2, ?3)")
         statement.bind(1, space.key)
@@ -203,8 +203,8 @@ extension WriteTransaction {
     }
 
     /// Returns the records that a server once showed in the space, and that the completed snapshot does not contain.
-    private func recordsNotShown(in space: SpaceRow) throws -> [RecordPlace] {
-        var gone: [RecordPlace] = []
+    private func recordsNotShown(in space: SpaceRow) throws -> [RecordRow] {
+        var gone: [RecordRow] = []
         guard space.marks else { return gone }
         for table in tables {
             // Selects current rows, and records that are deleted here but not yet on the server. Both are few compared
@@ -229,14 +229,14 @@ extension WriteTransaction {
     }
 
     /// Whether a record that the snapshot does not contain was shown before in this space.
-    private func isGone(_ place: RecordPlace, from space: SpaceRow) throws -> Bool {
+    private func isGone(_ place: RecordRow, from space: SpaceRow) throws -> Bool {
         guard try hasPending(place) else { return true }
         let (base, home) = try storedBase(place)
         return base.record != nil && home == space.key
     }
 
-    private func sweep(_ places: [RecordPlace], in space: SpaceRow, now: WallTime) throws {
-        var lost: Set<RecordPlace> = []
+    private func sweep(_ places: [RecordRow], in space: SpaceRow, now: WallTime) throws {
+        var lost: Set<RecordRow> = []
         for place in places where try isUnheardOf(place) { lost.insert(place) }
         try offer(lost: lost.sorted(), in: space.space, now: now)
         try keepValues(ofDeleted: places, in: space)
@@ -254,7 +254,7 @@ extension WriteTransaction {
     ///
     /// A server that was restored from a backup has not deleted such a record: it does not know it yet. The device that
     /// created the record may still send it (I15).
-    private func isUnheardOf(_ place: RecordPlace) throws -> Bool {
+    private func isUnheardOf(_ place: RecordRow) throws -> Bool {
         let shown = try hasPending(place) ? try base(place).record : try row(place)?.record
         return shown?.version == .zero
     }
@@ -268,7 +268,7 @@ extension WriteTransaction {
         _ commits: [Commit], of page: PullPage, to space: inout SpaceRow, now: WallTime
     ) throws -> Int? {
         guard space.phase != .snapshot else {
-            throw StoreFailure(.contradiction, "a page of the feed of \(space.space), whose snapshot is not finished")
+            throw StoreError(.contradiction, "a page of the feed of \(space.space), whose snapshot is not finished")
         }
         if space.phase == .empty {
             // The server sends its history from the start, so no snapshot is needed.
@@ -288,13 +288,13 @@ extension WriteTransaction {
         var last: Version?
         for commit in commits {
             if let last, commit.version <= last {
-                throw StoreFailure(
+                throw StoreError(
                     .contradiction, "the page of \(space.space) goes back from version \(last) to \(commit.version)")
             }
             last = commit.version
             if commit.version <= space.version { continue }
             guard commit.version == space.version.next else {
-                throw StoreFailure(
+                throw StoreError(
                     .contradiction,
                     "the page of \(space.space) has a gap: version \(commit.version) after \(space.version)")
             }
@@ -314,18 +314,18 @@ extension WriteTransaction {
             space.version = commit.version
         }
         guard space.version == page.version else {
-            throw StoreFailure(
+            throw StoreError(
                 .contradiction, "the page of \(space.space) ends at version \(space.version), but says \(page.version)")
         }
         try offer(lost: lost, in: space.space, now: now)
         return count
     }
 
-    private func placesDeleted(by commit: Commit) throws -> [RecordPlace] {
-        var places: [RecordPlace] = []
+    private func placesDeleted(by commit: Commit) throws -> [RecordRow] {
+        var places: [RecordRow] = []
         for change in commit.changes where change.effect == .deleted && knows(change.collection) {
             places.append(
-                RecordPlace(table: try table(change.collection, orElse: .contradiction).position, id: change.id))
+                RecordRow(table: try table(change.collection, orElse: .contradiction).position, id: change.id))
         }
         return places
     }
@@ -336,7 +336,7 @@ extension WriteTransaction {
     ) throws -> Mutation? {
         guard case .created(let uid, let patch) = change.effect else { return nil }
         let table = try table(change.collection, orElse: .contradiction)
-        let place = RecordPlace(table: table.position, id: change.id)
+        let place = RecordRow(table: table.position, id: change.id)
         let record = Record(id: change.id, uid: uid, version: version, creating: patch, schema: table.model)
         return try edits(lostFrom: record, at: place, in: space.key, isPending: try hasPending(place))
     }
@@ -345,7 +345,7 @@ extension WriteTransaction {
         _ change: RecordChange, at version: Version, in space: SpaceRow, mayBePending: Bool
     ) throws {
         let table = try table(change.collection, orElse: .contradiction)
-        let place = RecordPlace(table: table.position, id: change.id)
+        let place = RecordRow(table: table.position, id: change.id)
         var isPending = false
         if mayBePending { isPending = try hasPending(place) }
         let (old, home): (Base, Int64?)
@@ -383,7 +383,7 @@ extension WriteTransaction {
             try check(uid, of: change.id, in: table)
             return .shown(Record(id: change.id, uid: uid, version: version, creating: patch, schema: table.model))
         case (.created, .shown(let record)) where isComplete && record.version > .zero:
-            throw StoreFailure(
+            throw StoreError(
                 .contradiction,
                 "version \(version) creates \(table.name) \(change.id), which exists since \(record.version)")
         case (.created(let uid, let patch), .shown(let record)) where record.version == .zero:
@@ -396,7 +396,7 @@ extension WriteTransaction {
             return .shown(record.updated(by: patch, at: version, schema: table.model))
         case (.updated, .absent):
             guard !isComplete else {
-                throw StoreFailure(
+                throw StoreError(
                     .contradiction, "version \(version) updates \(table.name) \(change.id), which does not exist here")
             }
             // The record was deleted before the snapshot reached it. A later commit of the feed deletes it.

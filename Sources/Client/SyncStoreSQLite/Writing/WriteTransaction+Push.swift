@@ -35,7 +35,7 @@ extension WriteTransaction {
     /// Numbers and freezes the oldest transactions that have no outcome and whose collections and fields the server
     /// knows.
     func takeBatch(_ limit: BatchLimit, now: WallTime) throws -> PushBatch? {
-        try healClock(now: now)
+        try correctClock(now: now)
         try releaseHeld(for: limit.models)
         var draft = BatchDraft(limit: limit)
         // Ordered by number, because an entry that was held back has a higher number than entries written after it.
@@ -148,7 +148,7 @@ extension WriteTransaction {
         _ results: [TransactionResult], of identity: ClientIdentity, now: WallTime
     ) throws -> OutboxSummary {
         guard identity == meta.identity else { return meta.outbox }
-        try healClock(now: now)
+        try correctClock(now: now)
         for result in results {
             // A number that is not in the outbox, or that already has an outcome, comes from a late or repeated
             // response.
@@ -181,7 +181,7 @@ extension WriteTransaction {
         _ entry: StoredEntry, _ version: Version, _ uids: [AssignedUID], _ conflicts: [FieldConflict], now: WallTime
     ) throws {
         guard version > .zero else {
-            throw StoreFailure(.contradiction, "an applied transaction has version \(version), at least 1 expected")
+            throw StoreError(.contradiction, "an applied transaction has version \(version), at least 1 expected")
         }
         for assigned in uids { try assign(assigned) }
         // If the transaction was sent under a former identity before, the journal may already have this outcome.
@@ -210,12 +210,12 @@ extension WriteTransaction {
     private func assign(_ assigned: AssignedUID) throws {
         let table = try table(assigned.collection, orElse: .contradiction)
         guard assigned.uid.isValid else {
-            throw StoreFailure(
+            throw StoreError(
                 .contradiction,
                 "the server gave \(table.name) \(assigned.record) the uid \(assigned.uid); 0 or more expected"
             )
         }
-        let place = RecordPlace(table: table.position, id: assigned.record)
+        let place = RecordRow(table: table.position, id: assigned.record)
         if let row = try row(place), row.record.uid != assigned.uid {
             try release(assigned.uid, for: assigned.record, in: table)
             try setUID(assigned.uid, of: assigned.record, in: table)

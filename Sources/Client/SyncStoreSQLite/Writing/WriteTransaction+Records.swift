@@ -19,7 +19,7 @@ enum Base: Hashable {
 extension WriteTransaction {
     // MARK: Current
 
-    func row(_ place: RecordPlace) throws -> StoredRow? {
+    func row(_ place: RecordRow) throws -> StoredRow? {
         let statement = try tables[place.table].statement(.selectByID, on: connection)
         statement.bind(1, place.id)
         defer { statement.reset() }
@@ -109,7 +109,7 @@ extension WriteTransaction {
         try statement.run()
     }
 
-    func deleteRow(_ place: RecordPlace) throws {
+    func deleteRow(_ place: RecordRow) throws {
         let statement = try tables[place.table].statement(.deleteByID, on: connection)
         statement.bind(1, place.id)
         try statement.run()
@@ -118,12 +118,12 @@ extension WriteTransaction {
 
     // MARK: Base
 
-    func base(_ place: RecordPlace) throws -> Base {
+    func base(_ place: RecordRow) throws -> Base {
         try storedBase(place).base
     }
 
     /// Returns a record's base, and the key of the space in which the server has shown it; nil where it has not.
-    func storedBase(_ place: RecordPlace) throws -> (base: Base, space: Int64?) {
+    func storedBase(_ place: RecordRow) throws -> (base: Base, space: Int64?) {
         let statement = try connection.statement(
             """
             SELECT is_deleted, uid, version, field_versions, fields, unknown, space FROM sync_base
@@ -150,7 +150,7 @@ extension WriteTransaction {
             let versions = statement.withBytes(3) {
                 FieldVersions.decode($0, count: table.model.fields.count, version: version)
             }
-            guard let versions else { throw StoreFailure(.corrupt, "\(shown): field_versions cannot be read") }
+            guard let versions else { throw StoreError(.corrupt, "\(shown): field_versions cannot be read") }
             record.fieldVersions = versions
         }
         return (.shown(record), space)
@@ -159,7 +159,7 @@ extension WriteTransaction {
     /// Stores a record's base; `absent` deletes it.
     ///
     /// - Parameter space: the key of the space in which the server has shown the record or its deletion.
-    func setBase(_ place: RecordPlace, _ base: Base, in space: Int64) throws {
+    func setBase(_ place: RecordRow, _ base: Base, in space: Int64) throws {
         let table = tables[place.table]
         let statement = try connection.statement(
             """
@@ -204,7 +204,7 @@ extension WriteTransaction {
 
     /// Returns the current values of a record with pending changes or, if a server deleted it meanwhile, the values
     /// from before; nil when no server has shown it.
-    func lastShown(_ place: RecordPlace) throws -> Patch? {
+    func lastShown(_ place: RecordRow) throws -> Patch? {
         let table = tables[place.table]
         let statement = try connection.statement("SELECT fields FROM sync_base WHERE collection = ?1 AND id = ?2")
         statement.bind(1, table.name)
@@ -216,7 +216,7 @@ extension WriteTransaction {
         return patch.isEmpty ? nil : patch
     }
 
-    func dropBase(_ place: RecordPlace) throws {
+    func dropBase(_ place: RecordRow) throws {
         let statement = try connection.statement("DELETE FROM sync_base WHERE collection = ?1 AND id = ?2")
         statement.bind(1, tables[place.table].name)
         statement.bind(2, place.id)
@@ -224,11 +224,11 @@ extension WriteTransaction {
     }
 
     /// Returns the records of a table whose ids are in the first column of a statement.
-    func places(in table: RecordTable, from statement: Statement) throws -> [RecordPlace] {
+    func places(in table: RecordTable, from statement: Statement) throws -> [RecordRow] {
         defer { statement.reset() }
-        var places: [RecordPlace] = []
+        var places: [RecordRow] = []
         while try statement.step() {
-            places.append(RecordPlace(table: table.position, id: try statement.recordID(0)))
+            places.append(RecordRow(table: table.position, id: try statement.recordID(0)))
         }
         return places
     }
@@ -239,7 +239,7 @@ extension WriteTransaction {
     ///
     /// The record lives in the space where the server has shown it, or else in the space of its oldest pending change.
     /// Pending changes in another space, where this device created the same id, do not apply.
-    func recompute(_ place: RecordPlace) throws {
+    func recompute(_ place: RecordRow) throws {
         let table = tables[place.table]
         let (base, home) = try storedBase(place)
         let pending = try pendingTransactions(of: place)

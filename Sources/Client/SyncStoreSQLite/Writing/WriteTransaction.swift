@@ -26,13 +26,13 @@ final class WriteTransaction {
     /// The versions of this device's own commits in a lost history that were read so far, by the key of their space.
     var lostVersions: [Int64: Set<Version>] = [:]
     /// The records that records with pending changes refer to; nil until the page deletes a record.
-    var referredToByPending: Set<RecordPlace>?
+    var referredToByPending: Set<RecordRow>?
 
     init(
         on connection: Connection, catalog: SchemaCatalog, tables: [RecordTable], limits: StoreLimits
     ) throws {
         guard let meta = try Meta.load(connection) else {
-            throw StoreFailure.withoutIdentity
+            throw StoreError.withoutIdentity
         }
         self.connection = connection
         self.catalog = catalog
@@ -48,12 +48,12 @@ final class WriteTransaction {
     }
 
     /// Returns the table of a collection.
-    func table(_ collection: CollectionName, orElse code: StoreFailure.Code = .unknownCollection) throws
+    func table(_ collection: CollectionName, orElse code: StoreError.Code = .unknownCollection) throws
         -> RecordTable
     {
         guard let table = tables.first(where: { $0.model.collection == collection }) else {
             let names = tables.map(\.name).joined(separator: ", ")
-            throw StoreFailure(code, "there is no collection \(collection); there are: \(names)")
+            throw StoreError(code, "there is no collection \(collection); there are: \(names)")
         }
         return table
     }
@@ -68,12 +68,12 @@ final class WriteTransaction {
 }
 
 /// The address of a record: its table and its id.
-struct RecordPlace: Hashable, Comparable {
+struct RecordRow: Hashable, Comparable {
     /// The index of the table in the catalog.
     let table: Int
     let id: RecordID
 
-    static func < (left: RecordPlace, right: RecordPlace) -> Bool {
+    static func < (left: RecordRow, right: RecordRow) -> Bool {
         left.table == right.table ? left.id < right.id : left.table < right.table
     }
 }

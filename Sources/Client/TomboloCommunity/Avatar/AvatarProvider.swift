@@ -10,14 +10,14 @@ public protocol AvatarProvider: Sendable {
     func make(author: any User, imageURL: String?) -> any Avatar
 
     /// Returns the avatar at once from what is here, or a placeholder when it is not here.
-    func avatar(uid: Int) throws(ModelFailure) -> any Avatar
+    func avatar(uid: Int) throws(ModelError) -> any Avatar
 
-    func avatar(id: RecordID) throws(ModelFailure) -> any Avatar
+    func avatar(id: RecordID) throws(ModelError) -> any Avatar
 
     /// Returns avatars in the order of creation.
-    func avatars(limit: Int?, offset: Int) async throws(ModelFailure) -> [any Avatar]
+    func avatars(limit: Int?, offset: Int) async throws(ModelError) -> [any Avatar]
 
-    func avatars(by author: any User) async throws(ModelFailure) -> [any Avatar]
+    func avatars(by author: any User) async throws(ModelError) -> [any Avatar]
 
     /// All avatars, now and after each change.
     var updates: QueryUpdates<any Avatar> { get }
@@ -28,7 +28,7 @@ extension AvatarProvider {
         make(author: author, imageURL: nil)
     }
 
-    public func avatars() async throws(ModelFailure) -> [any Avatar] {
+    public func avatars() async throws(ModelError) -> [any Avatar] {
         try await avatars(limit: nil, offset: 0)
     }
 }
@@ -41,15 +41,15 @@ extension ModelProvider: AvatarProvider where M == AvatarModel {
         }
     }
 
-    public func avatar(uid: Int) throws(ModelFailure) -> any Avatar { try object(uid: uid) }
+    public func avatar(uid: Int) throws(ModelError) -> any Avatar { try object(uid: uid) }
 
-    public func avatar(id: RecordID) throws(ModelFailure) -> any Avatar { try object(id: id) }
+    public func avatar(id: RecordID) throws(ModelError) -> any Avatar { try object(id: id) }
 
-    public func avatars(limit: Int?, offset: Int) async throws(ModelFailure) -> [any Avatar] {
+    public func avatars(limit: Int?, offset: Int) async throws(ModelError) -> [any Avatar] {
         try await query.page(limit: limit, offset: offset).all()
     }
 
-    public func avatars(by author: any User) async throws(ModelFailure) -> [any Avatar] {
+    public func avatars(by author: any User) async throws(ModelError) -> [any Avatar] {
         guard let id = author.id else { return [] }
         return try await query.where { $0.author == id }.all()
     }

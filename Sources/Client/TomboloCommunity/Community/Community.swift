@@ -19,7 +19,7 @@ public struct Community: Sendable {
     /// The community of a client, or of a device of the test kit.
     ///
     /// - Throws: `invalidModel` if the client was opened without ``CommunityCatalog/models``.
-    public init(_ access: some ModelAccess) throws(ModelFailure) {
+    public init(_ access: some ModelAccess) throws(ModelError) {
         self.init(
             users: try access.provider(of: UserModel.self), avatars: try access.provider(of: AvatarModel.self),
             profiles: try access.provider(of: ProfileModel.self))

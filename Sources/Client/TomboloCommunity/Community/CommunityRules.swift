@@ -6,13 +6,13 @@ public enum CommunityRules {
     /// Returns the values in the form in which they are written: normalized and checked.
     ///
     /// - Throws: `invalidValue` with the field and what was expected.
-    public static func prepared(_ patch: Patch, for collection: CollectionName) throws(ModelFailure) -> Patch {
+    public static func prepared(_ patch: Patch, for collection: CollectionName) throws(ModelError) -> Patch {
         guard let schema = CommunityCatalog.catalog[collection] else { return patch }
         let patch = schema.normalized(patch)
-        do throws(InvalidValue) {
+        do throws(InvalidValueError) {
             try schema.check(updating: patch)
         } catch {
-            throw ModelFailure(error)
+            throw ModelError(error)
         }
         return patch
     }

@@ -8,21 +8,21 @@ public protocol ProfileProvider: Sendable {
     func make(user: any User, address: (any Address)?) -> any Profile
 
     /// Returns the profile at once from what is here, or a placeholder when it is not here.
-    func profile(uid: Int) throws(ModelFailure) -> any Profile
+    func profile(uid: Int) throws(ModelError) -> any Profile
 
-    func profile(id: RecordID) throws(ModelFailure) -> any Profile
+    func profile(id: RecordID) throws(ModelError) -> any Profile
 
     /// Returns profiles in the order of creation.
-    func profiles(limit: Int?, offset: Int) async throws(ModelFailure) -> [any Profile]
+    func profiles(limit: Int?, offset: Int) async throws(ModelError) -> [any Profile]
 
-    func profiles(of user: any User) async throws(ModelFailure) -> [any Profile]
+    func profiles(of user: any User) async throws(ModelError) -> [any Profile]
 
     /// All profiles, now and after each change.
     var updates: QueryUpdates<any Profile> { get }
 }
 
 extension ProfileProvider {
-    public func profiles() async throws(ModelFailure) -> [any Profile] {
+    public func profiles() async throws(ModelError) -> [any Profile] {
         try await profiles(limit: nil, offset: 0)
     }
 }
@@ -35,15 +35,15 @@ extension ModelProvider: ProfileProvider where M == ProfileModel {
         }
     }
 
-    public func profile(uid: Int) throws(ModelFailure) -> any Profile { try object(uid: uid) }
+    public func profile(uid: Int) throws(ModelError) -> any Profile { try object(uid: uid) }
 
-    public func profile(id: RecordID) throws(ModelFailure) -> any Profile { try object(id: id) }
+    public func profile(id: RecordID) throws(ModelError) -> any Profile { try object(id: id) }
 
-    public func profiles(limit: Int?, offset: Int) async throws(ModelFailure) -> [any Profile] {
+    public func profiles(limit: Int?, offset: Int) async throws(ModelError) -> [any Profile] {
         try await query.page(limit: limit, offset: offset).all()
     }
 
-    public func profiles(of user: any User) async throws(ModelFailure) -> [any Profile] {
+    public func profiles(of user: any User) async throws(ModelError) -> [any Profile] {
         guard let id = user.id else { return [] }
         return try await query.where { $0.user == id }.all()
     }

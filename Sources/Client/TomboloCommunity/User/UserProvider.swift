@@ -8,22 +8,22 @@ public protocol UserProvider: Sendable {
     func make(username: String) -> any User
 
     /// Returns the user at once from what is here, or a placeholder when it is not here.
-    func user(uid: Int) throws(ModelFailure) -> any User
+    func user(uid: Int) throws(ModelError) -> any User
 
-    func user(id: RecordID) throws(ModelFailure) -> any User
+    func user(id: RecordID) throws(ModelError) -> any User
 
     /// Returns users in the order of creation.
-    func users(limit: Int?, offset: Int) async throws(ModelFailure) -> [any User]
+    func users(limit: Int?, offset: Int) async throws(ModelError) -> [any User]
 
     /// Returns all users with this name. Names need not be unique.
-    func users(named username: String) async throws(ModelFailure) -> [any User]
+    func users(named username: String) async throws(ModelError) -> [any User]
 
     /// All users, now and after each change.
     var updates: QueryUpdates<any User> { get }
 }
 
 extension UserProvider {
-    public func users() async throws(ModelFailure) -> [any User] {
+    public func users() async throws(ModelError) -> [any User] {
         try await users(limit: nil, offset: 0)
     }
 }
@@ -31,15 +31,15 @@ extension UserProvider {
 extension ModelProvider: UserProvider where M == UserModel {
     public func make(username: String) -> any User { draft { $0.username = username } }
 
-    public func user(uid: Int) throws(ModelFailure) -> any User { try object(uid: uid) }
+    public func user(uid: Int) throws(ModelError) -> any User { try object(uid: uid) }
 
-    public func user(id: RecordID) throws(ModelFailure) -> any User { try object(id: id) }
+    public func user(id: RecordID) throws(ModelError) -> any User { try object(id: id) }
 
-    public func users(limit: Int?, offset: Int) async throws(ModelFailure) -> [any User] {
+    public func users(limit: Int?, offset: Int) async throws(ModelError) -> [any User] {
         try await query.page(limit: limit, offset: offset).all()
     }
 
-    public func users(named username: String) async throws(ModelFailure) -> [any User] {
+    public func users(named username: String) async throws(ModelError) -> [any User] {
         try await query.where { $0.username == username }.all()
     }
 

@@ -50,7 +50,7 @@ struct DemoCommand: AsyncParsableCommand {
         try await world.stopServer(SIGTERM)
         holdings.print(story, to: terminal)
         guard holdings.areEqual else {
-            throw CommandFailure(
+            throw CommandError(
                 .different, "the server and the devices differ", advice: "run it again with --keep FOLDER, and look")
         }
     }
@@ -59,7 +59,7 @@ struct DemoCommand: AsyncParsableCommand {
         if let keep {
             let path = URL(filePath: keep).path(percentEncoded: false)
             if let there = try? FileManager.default.contentsOfDirectory(atPath: path), !there.isEmpty {
-                throw CommandFailure(.usage, "--keep \(keep): the folder is not empty")
+                throw CommandError(.usage, "--keep \(keep): the folder is not empty")
             }
             try FileManager.default.createDirectory(
                 atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])

@@ -20,7 +20,7 @@ final class DemoProcess {
         errorsPath = log + ".err"
         for path in [outputPath, errorsPath] {
             guard FileManager.default.createFile(atPath: path, contents: nil) else {
-                throw CommandFailure(.machine, "\(path) cannot be made")
+                throw CommandError(.machine, "\(path) cannot be made")
             }
         }
         process.executableURL = URL(filePath: program)
@@ -32,7 +32,7 @@ final class DemoProcess {
         do {
             try process.run()
         } catch {
-            throw CommandFailure(.machine, "\(program) cannot be run")
+            throw CommandError(.machine, "\(program) cannot be run")
         }
     }
 
@@ -57,7 +57,7 @@ final class DemoProcess {
         while process.isRunning {
             guard runtime.uptime() - start < patience else {
                 send(SIGKILL)
-                throw CommandFailure(.failed, "\(name) did not end within \(patience.shortText)")
+                throw CommandError(.failed, "\(name) did not end within \(patience.shortText)")
             }
             try await runtime.clock.sleep(for: .milliseconds(5))
         }

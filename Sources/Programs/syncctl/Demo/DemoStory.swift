@@ -40,7 +40,7 @@ final class DemoStory {
         }
         try await step("both, offline: edit the same user, other fields and the same one; kiosk deletes an avatar") {
             let old = try await avatars(.kiosk).first { $0.url.hasSuffix("/old-ned.png") }
-            guard let old else { throw CommandFailure(.different, "the kiosk has not got the old avatar") }
+            guard let old else { throw CommandError(.different, "the kiosk has not got the old avatar") }
             let face = try await createAvatar(.kiosk, "kiosk-ned")
             try await world.run(.kiosk, ["user", "set", "Ned Stark", "avatar=\(face)"])
             try await world.run(.kiosk, ["user", "set", "Ned Stark", "username=Ned of the kiosk"])
@@ -51,7 +51,7 @@ final class DemoStory {
             for device in [DemoWorld.Device.laptop, .kiosk, .laptop] { try await sync(device) }
             let entries = try await journal(.kiosk) + journal(.laptop)
             guard entries > 0 else {
-                throw CommandFailure(.different, "nobody's journal tells of the two edits of one field")
+                throw CommandError(.different, "nobody's journal tells of the two edits of one field")
             }
         }
         try await crash()
@@ -107,7 +107,7 @@ final class DemoStory {
                 return left
             }
         }
-        throw CommandFailure(
+        throw CommandError(
             .failed, "\(process.name) was done before it could be killed: \(process.errors)",
             advice: "use a larger --burst")
     }
@@ -132,7 +132,7 @@ final class DemoStory {
         let answer = try await Self.objects(
             world.run(device, ["avatar", "create", "author=Ned Stark", url, "--json"]))
         guard case .string(let id)? = answer.first?["id"] else {
-            throw CommandFailure(.failed, "avatar create gave no id")
+            throw CommandError(.failed, "avatar create gave no id")
         }
         return id
     }
@@ -149,11 +149,11 @@ final class DemoStory {
     }
 
     static func objects(_ text: String) throws -> [JSONValue] {
-        try text.split(separator: "\n").map { line throws(CommandFailure) in
+        try text.split(separator: "\n").map { line throws(CommandError) in
             do throws(JSONError) {
                 return try JSONValue(Array(line.utf8))
             } catch {
-                throw CommandFailure(.failed, "an answer is no JSON: \(error)")
+                throw CommandError(.failed, "an answer is no JSON: \(error)")
             }
         }
     }

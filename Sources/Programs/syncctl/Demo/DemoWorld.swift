@@ -20,7 +20,7 @@ final class DemoWorld {
 
     init(folder: String, syncctl: String, syncd: String, runtime: EngineRuntime) throws {
         guard FileManager.default.isExecutableFile(atPath: syncd) else {
-            throw CommandFailure(
+            throw CommandError(
                 .noInput, "there is no syncd beside syncctl: \(syncd)", advice: "build both, or give --syncd")
         }
         self.folder = folder
@@ -84,7 +84,7 @@ final class DemoWorld {
                 break
             }
             guard process.isRunning, runtime.uptime() - begin < .seconds(20) else {
-                throw CommandFailure(.failed, "syncd did not start: \(process.errors)")
+                throw CommandError(.failed, "syncd did not start: \(process.errors)")
             }
             try await runtime.clock.sleep(for: .milliseconds(5))
         }
@@ -122,7 +122,7 @@ final class DemoWorld {
     private func finish(_ process: DemoProcess, accepting statuses: Set<Int32> = [0]) async throws -> String {
         try await process.wait(runtime, atMost: .seconds(300))
         guard statuses.contains(process.status) else {
-            throw CommandFailure(
+            throw CommandError(
                 .failed, "\(process.name) ended with status \(process.status): \(process.errors)\(process.output)")
         }
         return process.output

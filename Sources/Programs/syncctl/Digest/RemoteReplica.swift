@@ -16,14 +16,14 @@ struct RemoteReplica {
             case .mustReset(let reason):
                 resets += 1
                 guard resets <= 3 else {
-                    throw CommandFailure(
+                    throw CommandError(
                         .notSynced, "the server asked for a new start \(resets) times (\(reason.rawValue))")
                 }
                 contents = SpaceRecords(of: catalog.models)
                 cursor = nil
                 cursors = []
             case .noAccess:
-                throw CommandFailure(
+                throw CommandError(
                     .refused, "the account may not read the space default, or the server has none",
                     advice: "check server.token-file (syncctl config show)")
             case .page(let page):
@@ -32,10 +32,10 @@ struct RemoteReplica {
                 progress.show("reading the server: \(count) records")
                 guard page.hasMore else { return }
                 guard cursors.insert(page.cursor).inserted else {
-                    throw CommandFailure(.notSynced, "the server promises more and does not go on")
+                    throw CommandError(.notSynced, "the server promises more and does not go on")
                 }
                 guard count <= Self.mostRecords else {
-                    throw CommandFailure(.notSynced, "the server shows more than \(Self.mostRecords) records")
+                    throw CommandError(.notSynced, "the server shows more than \(Self.mostRecords) records")
                 }
                 cursor = page.cursor
             }

@@ -19,16 +19,16 @@ struct DiskCheck {
         case ENOSPC, EDQUOT:
             return .broken(
                 "disk",
-                CommandFailure(
-                    StoreFailure(
+                CommandError(
+                    StoreError(
                         .diskFull,
                         "the disk is full: \(folder) has no room for \(Self.room / 1_024) KiB (\(String(cString: strerror(code))))"
                     )))
         default:
             return .broken(
                 "disk",
-                CommandFailure(
-                    StoreFailure(
+                CommandError(
+                    StoreError(
                         .inputOutput, "nothing can be written in \(folder): \(String(cString: strerror(code)))")))
         }
     }

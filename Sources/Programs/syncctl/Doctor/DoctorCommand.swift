@@ -58,11 +58,11 @@ private final class DatabaseCheck {
 
     func findings() -> [Finding] {
         var findings: [Finding] = []
-        do throws(StoreFailure) {
-            do throws(StoreFailure) {
+        do throws(StoreError) {
+            do throws(StoreError) {
                 try open(&findings)
                 try client.verifyStore()
-                if fixes { try client.demandAgreement() }
+                if fixes { try client.requireAgreement() }
             } catch  where fixes && [.corrupt, .notADatabase, .contradiction].contains(error.code) {
                 isOpen = false
                 guard try salvage(&findings, because: error) else { return findings }
@@ -72,13 +72,13 @@ private final class DatabaseCheck {
             findings.append(.fine("database", "\(client.settings.store.file) is readable and undamaged"))
             if fixes { try writeBack(&findings) }
         } catch {
-            findings.append(.broken("database", CommandFailure(error)))
+            findings.append(.broken("database", CommandError(error)))
         }
         return findings
     }
 
-    private func open(_ findings: inout [Finding]) throws(StoreFailure) {
-        do throws(StoreFailure) {
+    private func open(_ findings: inout [Finding]) throws(StoreError) {
+        do throws(StoreError) {
             _ = try client.store
         } catch  where error.code == .unsafePermissions && fixes {
             let folder = client.settings.store.folder
@@ -93,7 +93,7 @@ private final class DatabaseCheck {
     /// Replaces the damaged database.
     ///
     /// - Returns: false when another process syncs the database, because it would continue with the damaged one.
-    private func salvage(_ findings: inout [Finding], because failure: StoreFailure) throws(StoreFailure) -> Bool {
+    private func salvage(_ findings: inout [Finding], because failure: StoreError) throws(StoreError) -> Bool {
         switch try client.acquireLease() {
         case .held(let process):
             findings.append(
@@ -113,7 +113,7 @@ private final class DatabaseCheck {
     }
 
     /// Checkpoints the WAL. Only the holder of the lease may do so.
-    private func writeBack(_ findings: inout [Finding]) throws(StoreFailure) {
+    private func writeBack(_ findings: inout [Finding]) throws(StoreError) {
         guard case .acquired(let lease) = try client.acquireLease() else { return }
         defer { withExtendedLifetime(lease) {} }
         try client.store.checkpoint()
@@ -216,7 +216,7 @@ private struct ServerCheck {
         guard let server = client.settings.server else {
             return [.fine("server", "no server is configured: this device works alone")]
         }
-        if let problem = server.tokenProblem { return [.broken("token", CommandFailure(problem))] }
+        if let problem = server.tokenProblem { return [.broken("token", CommandError(problem))] }
         guard asks else { return [] }
         if case .down(let reason) = client.reachability.current {
             return [.attention("network", "this device is offline: \(reason)", advice: "connect it to a network")]
@@ -227,7 +227,7 @@ private struct ServerCheck {
             if let refusal = hello.refusal(for: (try? client.store.session())?.account) { throw refusal }
             return [.fine("server", "\(server.address) answers and accepts the token"), clock(hello)]
         } catch {
-            return [.broken("server", CommandFailure(wrapping: error))]
+            return [.broken("server", CommandError(wrapping: error))]
         }
     }
 

@@ -26,7 +26,7 @@ struct Finding: Hashable {
     }
 
     /// Returns a finding for the failure that a check found.
-    static func broken(_ check: String, _ failure: CommandFailure) -> Finding {
+    static func broken(_ check: String, _ failure: CommandError) -> Finding {
         Finding(check: check, level: .broken, sentence: failure.message, advice: failure.advice)
     }
 

@@ -55,18 +55,18 @@ struct ImportCommand: AsyncParsableCommand {
         case (false, true, false): return .jsonl
         case (false, false, true): return .csv
         case (false, false, false): break
-        default: throw CommandFailure(.usage, "expected only one of --passwd, --jsonl and --csv")
+        default: throw CommandError(.usage, "expected only one of --passwd, --jsonl and --csv")
         }
         guard let file, file != "-" else {
             guard file == nil else {
-                throw CommandFailure(
+                throw CommandError(
                     .usage, "standard input has no name that tells its format; expected --passwd, --jsonl or --csv")
             }
             return .passwd
         }
         if file.hasSuffix(".jsonl") || file.hasSuffix(".ndjson") { return .jsonl }
         if file.hasSuffix(".csv") { return .csv }
-        throw CommandFailure(
+        throw CommandError(
             .usage,
             "the name of \(file) does not tell its format; expected --passwd, --jsonl or --csv")
     }
@@ -115,7 +115,7 @@ struct ImportCommand: AsyncParsableCommand {
             let name = type ?? "user"
             guard let collection = CollectionName(rawValue: name), let schema = CommunityCatalog.catalog[collection]
             else {
-                throw CommandFailure(.usage, "--type \(name): expected user, avatar or profile")
+                throw CommandError(.usage, "--type \(name): expected user, avatar or profile")
             }
             return (
                 CSVImport(schema: schema, fallbackKey: RecordNames.nameField(of: collection)).read(input.bytes),
@@ -125,7 +125,7 @@ struct ImportCommand: AsyncParsableCommand {
     }
 
     private func named() throws -> String {
-        guard let file else { throw CommandFailure(.usage, "expected the name of a file, or - for standard input") }
+        guard let file else { throw CommandError(.usage, "expected the name of a file, or - for standard input") }
         return file
     }
 

@@ -18,7 +18,7 @@ struct ImportInput {
                 handle = try FileHandle(forReadingFrom: URL(filePath: file))
             } catch {
                 let isThere = FileManager.default.fileExists(atPath: file)
-                throw CommandFailure(
+                throw CommandError(
                     .noInput, "\(file) " + (isThere ? "cannot be read" : "does not exist"))
             }
         }
@@ -36,15 +36,15 @@ struct ImportInput {
             while let part = try handle.read(upToCount: 1_048_576), !part.isEmpty {
                 bytes.append(contentsOf: part)
                 guard bytes.count <= ImportLimits.inputBytes else {
-                    throw CommandFailure(
+                    throw CommandError(
                         .noInput, "\(name) is larger than \(ImportLimits.inputBytes) bytes",
                         advice: "split it into several files")
                 }
             }
-        } catch let failure as CommandFailure {
+        } catch let failure as CommandError {
             throw failure
         } catch {
-            throw CommandFailure(.noInput, "\(name) cannot be read")
+            throw CommandError(.noInput, "\(name) cannot be read")
         }
         return bytes
     }
@@ -60,13 +60,13 @@ struct ImportInput {
         do {
             try process.run()
         } catch {
-            throw CommandFailure(
+            throw CommandError(
                 .noInput, "/usr/bin/getent cannot be run", advice: "give a file in the format of passwd(5)")
         }
         let bytes = try read(pipe.fileHandleForReading, "getent passwd")
         process.waitUntilExit()
         guard process.terminationStatus == 0 else {
-            throw CommandFailure(.noInput, "getent passwd failed with status \(process.terminationStatus)")
+            throw CommandError(.noInput, "getent passwd failed with status \(process.terminationStatus)")
         }
         return ImportInput(bytes: bytes, name: "getent passwd")
     }

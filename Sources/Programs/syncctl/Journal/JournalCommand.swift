@@ -70,7 +70,7 @@ struct ShowJournal: AsyncParsableCommand {
         try await options.withClient { client in
             let terminal = options.terminal
             guard let found = try client.store.journalEntry(entry) else {
-                throw CommandFailure(
+                throw CommandError(
                     .failed, "there is no entry \(entry) in the journal", advice: "syncctl journal list --all shows all"
                 )
             }

@@ -28,7 +28,7 @@ struct ExportRecording: AsyncParsableCommand {
             terminal.note("left out with the rest of its segment: \(problem)")
         }
         guard !reader.entries.isEmpty else {
-            throw CommandFailure(
+            throw CommandError(
                 .failed, "nothing is recorded", advice: capacity == 0 ? "set recorder.events and sync" : "sync first")
         }
         let recording = Recording(
@@ -55,7 +55,7 @@ struct ExportRecording: AsyncParsableCommand {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
             let reason = String(cString: strerror(errno))
-            throw CommandFailure(
+            throw CommandError(
                 .machine, "\(path) cannot be made: \(reason)",
                 advice: "name a file that is not there")
         }
@@ -64,7 +64,7 @@ struct ExportRecording: AsyncParsableCommand {
             try handle.write(contentsOf: bytes)
             try handle.synchronize()
         } catch {
-            throw CommandFailure(.machine, "\(path) cannot be written: \(error)")
+            throw CommandError(.machine, "\(path) cannot be written: \(error)")
         }
     }
 }

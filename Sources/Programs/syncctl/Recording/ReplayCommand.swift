@@ -19,10 +19,10 @@ struct ReplayCommand: AsyncParsableCommand {
         let terminal = Terminal(isJSON: json, variables: GlobalOptions.processVariables)
         let input = try ImportInput(file: file)
         let recording: Recording
-        do throws(RecordingProblem) {
+        do throws(RecordingError) {
             recording = try RecordingFile.recording(input.bytes)
         } catch {
-            throw CommandFailure(
+            throw CommandError(
                 .noInput, "\(input.name): \(error)",
                 advice: error.code == .newer
                     ? "use a newer build of syncctl" : "syncctl recording export writes recordings")

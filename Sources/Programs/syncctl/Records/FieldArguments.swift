@@ -15,13 +15,13 @@ enum FieldArguments {
         var patch = Patch()
         for argument in arguments {
             guard let equals = argument.firstIndex(of: "=") else {
-                throw CommandFailure(
+                throw CommandError(
                     .usage, "'\(argument)': expected FIELD=VALUE",
                     advice: "the fields are " + names(schema))
             }
             let field = try field(String(argument[..<equals]), schema)
             guard patch[field.name] == nil else {
-                throw CommandFailure(.usage, "\(field.name) is given twice; expected it once")
+                throw CommandError(.usage, "\(field.name) is given twice; expected it once")
             }
             let text = String(argument[argument.index(after: equals)...])
             patch.set(field.name, to: try value(text, field, schema, in: store))
@@ -39,13 +39,14 @@ enum FieldArguments {
             return .reference(try RecordReference(text: text).resolve(target, in: store).id)
         }
         guard let value = FieldValue(text, as: field.type).map(field.normalized) else {
-            throw CommandFailure(
+            throw CommandError(
                 .failed,
                 "\(schema.collection).\(field.name): '\(text)' is no \(field.type.rawValue)")
         }
         if let problem = field.problem(with: value) {
-            throw CommandFailure(
-                .failed, InvalidValue(collection: schema.collection, field: field.name, problem: problem).description)
+            throw CommandError(
+                .failed,
+                InvalidValueError(collection: schema.collection, field: field.name, problem: problem).description)
         }
         return value
     }
@@ -53,7 +54,7 @@ enum FieldArguments {
     static func field(_ name: String, _ schema: ModelSchema) throws -> FieldSchema {
         guard let fieldName = FieldName(rawValue: name), let field = schema.field(named: fieldName) else {
             let nearest = NearestName.suggestion(for: name, among: schema.fields.map(\.name.rawValue))
-            throw CommandFailure(
+            throw CommandError(
                 .usage, "\(schema.collection) has no field '\(name)'",
                 advice: nearest.map { "did you mean \($0)?" } ?? "the fields are " + names(schema))
         }

@@ -15,7 +15,7 @@ struct RecordAction {
         store = try client.store
         let names = store.catalog.models.map(\.collection.rawValue)
         guard let collection = CollectionName(rawValue: name), let schema = store.catalog[collection] else {
-            throw CommandFailure(
+            throw CommandError(
                 .usage, "this database has no collection '\(name.prefix(64))'",
                 advice: NearestName.suggestion(for: name, among: names).map { "did you mean \($0)?" }
                     ?? "the collections are " + names.joined(separator: ", "))
@@ -30,7 +30,7 @@ struct RecordAction {
         var random = client.runtime.generator
         let id = RecordID.make(at: client.runtime.now(), random: &random)
         _ = try store.commit([.create(schema.collection, id, patch)], in: .default, now: client.runtime.now())
-        try RecordAnswer.print([id], schema, "created", store, terminal)
+        try RecordOutput.print([id], schema, "created", store, terminal)
     }
 
     func set(_ record: String, _ fields: [String]) throws {
@@ -38,7 +38,7 @@ struct RecordAction {
         let patch = try FieldArguments.edit(fields, schema, in: store)
         let sequence = try store.commit(
             [.update(schema.collection, id, patch)], in: .default, now: client.runtime.now())
-        try RecordAnswer.print([id], schema, sequence == nil ? "unchanged" : "changed", store, terminal)
+        try RecordOutput.print([id], schema, sequence == nil ? "unchanged" : "changed", store, terminal)
     }
 
     func delete(_ records: [String]) throws {
@@ -49,7 +49,7 @@ struct RecordAction {
         }
         let edits = ids.map { RecordEdit.delete(schema.collection, $0) }
         _ = try store.commit(edits, in: .default, now: client.runtime.now())
-        try RecordAnswer.print(ids, schema, "deleted", store, terminal)
+        try RecordOutput.print(ids, schema, "deleted", store, terminal)
     }
 
     func show(_ record: String) throws {

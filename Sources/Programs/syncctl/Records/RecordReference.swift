@@ -31,21 +31,21 @@ struct RecordReference {
         guard let name = RecordNames.nameField(of: collection),
             let field = store.catalog[collection]?.field(named: name)
         else {
-            throw CommandFailure(.failed, "'\(shown)' is no uid and no id: records of \(collection) have no other name")
+            throw CommandError(.failed, "'\(shown)' is no uid and no id: records of \(collection) have no other name")
         }
         let query = RecordQuery(collection, where: [.init(name, equals: field.normalized(.text(text)))], limit: 2)
         let found = try store.records(matching: query)
         guard let record = found.first else { throw missing(collection, "whose \(name) is '\(shown)'") }
         guard found.count == 1 else {
-            throw CommandFailure(
+            throw CommandError(
                 .failed, "there is more than one record of \(collection) whose \(name) is '\(shown)'",
                 advice: "name it by uid or id, as syncctl record list \(collection) shows them")
         }
         return record
     }
 
-    private func missing(_ collection: CollectionName, _ description: String) -> CommandFailure {
-        CommandFailure(
+    private func missing(_ collection: CollectionName, _ description: String) -> CommandError {
+        CommandError(
             .failed, "there is no record of \(collection) \(description) on this device",
             advice: "syncctl record list \(collection) shows what is here")
     }

@@ -43,7 +43,7 @@ struct GlobalOptions: ParsableArguments {
 
     var terminal: Terminal { Terminal(isJSON: json, variables: variables) }
 
-    private func flags() throws(ConfigurationProblem) -> ConfigurationFlags {
+    private func flags() throws(ConfigurationError) -> ConfigurationFlags {
         var flags = try ConfigurationFlags(settings: settings)
         try flags.take(environment, for: "environment", flag: "--environment")
         try flags.take(store, for: "store.folder", flag: "--store")

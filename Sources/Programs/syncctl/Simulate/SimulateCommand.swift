@@ -20,7 +20,7 @@ struct SimulateCommand: ParsableCommand {
         let folder = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
         let program = folder.appending(path: "syncsim").path(percentEncoded: false)
         guard FileManager.default.isExecutableFile(atPath: program) else {
-            throw CommandFailure(
+            throw CommandError(
                 .noInput, "there is no syncsim beside syncctl: \(program)",
                 advice: "build it: swift build --product syncsim")
         }
@@ -30,6 +30,6 @@ struct SimulateCommand: ParsableCommand {
         signal(SIGPIPE, SIG_DFL)
         // execv returns only if it fails.
         execv(program, &words)
-        throw CommandFailure(.machine, "\(program) cannot be run: \(String(cString: strerror(errno)))")
+        throw CommandError(.machine, "\(program) cannot be run: \(String(cString: strerror(errno)))")
     }
 }

@@ -50,7 +50,7 @@ struct StatusCommand: AsyncParsableCommand {
             if let refusal = hello.refusal(for: account) { return .refused(refusal.message) }
             let clock = ClockComparison(device: client.runtime.now(), server: hello.serverTime)
             return .online(hello.epoch, client.runtime.uptime() - start, clock)
-        } catch let failure as TransportFailure {
+        } catch let failure as TransportError {
             return switch failure.code {
             case .unauthorized where server.token == nil:
                 .refused("no token is configured: put one into a file, and name it with server.token-file")

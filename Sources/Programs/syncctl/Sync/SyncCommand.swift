@@ -41,13 +41,13 @@ struct SyncCommand: AsyncParsableCommand {
         let progress = Progress(options.terminal, uptime: client.runtime.uptime)
         let start = try SyncReport.Start(client.store)
         let ending: SyncEnding
-        switch try client.acquireLease(within: Self.patienceWithLookers) {
+        switch try client.acquireLease(within: Self.readerTimeout) {
         case .acquired(let lease):
             ending = try await run(client, progress)
             withExtendedLifetime(lease) {}
         case .held(let process):
             guard !watch else {
-                throw CommandFailure(
+                throw CommandError(
                     .syncedElsewhere, "another process\(process.map { " (\($0))" } ?? "") syncs this database already")
             }
             ending = try await waitForOther(process, client, progress)
@@ -63,10 +63,10 @@ struct SyncCommand: AsyncParsableCommand {
         let engine = services.engine
         let allow = { @Sendable (space: SpaceID) in engine.allowDeletes(in: space) }
         let follower = SyncFollower(
-            isWatching: watch, patience: wait, terminal: options.terminal, allowDeletes: allowDeletes ? allow : nil)
+            isWatching: watch, timeout: wait, terminal: options.terminal, allowDeletes: allowDeletes ? allow : nil)
         let updates = engine.status.subscribe()
         let clock = client.runtime.clock
-        let patience = wait
+        let timeout = wait
         let heard = Guarded(progress.elapsed)
         let ending = try await withThrowingTaskGroup(of: SyncEnding?.self) { group in
             group.addTask {
@@ -84,22 +84,22 @@ struct SyncCommand: AsyncParsableCommand {
                 }
                 return follower.isWatching ? .stopped : .interrupted
             }
-            if !watch, patience > .zero {
+            if !watch, timeout > .zero {
                 group.addTask {
                     // The wait is over. This makes the engine publish its status, so that the follower can give up on a
                     // silent server.
-                    guard (try? await clock.sleep(for: patience)) != nil else { return nil }
+                    guard (try? await clock.sleep(for: timeout)) != nil else { return nil }
                     engine.syncNow()
                     // A request to a silent server may still be open. While the server keeps responding, the sync is
                     // not stopped.
                     while true {
                         let silence = progress.elapsed - heard.withLock { $0 }
-                        if silence > patience + Self.grace { break }
+                        if silence > timeout + Self.grace { break }
                         guard (try? await clock.sleep(for: .milliseconds(100))) != nil else { return nil }
                     }
                     await services.stop()
                     return .failed(
-                        TransportFailure(.timedOut, "the server has said nothing for \(DurationText(patience))"))
+                        TransportError(.timedOut, "the server has said nothing for \(DurationText(timeout))"))
                 }
             }
             var ending: SyncEnding?
@@ -136,8 +136,8 @@ struct SyncCommand: AsyncParsableCommand {
         let store = try client.store
         options.terminal.note(
             "process \(process.map(String.init) ?? "unknown") syncs this database; waiting for it to empty the outbox")
-        let patience = wait > .zero ? wait : Self.patienceWithOthers
-        while progress.elapsed < patience {
+        let timeout = wait > .zero ? wait : Self.leaseTimeout
+        while progress.elapsed < timeout {
             let summary = try store.outboxSummary()
             if summary.count == 0 { return .sentByOther(process) }
             progress.show("waiting for process \(process.map(String.init) ?? "unknown"): \(summary.count) left")
@@ -151,9 +151,9 @@ struct SyncCommand: AsyncParsableCommand {
     }
 
     /// Longer than syncctl status holds the lease to check whether it is free.
-    private static let patienceWithLookers = Duration.milliseconds(100)
+    private static let readerTimeout = Duration.milliseconds(100)
     /// The extra time for a request that is still open when the wait ends.
     private static let grace = Duration.milliseconds(500)
     /// Longer than an engine needs for a typical outbox.
-    private static let patienceWithOthers = Duration.seconds(30)
+    private static let leaseTimeout = Duration.seconds(30)
 }

@@ -11,10 +11,10 @@ enum SyncEnding: Sendable {
     ///
     /// Whether that process has downloaded everything is not known.
     case sentByOther(Int32?)
-    case failed(TransportFailure)
+    case failed(TransportError)
     case offline(String)
     /// The local database failed: the disk is full, or the file was replaced.
-    case storeFailed(StoreFailure)
+    case storeFailed(StoreError)
     /// Something else prevents the sync. The text describes it.
     case blocked(String)
     case braked(deletes: Int, of: Int)
@@ -42,7 +42,7 @@ enum SyncEnding: Sendable {
 struct SyncFollower: Sendable {
     let isWatching: Bool
     /// The time during which failures do not end the sync.
-    let patience: Duration
+    let timeout: Duration
     let terminal: Terminal
     /// Releases the mass-delete brake of a space; nil unless the user allows it.
     ///
@@ -51,11 +51,11 @@ struct SyncFollower: Sendable {
     private var shown: TerminalText = ""
 
     init(
-        isWatching: Bool, patience: Duration, terminal: Terminal,
+        isWatching: Bool, timeout: Duration, terminal: Terminal,
         allowDeletes: (@Sendable (SpaceID) -> Void)? = nil
     ) {
         self.isWatching = isWatching
-        self.patience = patience
+        self.timeout = timeout
         self.terminal = terminal
         self.allowDeletes = allowDeletes
     }
@@ -67,11 +67,11 @@ struct SyncFollower: Sendable {
         }
         if let failure = status.storeFailure, failure.isPermanent { return .storeFailed(failure) }
         if isWatching {
-            tell(status)
+            print(status)
             return nil
         }
         progress.show(StatusText.progress(status))
-        let isPatient = progress.elapsed < patience
+        let isPatient = progress.elapsed < timeout
         if let failure = status.storeFailure, !isPatient { return .storeFailed(failure) }
         switch status.connection {
         case .notRunning, .connecting: return nil
@@ -115,7 +115,7 @@ struct SyncFollower: Sendable {
     }
 
     /// Prints the status if its text has changed.
-    private mutating func tell(_ status: SyncStatus) {
+    private mutating func print(_ status: SyncStatus) {
         let line: TerminalText =
             terminal.isJSON ? TerminalText(json: StatusText.line(status).text) : "\(StatusText.sentence(status))"
         guard line != shown else { return }
@@ -124,7 +124,7 @@ struct SyncFollower: Sendable {
     }
 }
 
-extension StoreFailure {
+extension StoreError {
     /// Whether retrying cannot help while the program has the database open.
     fileprivate var isPermanent: Bool {
         switch advice {

@@ -23,14 +23,14 @@ struct SyncReport {
         /// The number of the newest entry of the journal; 0 when there was none.
         let journal: Int64
 
-        init(_ store: any LocalStore) throws(StoreFailure) {
+        init(_ store: any LocalStore) throws(StoreError) {
             outbox = try store.outboxSummary()
             journal = try store.journal(state: nil, limit: 1).first?.number ?? 0
         }
     }
 
     init(ending: SyncEnding, since start: Start, store: any EngineStore & LocalStore, elapsed: Duration)
-        throws(StoreFailure)
+        throws(StoreError)
     {
         let before = start.outbox
         self.ending = ending
@@ -75,38 +75,38 @@ struct SyncReport {
                 after.held == 1
                 ? "1 transaction waits until the server knows the collections and fields in it"
                 : "\(after.held) transactions wait until the server knows the collections and fields in them"
-            throw CommandFailure(
+            throw CommandError(
                 .held, "\(held); everything else is in sync",
                 advice: "ask who runs the server to upgrade it, and see what waits with syncctl outbox")
-        case .failed(let failure): throw CommandFailure(failure)
+        case .failed(let failure): throw CommandError(failure)
         case .offline(let reason):
-            throw CommandFailure(
-                .notSynced, "this device is offline: \(reason)", advice: "connect it, then sync; \(CommandFailure.safe)"
+            throw CommandError(
+                .notSynced, "this device is offline: \(reason)", advice: "connect it, then sync; \(CommandError.safe)"
             )
         case .blocked(let reason):
-            throw CommandFailure(
-                .notSynced, reason, advice: "see what waits with syncctl status; \(CommandFailure.safe)")
-        case .storeFailed(let failure): throw CommandFailure(failure)
+            throw CommandError(
+                .notSynced, reason, advice: "see what waits with syncctl status; \(CommandError.safe)")
+        case .storeFailed(let failure): throw CommandError(failure)
         case .braked(let deletes, let total):
-            throw CommandFailure(
+            throw CommandError(
                 .unhealthy,
                 "what the server says would delete \(deletes) of the \(total) records here, and nothing proves that it is right",
                 advice: "if that is what you expect: syncctl sync --allow-deletes")
         case .syncedElsewhere(let process):
             let left = after.count == 1 ? "1 transaction is" : "\(after.count) transactions are"
-            throw CommandFailure(
+            throw CommandError(
                 .syncedElsewhere,
                 "process \(process.map(String.init) ?? "unknown") syncs this database, and \(left) still in the outbox",
                 advice: "see what holds it up with syncctl status")
-        case .interrupted: throw CommandFailure(.notSynced, "the sync was interrupted", advice: CommandFailure.safe)
+        case .interrupted: throw CommandError(.notSynced, "the sync was interrupted", advice: CommandError.safe)
         }
     }
 
     /// The error of an account that may not read a space that this device follows; nil if it may read all.
-    private var missingAccess: CommandFailure? {
+    private var missingAccess: CommandError? {
         let names = session.spaces.filter { !$0.hasAccess }.map(\.space.rawValue)
         guard !names.isEmpty else { return nil }
-        return CommandFailure(
+        return CommandError(
             .refused,
             "the account may not read \(names.joined(separator: ", ")), or the server has no such space: what it had shown of that is not on this device any more, and what you wrote and it refused is in the journal",
             advice: "check server.token-file (syncctl config show), or ask who runs the server")

@@ -5,7 +5,7 @@ import SyncProgram
 struct Terminal: Sendable {
     let isJSON: Bool
     /// Whether standard output is a terminal that supports colors.
-    let hasColour: Bool
+    let hasColor: Bool
     let outputIsTerminal: Bool
     let errorsAreTerminal: Bool
     /// The width of the terminal in columns.
@@ -15,8 +15,8 @@ struct Terminal: Sendable {
         self.isJSON = isJSON
         outputIsTerminal = isatty(STDOUT_FILENO) == 1
         errorsAreTerminal = isatty(STDERR_FILENO) == 1
-        let forbidsColour = !(variables["NO_COLOR"] ?? "").isEmpty || variables["TERM"] == "dumb"
-        hasColour = outputIsTerminal && !forbidsColour && !isJSON
+        let forbidsColor = !(variables["NO_COLOR"] ?? "").isEmpty || variables["TERM"] == "dumb"
+        hasColor = outputIsTerminal && !forbidsColor && !isJSON
         width = outputIsTerminal ? Self.columns(STDOUT_FILENO) : Int.max
     }
 
@@ -31,11 +31,11 @@ struct Terminal: Sendable {
     /// - Parameter effect: what the command has done, for the message if the line cannot be written, such as
     ///   `Terminal.saved`; nil if it has changed nothing.
     func say(_ line: TerminalText, after effect: String? = nil) {
-        let failure = ProgramOutput.answer("\(line)\n")
+        let failure = ProgramOutput.write("\(line)\n")
         Self.check(failure)
         if let failure {
             let done = effect.map { "\($0), but " } ?? ""
-            note("syncctl: \(done)the answer cannot be written: \(String(cString: strerror(failure)))")
+            note("syncctl: \(done)the output cannot be written: \(String(cString: strerror(failure)))")
             exit(CommandStatus.machine.rawValue)
         }
     }
@@ -59,10 +59,10 @@ struct Terminal: Sendable {
         Self.check(ProgramOutput.note(text))
     }
 
-    func bold(_ text: TerminalText) -> TerminalText { hasColour ? "\u{1B}[1m\(text)\u{1B}[0m" : text }
-    func dim(_ text: TerminalText) -> TerminalText { hasColour ? "\u{1B}[2m\(text)\u{1B}[0m" : text }
-    func green(_ text: TerminalText) -> TerminalText { hasColour ? "\u{1B}[32m\(text)\u{1B}[0m" : text }
-    func red(_ text: TerminalText) -> TerminalText { hasColour ? "\u{1B}[31m\(text)\u{1B}[0m" : text }
+    func bold(_ text: TerminalText) -> TerminalText { hasColor ? "\u{1B}[1m\(text)\u{1B}[0m" : text }
+    func dim(_ text: TerminalText) -> TerminalText { hasColor ? "\u{1B}[2m\(text)\u{1B}[0m" : text }
+    func green(_ text: TerminalText) -> TerminalText { hasColor ? "\u{1B}[32m\(text)\u{1B}[0m" : text }
+    func red(_ text: TerminalText) -> TerminalText { hasColor ? "\u{1B}[31m\(text)\u{1B}[0m" : text }
 
     /// Exits quietly when the reader has closed the pipe (`| head`), as other programs do.
     private static func check(_ failure: Int32?) {

@@ -53,7 +53,7 @@ public final class ClientComposition {
     // MARK: Store
 
     public var store: any EngineStore & LocalStore {
-        get throws(StoreFailure) { try opened.store }
+        get throws(StoreError) { try opened.store }
     }
 
     /// The live objects over the store.
@@ -61,7 +61,7 @@ public final class ClientComposition {
     /// There is one set per client, so that a record has one live object. Without a server, the store alone confirms
     /// writes.
     public var objects: LiveObjects {
-        get throws(StoreFailure) {
+        get throws(StoreError) {
             if let madeObjects { return madeObjects }
             let source = StoredSource(store: try store, server: hasServer ? .inStep : .none)
             let made = LiveObjects(source: source, models: models, runtime: runtime)
@@ -72,11 +72,11 @@ public final class ClientComposition {
 
     /// The flight recorder's ring, even if recording is turned off.
     public var recordings: any RecordingStore {
-        get throws(StoreFailure) { try opened.recordings }
+        get throws(StoreError) { try opened.recordings }
     }
 
     private var opened: OpenStore {
-        get throws(StoreFailure) {
+        get throws(StoreError) {
             if let openStore { return openStore }
             let made = try recipes.store.open(settings, catalog, runtime, createsStore)
             openStore = made
@@ -91,7 +91,7 @@ public final class ClientComposition {
     /// Checks the whole database for damage. Takes seconds for gigabytes.
     ///
     /// - Throws: `corrupt`, with the first finding.
-    public func verifyStore() throws(StoreFailure) {
+    public func verifyStore() throws(StoreError) {
         try opened.verify()
     }
 
@@ -101,24 +101,24 @@ public final class ClientComposition {
     /// database, as `salvageStore()` makes one, agrees with the server in both cases.
     ///
     /// - Throws: `contradiction`, with the server's message.
-    public func demandAgreement() throws(StoreFailure) {
+    public func requireAgreement() throws(StoreError) {
         guard let failure = try store.contact().lastFailure,
-            failure.code == StoreFailure.Code.contradiction.rawValue
+            failure.code == StoreError.Code.contradiction.rawValue
         else { return }
-        throw StoreFailure(.contradiction, "the server contradicts this database: \(failure.message)")
+        throw StoreError(.contradiction, "the server contradicts this database: \(failure.message)")
     }
 
     /// Begins to report what other processes write to the store's observers.
     ///
     /// - Returns: a closure that ends it.
-    package func watchOtherProcesses() throws(StoreFailure) -> @Sendable () -> Void {
+    package func watchOtherProcesses() throws(StoreError) -> @Sendable () -> Void {
         try opened.watch()
     }
 
     /// Tries to become the one process that syncs this database. It outlives the composition.
-    package var leasing: @Sendable () throws(StoreFailure) -> LeaseAttempt {
+    package var leasing: @Sendable () throws(StoreError) -> LeaseAttempt {
         let (recipes, settings) = (recipes, settings)
-        return { () throws(StoreFailure) in try recipes.store.lease(settings, .zero) }
+        return { () throws(StoreError) in try recipes.store.lease(settings, .zero) }
     }
 
     /// Closes the store alone, when making another part has failed.
@@ -141,7 +141,7 @@ public final class ClientComposition {
     /// The next use opens the new database.
     ///
     /// - Throws: `busy` when another process has the database open.
-    public func salvageStore() throws(StoreFailure) -> SalvageReport {
+    public func salvageStore() throws(StoreError) -> SalvageReport {
         madeObjects = nil
         openStore?.close()
         openStore = nil
@@ -149,17 +149,17 @@ public final class ClientComposition {
     }
 
     /// Tries to become the only process that syncs this database.
-    public func acquireLease(within patience: Duration = .zero) throws(StoreFailure) -> LeaseAttempt {
-        try recipes.store.lease(settings, patience)
+    public func acquireLease(within timeout: Duration = .zero) throws(StoreError) -> LeaseAttempt {
+        try recipes.store.lease(settings, timeout)
     }
 
     // MARK: Remote
 
     public var transport: any RemoteTransport {
-        get throws(ConfigurationProblem) {
+        get throws(ConfigurationError) {
             if let openTransport { return openTransport.transport }
             guard let server = settings.server else {
-                throw ConfigurationProblem(
+                throw ConfigurationError(
                     "no server is configured: server.url is not set",
                     advice: "set \(settings.program.variable("server.url")), or server.url in the configuration file")
             }
@@ -184,7 +184,7 @@ public final class ClientComposition {
         }
     }
 
-    private func recorder() throws(StoreFailure) -> RingRecorder? {
+    private func recorder() throws(StoreError) -> RingRecorder? {
         guard settings.recorderEvents > 0 else { return nil }
         return RingRecorder(
             store: try recordings, turns: settings.recorderEvents, salt: (runtime.random(), runtime.random()),
@@ -200,7 +200,7 @@ public final class ClientComposition {
 
     /// - Parameter watch: begins to report what other processes write, for as long as the services run.
     package func services(
-        handlesSignals: Bool, watch: @escaping @Sendable () throws(StoreFailure) -> @Sendable () -> Void
+        handlesSignals: Bool, watch: @escaping @Sendable () throws(StoreError) -> @Sendable () -> Void
     ) throws -> ClientServices {
         ClientServices(
             engine: try engine, watch: watch, reachability: reachability,

@@ -10,9 +10,9 @@ extension ClientRecipes {
     /// Returns the recipes for an environment.
     ///
     /// - Throws: when the adapters of the environment are not linked into this program.
-    public static func picked(by environment: Environment) throws(ConfigurationProblem) -> ClientRecipes {
+    public static func picked(by environment: Environment) throws(ConfigurationError) -> ClientRecipes {
         guard environment.choices.hasLiveAdapters else {
-            throw ConfigurationProblem(
+            throw ConfigurationError(
                 "environment: \(environment) needs the adapters of the test kit, which are not linked into this program",
                 advice: "use production, staging, development or test")
         }
@@ -31,7 +31,7 @@ extension ClientRecipes.Machine {
 
 extension ClientRecipes.Store {
     static let sqlite = ClientRecipes.Store(
-        open: { (settings, catalog, runtime, creating) throws(StoreFailure) in
+        open: { (settings, catalog, runtime, creating) throws(StoreError) in
             var configuration = StoreConfiguration(settings.store)
             configuration.createsIfMissing = creating
             var random = runtime.generator
@@ -39,19 +39,19 @@ extension ClientRecipes.Store {
                 configuration, catalog: catalog, now: runtime.now(), random: &random)
             return OpenStore(
                 store, recordings: store,
-                watch: { () throws(StoreFailure) in
+                watch: { () throws(StoreError) in
                     let watcher = try ExternalChangeWatcher(watching: store)
                     return { watcher.stop() }
                 },
-                verify: { () throws(StoreFailure) in try store.verify() }, close: { store.close() })
+                verify: { () throws(StoreError) in try store.verify() }, close: { store.close() })
         },
-        lease: { (settings, patience) throws(StoreFailure) in
-            switch try SyncLease.tryAcquire(file: settings.store.file, within: patience) {
+        lease: { (settings, timeout) throws(StoreError) in
+            switch try SyncLease.tryAcquire(file: settings.store.file, within: timeout) {
             case .acquired(let lease): .acquired(lease)
             case .held(let process): .held(by: process)
             }
         },
-        salvage: { (settings, catalog, runtime) throws(StoreFailure) in
+        salvage: { (settings, catalog, runtime) throws(StoreError) in
             var random = runtime.generator
             return try SQLiteStore.salvage(
                 StoreConfiguration(settings.store), catalog: catalog, now: runtime.now(),
@@ -67,7 +67,7 @@ extension ClientRecipes {
     /// - Throws: when there is a database, and it cannot be read.
     public static func storedCatalog(
         of settings: ClientSettings, rule: (_ name: String) -> FieldRule?
-    ) throws(StoreFailure) -> SchemaCatalog? {
+    ) throws(StoreError) -> SchemaCatalog? {
         try SQLiteStore.storedCatalog(of: StoreConfiguration(settings.store), rule: rule)
     }
 }
@@ -81,7 +81,7 @@ extension StoreConfiguration {
 
 extension ClientRecipes.Remote {
     static let http = ClientRecipes.Remote(
-        connect: { (server, catalog, runtime) throws(ConfigurationProblem) in
+        connect: { (server, catalog, runtime) throws(ConfigurationError) in
             let configuration = HTTPTransportConfiguration(
                 baseURL: server.address.description, connectTimeout: server.connectTimeout,
                 readTimeout: server.requestTimeout, callTimeout: server.requestTimeout,
@@ -98,7 +98,7 @@ extension ClientRecipes.Remote {
                     })
                 return OpenTransport(transport) { try? await transport.shutdown() }
             } catch {
-                throw ConfigurationProblem("server: \(error)")
+                throw ConfigurationError("server: \(error)")
             }
         })
 }

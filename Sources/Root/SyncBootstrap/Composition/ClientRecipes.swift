@@ -35,20 +35,19 @@ public struct ClientRecipes: Sendable {
     public struct Store: Sendable {
         /// Opens the database. Creates it only if `creating` is true.
         public var open:
-            @Sendable (ClientSettings, SchemaCatalog, EngineRuntime, _ creating: Bool) throws(StoreFailure) -> OpenStore
+            @Sendable (ClientSettings, SchemaCatalog, EngineRuntime, _ creating: Bool) throws(StoreError) -> OpenStore
         /// Tries to take the lease, and waits up to the given duration.
-        public var lease: @Sendable (ClientSettings, Duration) throws(StoreFailure) -> LeaseAttempt
+        public var lease: @Sendable (ClientSettings, Duration) throws(StoreError) -> LeaseAttempt
         /// Replaces a damaged database, which must be closed, with a new one that contains its readable data.
-        public var salvage:
-            @Sendable (ClientSettings, SchemaCatalog, EngineRuntime) throws(StoreFailure) -> SalvageReport
+        public var salvage: @Sendable (ClientSettings, SchemaCatalog, EngineRuntime) throws(StoreError) -> SalvageReport
 
         public init(
             open:
-                @escaping @Sendable (ClientSettings, SchemaCatalog, EngineRuntime, Bool) throws(StoreFailure) ->
+                @escaping @Sendable (ClientSettings, SchemaCatalog, EngineRuntime, Bool) throws(StoreError) ->
                 OpenStore,
-            lease: @escaping @Sendable (ClientSettings, Duration) throws(StoreFailure) -> LeaseAttempt,
+            lease: @escaping @Sendable (ClientSettings, Duration) throws(StoreError) -> LeaseAttempt,
             salvage:
-                @escaping @Sendable (ClientSettings, SchemaCatalog, EngineRuntime) throws(StoreFailure) -> SalvageReport
+                @escaping @Sendable (ClientSettings, SchemaCatalog, EngineRuntime) throws(StoreError) -> SalvageReport
         ) {
             self.open = open
             self.lease = lease
@@ -59,13 +58,13 @@ public struct ClientRecipes: Sendable {
     /// The connection to the server.
     public struct Remote: Sendable {
         public var connect:
-            @Sendable (ClientSettings.RemoteSettings, SchemaCatalog, EngineRuntime) throws(ConfigurationProblem) ->
+            @Sendable (ClientSettings.RemoteSettings, SchemaCatalog, EngineRuntime) throws(ConfigurationError) ->
                 OpenTransport
 
         public init(
             connect:
                 @escaping @Sendable (ClientSettings.RemoteSettings, SchemaCatalog, EngineRuntime)
-                throws(ConfigurationProblem) ->
+                throws(ConfigurationError) ->
                 OpenTransport
         ) {
             self.connect = connect
@@ -79,17 +78,17 @@ public struct OpenStore: Sendable {
     /// The flight recorder's ring in the same database.
     public let recordings: any RecordingStore
     /// Starts publishing the commits of other processes to the store's observers. Returns a function that stops it.
-    public let watch: @Sendable () throws(StoreFailure) -> @Sendable () -> Void
+    public let watch: @Sendable () throws(StoreError) -> @Sendable () -> Void
     /// Checks the whole file for damage, and throws `corrupt` with the first finding.
-    public let verify: @Sendable () throws(StoreFailure) -> Void
+    public let verify: @Sendable () throws(StoreError) -> Void
     /// Closes the store, which must not be used afterward.
     public let close: @Sendable () -> Void
 
     public init(
         _ store: any EngineStore & LocalStore,
         recordings: any RecordingStore,
-        watch: @escaping @Sendable () throws(StoreFailure) -> @Sendable () -> Void,
-        verify: @escaping @Sendable () throws(StoreFailure) -> Void,
+        watch: @escaping @Sendable () throws(StoreError) -> @Sendable () -> Void,
+        verify: @escaping @Sendable () throws(StoreError) -> Void,
         close: @escaping @Sendable () -> Void
     ) {
         self.store = store

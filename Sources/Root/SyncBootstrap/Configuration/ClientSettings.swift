@@ -27,7 +27,7 @@ public struct ClientSettings: Sendable {
         public let address: ServerAddress
         public let token: TokenSource?
         /// The reason why the token file cannot be used. Only what needs the server fails because of it.
-        public let tokenProblem: ConfigurationProblem?
+        public let tokenProblem: ConfigurationError?
         /// Returns the token of the application, which then replaces `token`.
         public var bearer: (@Sendable () -> String?)?
         public let certificateFile: String?
@@ -36,33 +36,33 @@ public struct ClientSettings: Sendable {
     }
 
     /// Checks the settings against each other.
-    package init(_ configuration: ResolvedConfiguration<ClientKeys>) throws(ConfigurationProblem) {
+    package init(_ configuration: ResolvedConfiguration<ClientKeys>) throws(ConfigurationError) {
         let keys = configuration.values
         program = configuration.program
         environment = keys.environment
         logLevel = keys.logLevel
         store = StoreSettings(
             folder: try configuration.required(keys.folder, "store.folder"), durability: keys.durability)
-        server = try keys.url.map { url throws(ConfigurationProblem) in try RemoteSettings(keys, url) }
+        server = try keys.url.map { url throws(ConfigurationError) in try RemoteSettings(keys, url) }
         policy = keys.policy.consistent
         recorderEvents = keys.recorderEvents
     }
 }
 
 extension ClientSettings.RemoteSettings {
-    init(_ keys: ClientKeys, _ address: ServerAddress) throws(ConfigurationProblem) {
+    init(_ keys: ClientKeys, _ address: ServerAddress) throws(ConfigurationError) {
         if keys.environment.choices.requiresTLS, !address.isEncrypted, !address.isLoopback {
-            throw ConfigurationProblem(
+            throw ConfigurationError(
                 "server.url: \(address) is not encrypted, and the environment \(keys.environment) sends nothing over a network in plain text",
                 advice: "use https, or the environment development")
         }
         if keys.tokenFile != nil, keys.token != nil {
-            throw ConfigurationProblem("server.token and server.token-file are both given; expected one of them")
+            throw ConfigurationError("server.token and server.token-file are both given; expected one of them")
         }
         self.address = address
-        do throws(ConfigurationProblem) {
+        do throws(ConfigurationError) {
             token =
-                try keys.tokenFile.map { path throws(ConfigurationProblem) in try TokenSource(file: path) }
+                try keys.tokenFile.map { path throws(ConfigurationError) in try TokenSource(file: path) }
                 ?? keys.token.map { TokenSource(Token($0)) }
             tokenProblem = nil
         } catch {

@@ -43,7 +43,7 @@ public final class TokenSource: Sendable {
     /// Reads the token from a file.
     ///
     /// - Throws: when the file does not contain a token.
-    public init(file path: String) throws(ConfigurationProblem) {
+    public init(file path: String) throws(ConfigurationError) {
         self.path = path
         let stamp = Stamp(path: path)
         reading = Guarded(Reading(token: try Token(file: path), stamp: stamp))

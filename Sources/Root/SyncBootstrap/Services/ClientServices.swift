@@ -6,11 +6,11 @@ import UnixSignals
 /// The services of a client: the engine, and the watches over the network and the token file.
 public struct ClientServices: Sendable {
     public let engine: SyncEngine
-    private let watch: @Sendable () throws(StoreFailure) -> @Sendable () -> Void
+    private let watch: @Sendable () throws(StoreError) -> @Sendable () -> Void
     private let group: ServiceGroup
 
     init(
-        engine: SyncEngine, watch: @escaping @Sendable () throws(StoreFailure) -> @Sendable () -> Void,
+        engine: SyncEngine, watch: @escaping @Sendable () throws(StoreError) -> @Sendable () -> Void,
         reachability: any Reachability, token: TokenSource?, clock: any Clock<Duration>, deadline: Duration,
         handlesSignals: Bool, logger: Logger
     ) {

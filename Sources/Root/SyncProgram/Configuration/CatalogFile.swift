@@ -12,22 +12,22 @@ public enum CatalogFile {
     /// - Parameter rule: returns the field rule of a name; nil for a name that it does not know, which is an error.
     public static func read(
         _ path: String, rule: (_ name: String) -> FieldRule?
-    ) throws(ConfigurationProblem) -> SchemaCatalog {
+    ) throws(ConfigurationError) -> SchemaCatalog {
         let data: Data
         do {
             let file = try FileHandle(forReadingFrom: URL(filePath: path))
             data = try file.read(upToCount: largestSize + 1) ?? Data()
         } catch {
             let reason = FileManager.default.fileExists(atPath: path) ? "it cannot be read" : "there is no such file"
-            throw ConfigurationProblem("the catalog \(path) was not read: \(reason)")
+            throw ConfigurationError("the catalog \(path) was not read: \(reason)")
         }
         guard data.count <= largestSize else {
-            throw ConfigurationProblem("the catalog \(path) is larger than \(largestSize) bytes")
+            throw ConfigurationError("the catalog \(path) is larger than \(largestSize) bytes")
         }
         do throws(WireError) {
             return try CatalogCodec.decode(Array(data), rule: rule)
         } catch {
-            throw ConfigurationProblem(
+            throw ConfigurationError(
                 "\(path) is no catalog: \(error)", advice: "Schemas/catalog/catalog.schema.json describes the format")
         }
     }

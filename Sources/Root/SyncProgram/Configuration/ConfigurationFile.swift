@@ -15,7 +15,7 @@ package struct ConfigurationFile: Sendable {
     /// - Throws: when a named file is missing, or a file is invalid.
     static func find(
         named flag: String?, _ program: Program, _ variables: [String: String]
-    ) throws(ConfigurationProblem) -> ConfigurationFile? {
+    ) throws(ConfigurationError) -> ConfigurationFile? {
         if let flag { return try ConfigurationFile(path: flag) }
         if let named = variables[program.fileVariable], !named.isEmpty { return try ConfigurationFile(path: named) }
         guard let usual = program.configurationFile(variables), FileManager.default.fileExists(atPath: usual) else {
@@ -24,35 +24,35 @@ package struct ConfigurationFile: Sendable {
         return try ConfigurationFile(path: usual)
     }
 
-    init(path: String) throws(ConfigurationProblem) {
+    init(path: String) throws(ConfigurationError) {
         let data: Data
         switch RegularFile.open(path) {
         case .refused(let reason):
-            throw ConfigurationProblem("the configuration file \(path) was not read: \(reason)")
+            throw ConfigurationError("the configuration file \(path) was not read: \(reason)")
         case .open(let descriptor):
             let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
             do {
                 data = try handle.read(upToCount: Self.largestSize + 1) ?? Data()
             } catch {
-                throw ConfigurationProblem("the configuration file \(path) was not read: it cannot be read")
+                throw ConfigurationError("the configuration file \(path) was not read: it cannot be read")
             }
         }
         guard data.count <= Self.largestSize else {
-            throw ConfigurationProblem("the configuration file \(path) is larger than \(Self.largestSize) bytes")
+            throw ConfigurationError("the configuration file \(path) is larger than \(Self.largestSize) bytes")
         }
         try self.init(path: path, text: data)
     }
 
-    package init(path: String, text: Data) throws(ConfigurationProblem) {
+    package init(path: String, text: Data) throws(ConfigurationError) {
         self.path = path
         let tree: JSONValue
         do throws(JSONError) {
             tree = try JSONValue(Array(text))
         } catch {
-            throw ConfigurationProblem("the configuration file \(path) is not JSON: \(error)")
+            throw ConfigurationError("the configuration file \(path) is not JSON: \(error)")
         }
         guard case .object(let members) = tree else {
-            throw ConfigurationProblem("the configuration file \(path) is not a JSON object")
+            throw ConfigurationError("the configuration file \(path) is not a JSON object")
         }
         var values: [String: GivenValue] = [:]
         try Self.flatten(members, below: "", into: &values, path: path)
@@ -61,7 +61,7 @@ package struct ConfigurationFile: Sendable {
 
     private static func flatten(
         _ members: [JSONValue.Member], below prefix: String, into values: inout [String: GivenValue], path: String
-    ) throws(ConfigurationProblem) {
+    ) throws(ConfigurationError) {
         for member in members {
             let name = prefix + member.key
             let text: String
@@ -76,12 +76,12 @@ package struct ConfigurationFile: Sendable {
             case .integer(let number): (text, type) = ("\(number)", "integer")
             case .boolean(let bool): (text, type) = ("\(bool)", "boolean")
             case .null, .real, .array:
-                throw ConfigurationProblem("\(name) in \(path) is null, a list or no whole number: no key takes that")
+                throw ConfigurationError("\(name) in \(path) is null, a list or no whole number: no key takes that")
             }
             // The same key can be written nested and with a dot.
             let value = GivenValue(text: text, source: .file(path), jsonType: type)
             guard values.updateValue(value, forKey: name) == nil else {
-                throw ConfigurationProblem("\(name) occurs twice in \(path)")
+                throw ConfigurationError("\(name) occurs twice in \(path)")
             }
         }
     }

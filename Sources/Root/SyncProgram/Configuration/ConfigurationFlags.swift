@@ -5,10 +5,10 @@ package struct ConfigurationFlags: Sendable {
     package init() {}
 
     /// - Throws: a `--set` that is no `KEY=VALUE`, or a key that is given twice.
-    package init(settings: [String]) throws(ConfigurationProblem) {
+    package init(settings: [String]) throws(ConfigurationError) {
         for setting in settings {
             guard let equals = setting.firstIndex(of: "="), equals > setting.startIndex else {
-                throw ConfigurationProblem(
+                throw ConfigurationError(
                     "--set \(setting): expected KEY=VALUE", advice: "such as --set log.level=debug")
             }
             try take(String(setting[setting.index(after: equals)...]), for: String(setting[..<equals]), flag: "--set")
@@ -16,10 +16,10 @@ package struct ConfigurationFlags: Sendable {
     }
 
     /// Takes the value of a flag; nil when it was not given.
-    package mutating func take(_ value: String?, for name: String, flag: String) throws(ConfigurationProblem) {
+    package mutating func take(_ value: String?, for name: String, flag: String) throws(ConfigurationError) {
         guard let value else { return }
         if let earlier = values.updateValue(GivenValue(text: value, source: .flag(flag)), forKey: name) {
-            throw ConfigurationProblem("\(name) is given twice, with \(earlier.source) and \(flag); expected it once")
+            throw ConfigurationError("\(name) is given twice, with \(earlier.source) and \(flag); expected it once")
         }
     }
 }

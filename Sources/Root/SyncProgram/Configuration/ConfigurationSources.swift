@@ -22,7 +22,7 @@ package struct ConfigurationSources: Sendable {
     package init(
         _ program: Program, flags: ConfigurationFlags = ConfigurationFlags(), variables: [String: String],
         fileNamed path: String? = nil
-    ) throws(ConfigurationProblem) {
+    ) throws(ConfigurationError) {
         let file = try ConfigurationFile.find(named: path, program, variables)
         self.init(program, flags: flags, variables: variables, file: file)
     }
@@ -36,22 +36,22 @@ package struct ConfigurationSources: Sendable {
     }
 
     /// - Throws: the first name that is no setting, with the one that may have been meant.
-    func refuseUnknownNames(_ names: [String]) throws(ConfigurationProblem) {
+    func refuseUnknownNames(_ names: [String]) throws(ConfigurationError) {
         for (name, given) in flags.sorted(by: { $0.key < $1.key }) {
-            try demand(name, among: names, "key \(name) (\(given.source))")
+            try require(name, among: names, "key \(name) (\(given.source))")
         }
         for name in variables.keys.sorted() where name.hasPrefix(program.variablePrefix) {
-            try demand(
+            try require(
                 name, among: names.map(program.variable) + [program.fileVariable], "environment variable \(name)")
         }
         guard let file else { return }
-        for name in file.values.keys.sorted() { try demand(name, among: names, "key \(name) in \(file.path)") }
+        for name in file.values.keys.sorted() { try require(name, among: names, "key \(name) in \(file.path)") }
     }
 
-    private func demand(_ name: String, among names: [String], _ what: String) throws(ConfigurationProblem) {
+    private func require(_ name: String, among names: [String], _ what: String) throws(ConfigurationError) {
         guard !names.contains(name) else { return }
         let nearest = NearestName.suggestion(for: name, among: names)
-        throw ConfigurationProblem(
+        throw ConfigurationError(
             "there is no \(what)",
             advice: nearest.map { "did you mean \($0)?" } ?? "\(program.name) config show lists the keys")
     }

@@ -15,7 +15,7 @@ package struct ResolvedConfiguration<Values: SettingValues>: Sendable {
     /// Reads every setting, even those that are not needed: a wrong value stops the start.
     ///
     /// - Throws: the first unknown name or wrong value, with its source and what was expected.
-    package init(_ sources: ConfigurationSources) throws(ConfigurationProblem) {
+    package init(_ sources: ConfigurationSources) throws(ConfigurationError) {
         program = sources.program
         try sources.refuseUnknownNames(Values.settings.map(\.name))
         var values = Values()
@@ -39,14 +39,14 @@ package struct ResolvedConfiguration<Values: SettingValues>: Sendable {
 
     private static func read(
         _ given: GivenValue, _ setting: Setting<Values>, _ sources: ConfigurationSources, into values: inout Values
-    ) throws(ConfigurationProblem) {
+    ) throws(ConfigurationError) {
         if let type = given.jsonType, type != setting.rules.jsonType {
-            throw ConfigurationProblem(
+            throw ConfigurationError(
                 "\(setting.name) in \(given.source): expected \(setting.rules.expectation), as JSON \(setting.rules.jsonType)"
             )
         }
         if setting.isSecret, case .flag = given.source {
-            throw ConfigurationProblem(
+            throw ConfigurationError(
                 "\(setting.name) is a secret, and every user of this machine can see the flags of a program",
                 advice: "give it as \(sources.program.variable(setting.name)) or in a file")
         }
@@ -54,16 +54,16 @@ package struct ResolvedConfiguration<Values: SettingValues>: Sendable {
         guard setting.read(text, &values) else {
             let isShown = !setting.isSecret && !setting.rules.mayHoldSecret(given.text)
             let shown = isShown ? "'\(given.text.prefix(80))'" : "the value"
-            throw ConfigurationProblem(
+            throw ConfigurationError(
                 "\(setting.name) (\(given.source)): \(shown) is not \(setting.rules.expectation)")
         }
     }
 
     /// A path with the home folder in the place of `~/`.
-    private static func expanded(_ path: String, _ home: String?) throws(ConfigurationProblem) -> String {
+    private static func expanded(_ path: String, _ home: String?) throws(ConfigurationError) -> String {
         guard path == "~" || path.hasPrefix("~/") else { return path }
         guard let home, !home.isEmpty else {
-            throw ConfigurationProblem("\(path) means the home folder, and the variable HOME is not set")
+            throw ConfigurationError("\(path) means the home folder, and the variable HOME is not set")
         }
         return home + path.dropFirst()
     }
@@ -71,9 +71,9 @@ package struct ResolvedConfiguration<Values: SettingValues>: Sendable {
     /// A value that has no default in this environment.
     ///
     /// - Throws: when nobody gave it.
-    package func required<Value>(_ value: Value?, _ name: String) throws(ConfigurationProblem) -> Value {
+    package func required<Value>(_ value: Value?, _ name: String) throws(ConfigurationError) -> Value {
         guard let value else {
-            throw ConfigurationProblem(
+            throw ConfigurationError(
                 "\(name) is not set",
                 advice: "give it as --set \(name)=…, as \(program.variable(name)), or in the configuration file")
         }

@@ -10,7 +10,7 @@ public struct Token: Hashable, Sendable, CustomStringConvertible, CustomDebugStr
     }
 
     /// Reads the first line of a file, which only its owner may be able to read.
-    public init(file path: String) throws(ConfigurationProblem) {
+    public init(file path: String) throws(ConfigurationError) {
         // O_NONBLOCK is needed because opening a named pipe waits for its writer.
         let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
         guard descriptor >= 0 else { throw Self.problem(opening: path, errno) }
@@ -19,11 +19,11 @@ public struct Token: Hashable, Sendable, CustomStringConvertible, CustomDebugStr
         guard fstat(descriptor, &status) == 0 else { throw Self.problem(opening: path, errno) }
         guard status.st_mode & S_IFMT == S_IFREG else {
             let kind = status.st_mode & S_IFMT == S_IFDIR ? "a folder" : "no regular file"
-            throw ConfigurationProblem("server.token-file: \(path) is \(kind); expected a file with a token")
+            throw ConfigurationError("server.token-file: \(path) is \(kind); expected a file with a token")
         }
         let permissions = status.st_mode & 0o7777
         guard permissions & 0o077 == 0 else {
-            throw ConfigurationProblem(
+            throw ConfigurationError(
                 "server.token-file: others may read \(path) (permissions \(String(permissions, radix: 8))); expected 600",
                 advice: "chmod 600 \(path)")
         }
@@ -31,33 +31,33 @@ public struct Token: Hashable, Sendable, CustomStringConvertible, CustomDebugStr
         do {
             data = try handle.read(upToCount: Self.largestSize + 1) ?? Data()
         } catch {
-            throw ConfigurationProblem("server.token-file: \(path) cannot be read: \(error.localizedDescription)")
+            throw ConfigurationError("server.token-file: \(path) cannot be read: \(error.localizedDescription)")
         }
         try self.init(contents: data, of: path)
     }
 
     /// Reads the first line of a file's contents.
-    package init(contents: Data, of path: String) throws(ConfigurationProblem) {
+    package init(contents: Data, of path: String) throws(ConfigurationError) {
         let line = String(decoding: contents, as: UTF8.self).split(whereSeparator: \.isNewline).first.map(String.init)
         guard let line, contents.count <= Self.largestSize, line.utf8.allSatisfy({ $0 > 32 && $0 < 127 }) else {
-            throw ConfigurationProblem(
+            throw ConfigurationError(
                 "server.token-file: the first line of \(path) is no token; expected printable ASCII without spaces")
         }
         self.init(line)
     }
 
-    private static func problem(opening path: String, _ code: Int32) -> ConfigurationProblem {
+    private static func problem(opening path: String, _ code: Int32) -> ConfigurationError {
         switch code {
         case ENOENT, ENOTDIR:
-            ConfigurationProblem(
+            ConfigurationError(
                 "server.token-file: there is no file \(path)",
                 advice: "syncd token add NAME on the server makes a token")
         case ELOOP:
-            ConfigurationProblem(
+            ConfigurationError(
                 "server.token-file: \(path) is a symbolic link; expected the file itself",
                 advice: "name the file that it points at")
         default:
-            ConfigurationProblem("server.token-file: \(path) cannot be opened: \(String(cString: strerror(code)))")
+            ConfigurationError("server.token-file: \(path) cannot be opened: \(String(cString: strerror(code)))")
         }
     }
 

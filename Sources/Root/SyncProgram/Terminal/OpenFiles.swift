@@ -10,7 +10,7 @@ public enum OpenFiles {
 
     /// Raises the limit, and throws if it is still too low. With too few descriptors, a library may crash the program
     /// when it opens its first socket.
-    public static func demandEnough() throws(TooFewFiles) {
+    public static func requireEnough() throws(TooFewFiles) {
         let limit = raiseLimit()
         guard limit >= least else { throw TooFewFiles(limit: limit, least: least) }
     }

@@ -6,7 +6,7 @@ public enum ProgramOutput {
     ///
     /// - Returns: nil on success; otherwise the error number (errno(3)).
     @discardableResult
-    public static func answer(_ text: TerminalText) -> Int32? { ByteSink.standardOutput.write(text.rendered) }
+    public static func write(_ text: TerminalText) -> Int32? { ByteSink.standardOutput.write(text.rendered) }
 
     /// Writes to standard error.
     ///

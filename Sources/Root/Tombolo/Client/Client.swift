@@ -72,9 +72,9 @@ public final class Client: ModelAccess {
             return Client(name: name, parts: parts, background: background, board: board)
         } catch let error as ModelDeclarationError {
             throw ClientError(error)
-        } catch let problem as ConfigurationProblem {
+        } catch let problem as ConfigurationError {
             throw ClientError(problem)
-        } catch let failure as StoreFailure {
+        } catch let failure as StoreError {
             throw ClientError(failure)
         } catch {
             throw ClientError(.configuration, "\(error)")

@@ -26,7 +26,7 @@ public struct ClientError: Error, Hashable, Sendable, CustomStringConvertible {
         self.advice = advice
     }
 
-    init(_ problem: ConfigurationProblem) {
+    init(_ problem: ConfigurationError) {
         self.init(.configuration, problem.message, advice: problem.advice)
     }
 
@@ -34,7 +34,7 @@ public struct ClientError: Error, Hashable, Sendable, CustomStringConvertible {
         self.init(.model, error.message)
     }
 
-    init(_ failure: StoreFailure) {
+    init(_ failure: StoreError) {
         let advice: String? =
             switch failure.code {
             case .newerSchema: "use the newer build of the application, or a folder of its own for this one"

@@ -52,7 +52,7 @@ public struct ClientOptions: Sendable {
     }
 
     /// The recipes with all replaced parts.
-    func replacedRecipes(for settings: ClientSettings) throws(ConfigurationProblem) -> ClientRecipes {
+    func replacedRecipes(for settings: ClientSettings) throws(ConfigurationError) -> ClientRecipes {
         var recipes: ClientRecipes
         if let given = self.recipes { recipes = given } else { recipes = try .picked(by: settings.environment) }
         if let runtime { recipes.machine.runtime = { _ in runtime } }

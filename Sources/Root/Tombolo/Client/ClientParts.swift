@@ -14,7 +14,7 @@ struct ClientParts: Sendable {
     /// Nil when the client does not sync.
     let engine: SyncEngine?
     let services: ClientServices?
-    let lease: @Sendable () throws(StoreFailure) -> LeaseAttempt
+    let lease: @Sendable () throws(StoreError) -> LeaseAttempt
     let close: @Sendable () async -> Void
 
     init(_ composition: ClientComposition, syncs: Bool, handlesSignals: Bool) throws {
@@ -28,7 +28,7 @@ struct ClientParts: Sendable {
                 services = try composition.services(
                     handlesSignals: handlesSignals,
                     // The client itself watches them, also while another process syncs.
-                    watch: { () throws(StoreFailure) in {} })
+                    watch: { () throws(StoreError) in {} })
                 engine = try composition.engine
             } else {
                 services = nil

@@ -9,9 +9,9 @@ extension ClientSettings {
     ///   - server: The URL of the server; nil for the configured one.
     static func resolve(
         name: String, server: String?, options: ClientOptions
-    ) throws(ConfigurationProblem) -> ClientSettings {
+    ) throws(ConfigurationError) -> ClientSettings {
         guard name.utf8.first.map(isLetter) ?? false, name.utf8.allSatisfy({ isLetter($0) || isSeparator($0) }) else {
-            throw ConfigurationProblem(
+            throw ConfigurationError(
                 "'\(name)' is not a name for a client: it names a folder, a file, and variables",
                 advice: "use a lower-case letter, then lower-case letters, digits, and hyphens, such as todo-kiosk")
         }

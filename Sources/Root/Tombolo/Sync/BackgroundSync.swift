@@ -72,7 +72,7 @@ final class BackgroundSync: Sendable {
     /// Waits until this process may sync the database; nil when it is stopped before.
     private func waitForLease() async -> (any Sendable)? {
         while !Task.isCancelled {
-            do throws(StoreFailure) {
+            do throws(StoreError) {
                 switch try parts.lease() {
                 case .acquired(let lease):
                     board.update { facts in

@@ -86,13 +86,13 @@ enum RuleCall {
     ///
     /// A body that takes too long is cancelled, and is left behind if it goes on.
     ///
-    /// - Throws: `AuthorityFailure.unavailable` when the body throws or takes too long.
-    static func run<Answer: Sendable>(
+    /// - Throws: `AuthorityError.unavailable` when the body throws or takes too long.
+    static func run<ServerOutput: Sendable>(
         _ name: String, _ timeout: Duration, _ runtime: EngineRuntime, _ logger: Logger,
-        _ body: @escaping @Sendable () async throws -> Answer
-    ) async throws -> Answer {
+        _ body: @escaping @Sendable () async throws -> ServerOutput
+    ) async throws -> ServerOutput {
         let (answers, answer) = AsyncStream.makeStream(
-            of: Result<Answer, any Error>.self, bufferingPolicy: .bufferingOldest(1))
+            of: Result<ServerOutput, any Error>.self, bufferingPolicy: .bufferingOldest(1))
         let call = runtime.spawn {
             do { answer.yield(.success(try await body())) } catch { answer.yield(.failure(error)) }
         }
@@ -112,7 +112,7 @@ enum RuleCall {
                 logger.error(
                     "The application did not answer.",
                     metadata: ["asked": "\(name)", "error": "\(error is TimedOut ? "\(error)" : "\(type(of: error))")"])
-                throw AuthorityFailure(
+                throw AuthorityError(
                     .unavailable, "the application's rules cannot be asked now", retryAfter: .seconds(5))
             }
         }

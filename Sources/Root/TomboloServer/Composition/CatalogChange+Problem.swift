@@ -3,9 +3,9 @@ import SyncProgram
 
 extension CatalogChange {
     /// - Throws: when the change cannot be applied, with each conflict and what to do about it.
-    func demandCompatible() throws(ConfigurationProblem) {
+    func requireCompatible() throws(ConfigurationError) {
         guard !isCompatible else { return }
-        throw ConfigurationProblem(
+        throw ConfigurationError(
             "the catalog does not fit the stored one: \(conflicts.map(\.problem).joined(separator: "; "))",
             advice: conflicts.map { "\($0.name): \($0.remedy)" }.joined(separator: "\n  "))
     }

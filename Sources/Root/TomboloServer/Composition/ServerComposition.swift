@@ -32,10 +32,10 @@ public final class ServerComposition {
 
     /// The authority. Its database is created if it is missing.
     public var authority: Authority {
-        get throws(ConfigurationProblem) { try authority(.makingIfMissing) }
+        get throws(ConfigurationError) { try authority(.makingIfMissing) }
     }
 
-    private func authority(_ opening: ServerRecipes.StoreOpening) throws(ConfigurationProblem) -> Authority {
+    private func authority(_ opening: ServerRecipes.StoreOpening) throws(ConfigurationError) -> Authority {
         if let openAuthority { return openAuthority.authority }
         let opened = try recipes.authority(settings, application, runtime, logger, opening)
         openAuthority = opened
@@ -54,7 +54,7 @@ public final class ServerComposition {
 
     /// The name of the server's history.
     ///
-    /// - Throws: `ConfigurationProblem`, even if only the database does not exist yet; or `AuthorityFailure`.
+    /// - Throws: `ConfigurationError`, even if only the database does not exist yet; or `AuthorityError`.
     public var epoch: String {
         get throws { try authority(.existing).epoch().rawValue }
     }
@@ -73,7 +73,7 @@ public final class ServerComposition {
     /// - Throws: the same errors as `epoch`, and an error if `space` is not a valid name of a space.
     public func conflicts(in space: String, after number: Int64, limit: Int) throws -> [TerminalText] {
         guard let space = SpaceID(rawValue: space) else {
-            throw AuthorityFailure(.malformed, "'\(space)' is no name of a space: a-z, then a-z, 0-9 or _, 63 at most")
+            throw AuthorityError(.malformed, "'\(space)' is no name of a space: a-z, then a-z, 0-9 or _, 63 at most")
         }
         return try authority(.existing).conflicts(in: space, after: number, limit: limit).map(ConflictText.line)
     }

@@ -11,9 +11,9 @@ extension ServerRecipes {
     /// Returns the recipes for an environment.
     ///
     /// - Throws: when the adapters of the environment are not linked into this program.
-    public static func picked(by environment: Environment) throws(ConfigurationProblem) -> ServerRecipes {
+    public static func picked(by environment: Environment) throws(ConfigurationError) -> ServerRecipes {
         guard environment.choices.hasLiveAdapters else {
-            throw ConfigurationProblem(
+            throw ConfigurationError(
                 "environment: \(environment) needs the adapters of the test kit, which are not linked into this program",
                 advice: "use production, staging, development or test")
         }
@@ -23,19 +23,19 @@ extension ServerRecipes {
     /// The recipes for a real clock, disk, and network.
     public static let live = ServerRecipes(
         machine: { _ in .live(label: "tombolo.authority") },
-        authority: { (settings, application, runtime, logger, opening) throws(ConfigurationProblem) in
+        authority: { (settings, application, runtime, logger, opening) throws(ConfigurationError) in
             let configuration = SQLiteAuthorityConfiguration(durability: settings.durability)
             let histories = LiveHistories(runtime: runtime, logger: logger)
             if opening == .makingIfMissing { try PrivateFolder.make(settings.folder) }
             let store: SQLiteAuthorityStore
-            do throws(AuthorityStoreFailure) {
+            do throws(AuthorityStoreError) {
                 store = try SQLiteAuthorityStore(
                     at: settings.file, newHistory: histories.nextHistory(), creating: opening == .makingIfMissing,
                     configuration: configuration)
             } catch {
-                throw ConfigurationProblem(error)
+                throw ConfigurationError(error)
             }
-            do throws(ConfigurationProblem) {
+            do throws(ConfigurationError) {
                 // A command that only looks serves nothing, and leaves the stored models alone.
                 let stored = try storedCatalog(
                     of: store, adopting: opening == .makingIfMissing ? application.catalog : nil, logger)
@@ -48,7 +48,7 @@ extension ServerRecipes {
                 throw error
             }
         },
-        authentication: { (settings, application, runtime, logger) throws(ConfigurationProblem) in
+        authentication: { (settings, application, runtime, logger) throws(ConfigurationError) in
             if let authenticate = application.authentication {
                 let timeout = application.timeout
                 return .asynchronous { token in
@@ -60,7 +60,7 @@ extension ServerRecipes {
             do throws(TokenFileError) {
                 return .blocking(try TokenFile(path: settings.tokenFile, logger: logger))
             } catch {
-                throw ConfigurationProblem(
+                throw ConfigurationError(
                     "authority.token-file: \(error)",
                     advice: error.fileIsMissing ? "syncd token add NAME makes a token" : nil)
             }
@@ -87,7 +87,7 @@ extension ServerRecipes {
                         onRunning: listening
                     ).run()
                 } catch let error as SyncServerConfigurationError {
-                    throw ConfigurationProblem(
+                    throw ConfigurationError(
                         error.description, advice: "see the listen keys: syncd config shows their values and sources")
                 }
             }
@@ -100,31 +100,31 @@ extension ServerRecipes {
     /// - Throws: when the new models do not fit the stored ones.
     private static func storedCatalog(
         of store: SQLiteAuthorityStore, adopting catalog: SchemaCatalog?, _ logger: Logger
-    ) throws(ConfigurationProblem) -> SchemaCatalog? {
+    ) throws(ConfigurationError) -> SchemaCatalog? {
         let stored: SchemaCatalog?
-        do throws(AuthorityStoreFailure) { stored = try store.storedCatalog() } catch {
-            throw ConfigurationProblem(error)
+        do throws(AuthorityStoreError) { stored = try store.storedCatalog() } catch {
+            throw ConfigurationError(error)
         }
         guard let catalog, catalog != stored else { return stored }
         if let stored {
             let change = CatalogChange(from: stored, to: catalog)
-            try change.demandCompatible()
+            try change.requireCompatible()
             logger.notice(
                 "The models have changed.",
                 metadata: ["added": "\(change.additions)", "changed": "\(change.adjustments)"])
         }
-        do throws(AuthorityStoreFailure) { try store.remember(catalog) } catch { throw ConfigurationProblem(error) }
+        do throws(AuthorityStoreError) { try store.remember(catalog) } catch { throw ConfigurationError(error) }
         return catalog
     }
 }
 
-extension ConfigurationProblem {
-    fileprivate init(_ failure: AuthorityStoreFailure) {
+extension ConfigurationError {
+    fileprivate init(_ failure: AuthorityStoreError) {
         self.init("authority.folder: \(failure)", advice: failure.advice)
     }
 }
 
-extension AuthorityStoreFailure {
+extension AuthorityStoreError {
     /// The advice to the operator, where the message alone is not enough.
     fileprivate var advice: String? {
         switch code {

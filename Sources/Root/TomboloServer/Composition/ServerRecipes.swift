@@ -10,12 +10,12 @@ public struct ServerRecipes: Sendable {
     public var machine: @Sendable (ServerSettings) -> EngineRuntime
     /// Opens the authority's store.
     public var authority:
-        @Sendable (ServerSettings, ServerApplication, EngineRuntime, Logger, StoreOpening) throws(ConfigurationProblem)
+        @Sendable (ServerSettings, ServerApplication, EngineRuntime, Logger, StoreOpening) throws(ConfigurationError)
             ->
             OpenAuthority
     /// Returns the authenticator of requests.
     public var authentication:
-        @Sendable (ServerSettings, ServerApplication, EngineRuntime, Logger) throws(ConfigurationProblem) ->
+        @Sendable (ServerSettings, ServerApplication, EngineRuntime, Logger) throws(ConfigurationError) ->
             Authentication
     /// Creates the listener, which does not listen until it runs.
     public var listener: @Sendable (Service) throws -> ServerListener
@@ -24,9 +24,9 @@ public struct ServerRecipes: Sendable {
         machine: @escaping @Sendable (ServerSettings) -> EngineRuntime,
         authority:
             @escaping @Sendable (ServerSettings, ServerApplication, EngineRuntime, Logger, StoreOpening)
-            throws(ConfigurationProblem) -> OpenAuthority,
+            throws(ConfigurationError) -> OpenAuthority,
         authentication:
-            @escaping @Sendable (ServerSettings, ServerApplication, EngineRuntime, Logger) throws(ConfigurationProblem)
+            @escaping @Sendable (ServerSettings, ServerApplication, EngineRuntime, Logger) throws(ConfigurationError)
             -> Authentication,
         listener: @escaping @Sendable (Service) throws -> ServerListener
     ) {

@@ -34,7 +34,7 @@ public struct ServerSettings: Sendable {
     public var markFile: String { file + "-mark" }
 
     /// Checks the settings against each other.
-    package init(_ configuration: ResolvedConfiguration<ServerKeys>) throws(ConfigurationProblem) {
+    package init(_ configuration: ResolvedConfiguration<ServerKeys>) throws(ConfigurationError) {
         let keys = configuration.values
         environment = keys.environment
         logLevel = keys.logLevel
@@ -43,7 +43,7 @@ public struct ServerSettings: Sendable {
         portFile = keys.portFile
         tls = try TLS(keys)
         if tls == nil, environment.choices.requiresTLS, !ServerAddress.isLoopback(host) {
-            throw ConfigurationProblem(
+            throw ConfigurationError(
                 "listen.host: \(host) is open to a network, and the environment \(environment) sends nothing there in plain text",
                 advice: "give listen.certificate-file and listen.key-file, or listen on 127.0.0.1 behind a proxy")
         }
@@ -60,10 +60,10 @@ public struct ServerSettings: Sendable {
 
 extension ServerSettings.TLS {
     /// Reads the files for TLS; nil when neither is given.
-    init?(_ keys: ServerKeys) throws(ConfigurationProblem) {
+    init?(_ keys: ServerKeys) throws(ConfigurationError) {
         guard keys.certificateFile != nil || keys.keyFile != nil else { return nil }
         guard let certificate = keys.certificateFile, let key = keys.keyFile else {
-            throw ConfigurationProblem(
+            throw ConfigurationError(
                 "listen.certificate-file and listen.key-file belong together; only one of them is given")
         }
         certificateFile = certificate

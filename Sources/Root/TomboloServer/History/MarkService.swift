@@ -31,7 +31,7 @@ actor MarkService: Service {
     }
 
     /// Compares the database with the mark of the last run. Must be called before serving.
-    nonisolated func compare() throws(AuthorityFailure) {
+    nonisolated func compare() throws(AuthorityError) {
         guard let mark = file.read() else {
             if file.isThere {
                 logger.warning(

@@ -21,7 +21,7 @@ struct ShowCatalog: ServerCommand {
 
     func run(_ application: ServerApplication) async throws {
         let catalog = try options.server(application).application.catalog
-        try Answer.write(TerminalText(document: CatalogFile.text(catalog)))
+        try ServerOutput.write(TerminalText(document: CatalogFile.text(catalog)))
     }
 }
 
@@ -37,13 +37,13 @@ struct CheckCatalog: ServerCommand {
         let catalog = try CatalogFile.read(file, rule: application.rule)
         let stored = try options.withServer(application) { server in try server.storedCatalog }
         guard let stored else {
-            try Answer.write("no models are stored yet: any catalog fits\n")
+            try ServerOutput.write("no models are stored yet: any catalog fits\n")
             return
         }
         let change = CatalogChange(from: stored, to: catalog)
-        try change.demandCompatible()
-        for name in change.additions { try Answer.write("adds \(name)\n") }
-        for words in change.adjustments { try Answer.write("changes \(words)\n") }
-        try Answer.write("the catalog fits the stored one\n")
+        try change.requireCompatible()
+        for name in change.additions { try ServerOutput.write("adds \(name)\n") }
+        for words in change.adjustments { try ServerOutput.write("changes \(words)\n") }
+        try ServerOutput.write("the catalog fits the stored one\n")
     }
 }

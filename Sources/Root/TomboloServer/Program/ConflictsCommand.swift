@@ -23,7 +23,9 @@ struct ConflictsCommand: ServerCommand {
 
     func run(_ application: ServerApplication) async throws {
         try options.withServer(application) { server in
-            for line in try server.conflicts(in: space, after: after, limit: limit) { try Answer.write("\(line)\n") }
+            for line in try server.conflicts(in: space, after: after, limit: limit) {
+                try ServerOutput.write("\(line)\n")
+            }
         }
     }
 }

@@ -21,7 +21,7 @@ struct ShowEpoch: ServerCommand {
     @OptionGroup var options: ServerOptions
 
     func run(_ application: ServerApplication) async throws {
-        try options.withServer(application) { server in try Answer.write("\(try server.epoch)\n") }
+        try options.withServer(application) { server in try ServerOutput.write("\(try server.epoch)\n") }
     }
 }
 
@@ -35,7 +35,7 @@ struct RenewEpoch: ServerCommand {
         try options.withServer(application) { server in
             let old = try server.epoch
             let new = try server.startNewEpoch()
-            try Answer.write("\(new)\n")
+            try ServerOutput.write("\(new)\n")
             ProgramOutput.note("the history \(old) has ended, and \(new) has begun\n")
         }
     }

@@ -14,7 +14,7 @@ struct ServeCommand: ServerCommand {
     var portFile: String?
 
     func run(_ application: ServerApplication) async throws {
-        let server = try options.server(application) { (flags) throws(ConfigurationProblem) in
+        let server = try options.server(application) { (flags) throws(ConfigurationError) in
             try flags.take(host, for: "listen.host", flag: "--host")
             try flags.take(port, for: "listen.port", flag: "--port")
             try flags.take(portFile, for: "listen.port-file", flag: "--port-file")
@@ -26,7 +26,7 @@ struct ServeCommand: ServerCommand {
         try await server.serve { @Sendable (listening: Int) in
             if let file = settings.portFile { Announcement.write(listening, to: file) }
             // A server goes on without anybody who reads this.
-            ProgramOutput.answer("listening on \(scheme)://\(address):\(listening)\n")
+            ProgramOutput.write("listening on \(scheme)://\(address):\(listening)\n")
         }
     }
 }

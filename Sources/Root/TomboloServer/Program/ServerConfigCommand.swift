@@ -16,7 +16,7 @@ struct ShowServerConfig: AsyncParsableCommand {
 
     func run() async throws {
         for entry in try options.configuration().entries {
-            try Answer.write("\(entry.name)\t\(entry.shownText ?? "-")\t\(entry.source)\n")
+            try ServerOutput.write("\(entry.name)\t\(entry.shownText ?? "-")\t\(entry.source)\n")
         }
     }
 }
@@ -26,6 +26,6 @@ struct ServerConfigSchema: AsyncParsableCommand {
         commandName: "schema", abstract: "Print the JSON Schema of the configuration file, for editors.")
 
     func run() async throws {
-        try Answer.write(TerminalText(document: ConfigurationSchema.text(ServerKeys.settings)))
+        try ServerOutput.write(TerminalText(document: ConfigurationSchema.text(ServerKeys.settings)))
     }
 }

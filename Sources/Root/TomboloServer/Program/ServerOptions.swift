@@ -31,8 +31,8 @@ struct ServerOptions: ParsableArguments {
     var settings: [String] = []
 
     func configuration(
-        adding more: (inout ConfigurationFlags) throws(ConfigurationProblem) -> Void = { _ in }
-    ) throws(ConfigurationProblem) -> ResolvedConfiguration<ServerKeys> {
+        adding more: (inout ConfigurationFlags) throws(ConfigurationError) -> Void = { _ in }
+    ) throws(ConfigurationError) -> ResolvedConfiguration<ServerKeys> {
         var flags = try ConfigurationFlags(settings: settings)
         try flags.take(environment, for: "environment", flag: "--environment")
         try flags.take(folder, for: "authority.folder", flag: "--folder")
@@ -48,8 +48,8 @@ struct ServerOptions: ParsableArguments {
     /// The server that the configuration describes.
     func server(
         _ application: ServerApplication,
-        adding more: (inout ConfigurationFlags) throws(ConfigurationProblem) -> Void = { _ in }
-    ) throws(ConfigurationProblem) -> ServerComposition {
+        adding more: (inout ConfigurationFlags) throws(ConfigurationError) -> Void = { _ in }
+    ) throws(ConfigurationError) -> ServerComposition {
         let configuration = try configuration(adding: more)
         let recipes = try ServerRecipes.picked(by: configuration.values.environment)
         let settings = try ServerSettings(configuration)

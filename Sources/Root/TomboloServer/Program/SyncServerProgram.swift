@@ -32,7 +32,7 @@ public enum SyncServerProgram {
         // A reader that goes away ends a write with an error, not this process with a signal.
         signal(SIGPIPE, SIG_IGN)
         do {
-            try OpenFiles.demandEnough()
+            try OpenFiles.requireEnough()
             var command = try ServerRoot.parseAsRoot()
             if let command = command as? any ServerCommand {
                 try await command.run(application)
@@ -56,7 +56,7 @@ public enum SyncServerProgram {
         }
         ProgramOutput.note("\(ServerOptions.program.name): \(error)\n")
         if let problem = error as? TooFewFiles { ProgramOutput.note("  \(problem.advice)\n") }
-        guard let problem = error as? ConfigurationProblem else { Foundation.exit(1) }
+        guard let problem = error as? ConfigurationError else { Foundation.exit(1) }
         if let advice = problem.advice { ProgramOutput.note("  \(advice)\n") }
         Foundation.exit(78)
     }

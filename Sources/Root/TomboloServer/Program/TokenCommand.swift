@@ -23,7 +23,7 @@ struct AddToken: ServerCommand {
     func run(_ application: ServerApplication) async throws {
         let tokens = try options.server(application).tokens
         guard let output else {
-            try tokens.add(name) { token in try Answer.write("\(token.secret)\n") }
+            try tokens.add(name) { token in try ServerOutput.write("\(token.secret)\n") }
             return
         }
         var isMade = false
@@ -47,7 +47,7 @@ struct ListTokens: ServerCommand {
 
     func run(_ application: ServerApplication) async throws {
         for entry in try options.server(application).tokens.principals() {
-            try Answer.write("\(entry.name)\t\(entry.tokens)\n")
+            try ServerOutput.write("\(entry.name)\t\(entry.tokens)\n")
         }
     }
 }
@@ -61,7 +61,7 @@ struct RemoveTokens: ServerCommand {
 
     func run(_ application: ServerApplication) async throws {
         guard try options.server(application).tokens.remove(name) > 0 else {
-            throw ConfigurationProblem("\(name) has no tokens", advice: "syncd token list shows who has")
+            throw ConfigurationError("\(name) has no tokens", advice: "syncd token list shows who has")
         }
     }
 }

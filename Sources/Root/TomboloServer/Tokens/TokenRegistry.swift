@@ -28,7 +28,7 @@ public struct TokenRegistry: Sendable {
         guard !principal.isEmpty, principal.utf8.count <= 128, !principal.hasPrefix("#"),
             principal.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
         else {
-            throw ConfigurationProblem(
+            throw ConfigurationError(
                 "'\(principal.prefix(128))' is no name for a principal; expected up to 128 visible ASCII characters, not # first"
             )
         }
@@ -39,7 +39,7 @@ public struct TokenRegistry: Sendable {
     }
 
     /// Revokes all tokens of a principal, and returns their number.
-    public func remove(_ principal: String) throws(ConfigurationProblem) -> Int {
+    public func remove(_ principal: String) throws(ConfigurationError) -> Int {
         var count = 0
         try change { lines in
             let kept = lines.filter { Self.principal(of: $0) != principal }
@@ -50,7 +50,7 @@ public struct TokenRegistry: Sendable {
     }
 
     /// Returns all principals with tokens and the number of their tokens, ordered by name.
-    public func principals() throws(ConfigurationProblem) -> [(name: String, tokens: Int)] {
+    public func principals() throws(ConfigurationError) -> [(name: String, tokens: Int)] {
         var counts: [String: Int] = [:]
         for line in try read() { if let name = Self.principal(of: line) { counts[name, default: 0] += 1 } }
         return counts.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
@@ -64,7 +64,7 @@ public struct TokenRegistry: Sendable {
     // MARK: The file
 
     /// Returns the lines of the file; none when there is no file.
-    private func read() throws(ConfigurationProblem) -> [String] {
+    private func read() throws(ConfigurationError) -> [String] {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
             let code = errno
@@ -73,7 +73,7 @@ public struct TokenRegistry: Sendable {
         }
         let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         guard let bytes = try? handle.readToEnd() ?? Data(), let text = String(validating: bytes, as: UTF8.self) else {
-            throw ConfigurationProblem(
+            throw ConfigurationError(
                 "authority.token-file: \(path) cannot be read as UTF-8; expected a text file of principals and hashes")
         }
         // This also splits lines that end with CRLF, which is one `Character`.
@@ -83,7 +83,7 @@ public struct TokenRegistry: Sendable {
     /// Rewrites the file atomically, one process at a time.
     ///
     /// A reader sees either the old lines or the new ones. Other users can read neither, under any umask.
-    private func change(_ body: ([String]) -> [String]) throws(ConfigurationProblem) {
+    private func change(_ body: ([String]) -> [String]) throws(ConfigurationError) {
         let parent = (path as NSString).deletingLastPathComponent
         let folder = parent.isEmpty ? "." : parent
         try PrivateFolder.make(folder)
@@ -96,7 +96,7 @@ public struct TokenRegistry: Sendable {
     }
 
     /// Waits for the lock. Closing the descriptor releases it.
-    private func takeLock() throws(ConfigurationProblem) -> Int32 {
+    private func takeLock() throws(ConfigurationError) -> Int32 {
         let lock = open(path + ".lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard lock >= 0 else { throw failure("locked", errno) }
         while flock(lock, LOCK_EX) != 0 {
@@ -108,7 +108,7 @@ public struct TokenRegistry: Sendable {
         return lock
     }
 
-    private func replace(by text: String, in folder: String) throws(ConfigurationProblem) {
+    private func replace(by text: String, in folder: String) throws(ConfigurationError) {
         let temporary = path + ".new"
         unlink(temporary)
         let file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
@@ -128,8 +128,8 @@ public struct TokenRegistry: Sendable {
         guard fsync(place) == 0 || errno == EINVAL else { throw failure("flushed", errno) }
     }
 
-    private func failure(_ verb: String, _ code: Int32) -> ConfigurationProblem {
-        ConfigurationProblem("authority.token-file: \(path) cannot be \(verb): \(String(cString: strerror(code)))")
+    private func failure(_ verb: String, _ code: Int32) -> ConfigurationError {
+        ConfigurationError("authority.token-file: \(path) cannot be \(verb): \(String(cString: strerror(code)))")
     }
 }
 
@@ -143,16 +143,16 @@ extension [String] {
 extension Token {
     /// Writes the token into a new file that only its owner can read. Throws if the file exists. On an error, no file
     /// is left.
-    public func write(to path: String) throws(ConfigurationProblem) {
+    public func write(to path: String) throws(ConfigurationError) {
         let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard file >= 0 else {
-            throw ConfigurationProblem("\(path) cannot be made: \(String(cString: strerror(errno)))")
+            throw ConfigurationError("\(path) cannot be made: \(String(cString: strerror(errno)))")
         }
         let code = ByteSink(descriptor: file).write(secret + "\n")
         close(file)
         if let code {
             unlink(path)
-            throw ConfigurationProblem("\(path) cannot be written: \(String(cString: strerror(code)))")
+            throw ConfigurationError("\(path) cannot be written: \(String(cString: strerror(code)))")
         }
     }
 }

@@ -48,7 +48,7 @@ actor UpkeepService: Service {
     ///
     /// - Returns: whether there may be more to remove.
     private func shorten() -> Bool {
-        do throws(AuthorityFailure) {
+        do throws(AuthorityError) {
             let hasLongFeed = try authority.shortenFeeds(to: keptCommits)
             return try authority.shortenConflicts() || hasLongFeed
         } catch {

@@ -53,7 +53,7 @@ struct AuthorityOpening: Sendable {
     private func begin(_ history: HistoryIdentity, on connection: Connection) throws -> Bool {
         guard try connection.integer(of: "SELECT count(*) FROM server") == 0 else { return false }
         guard Epoch.isWellFormed(history.epoch.rawValue) else {
-            throw AuthorityStoreFailure(
+            throw AuthorityStoreError(
                 .unstorable, "an epoch is 1 to 64 letters, digits, - and _, not '\(history.epoch)'")
         }
         let insert = try connection.prepare("INSERT INTO server (only, epoch, clock, key) VALUES (1, ?1, 0, ?2)")

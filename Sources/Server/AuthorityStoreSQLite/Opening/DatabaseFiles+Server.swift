@@ -18,16 +18,16 @@ extension DatabaseFiles {
     ///   created.
     func prepareForServer(creatingIfMissing creates: Bool) throws -> FileLock {
         guard !path.isEmpty, !path.hasPrefix(":"), !path.hasPrefix("file:") else {
-            throw AuthorityStoreFailure(.missingFile, "'\(path)' is not the path of a file")
+            throw AuthorityStoreError(.missingFile, "'\(path)' is not the path of a file")
         }
         try prepare(creatingIfMissing: creates)
         if creates { try createIfMissing() }
         guard let lock = try FileLock.tryLocking(servingLock) else {
-            throw AuthorityStoreFailure(.inUse, "\(path) is served by another process; stop that one first")
+            throw AuthorityStoreError(.inUse, "\(path) is served by another process; stop that one first")
         }
         if try isEmpty() {
             guard access(mark, F_OK) != 0 else {
-                throw AuthorityStoreFailure(
+                throw AuthorityStoreError(
                     .corrupt,
                     "\(path) is empty, and \(mark) beside it says that a server has run: its contents are lost")
             }

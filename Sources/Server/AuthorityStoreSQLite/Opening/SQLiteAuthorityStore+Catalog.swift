@@ -7,8 +7,8 @@ extension SQLiteAuthorityStore {
     /// Returns the models with which the records were written; nil for a database that stores none.
     ///
     /// Field rules have only their names, and check nothing.
-    public func storedCatalog() throws(AuthorityStoreFailure) -> SchemaCatalog? {
-        let text = try AuthorityStoreFailure.converting("read the stored models") {
+    public func storedCatalog() throws(AuthorityStoreError) -> SchemaCatalog? {
+        let text = try AuthorityStoreError.converting("read the stored models") {
             try writer.inTurn {
                 try writer.use { (connection) -> String? in
                     let select = try connection.statement("SELECT models FROM catalog")
@@ -21,14 +21,14 @@ extension SQLiteAuthorityStore {
         do throws(WireError) {
             return try CatalogCodec.decodeStored(Array(text.utf8))
         } catch {
-            throw AuthorityStoreFailure(.corrupt, "the stored models cannot be read: \(error)")
+            throw AuthorityStoreError(.corrupt, "the stored models cannot be read: \(error)")
         }
     }
 
     /// Stores the models that are served from now on.
-    public func remember(_ catalog: SchemaCatalog) throws(AuthorityStoreFailure) {
+    public func remember(_ catalog: SchemaCatalog) throws(AuthorityStoreError) {
         let text = String(decoding: CatalogCodec.encode(catalog), as: UTF8.self)
-        try AuthorityStoreFailure.converting("store the models") {
+        try AuthorityStoreError.converting("store the models") {
             try writer.inTurn {
                 try writer.use { connection in
                     try connection.write { connection in

@@ -24,11 +24,11 @@ public final class SQLiteAuthorityStore: AuthorityStore {
     public init(
         at path: String, newHistory: HistoryIdentity, creating: Bool = true,
         configuration: SQLiteAuthorityConfiguration = SQLiteAuthorityConfiguration()
-    ) throws(AuthorityStoreFailure) {
+    ) throws(AuthorityStoreError) {
         let files = DatabaseFiles(path: path)
         let opening = AuthorityOpening(name: path, configuration: configuration)
         let uri = DatabaseURI.make(path)
-        let (lock, writer, identity) = try AuthorityStoreFailure.converting("open \(path)") {
+        let (lock, writer, identity) = try AuthorityStoreError.converting("open \(path)") {
             let lock = try files.prepareForServer(creatingIfMissing: creating)
             let writer = SharedConnection(try opening.writer(to: uri, newHistory: newHistory))
             guard let identity = files.identity() else { throw DatabaseError.file("look at", path) }
@@ -48,12 +48,12 @@ public final class SQLiteAuthorityStore: AuthorityStore {
     public init(
         singleConnectionTo location: String, newHistory: HistoryIdentity,
         configuration: SQLiteAuthorityConfiguration = SQLiteAuthorityConfiguration()
-    ) throws(AuthorityStoreFailure) {
+    ) throws(AuthorityStoreError) {
         lock = Guarded(nil)
         file = nil
         readers = nil
         let opening = AuthorityOpening(name: location, configuration: configuration)
-        writer = try AuthorityStoreFailure.converting("open \(location)") {
+        writer = try AuthorityStoreError.converting("open \(location)") {
             SharedConnection(try opening.writer(to: location, newHistory: newHistory))
         }
     }
@@ -62,7 +62,7 @@ public final class SQLiteAuthorityStore: AuthorityStore {
     ///
     /// Unless another program reads from the WAL, the database file then holds all data: a copy of that file alone is
     /// complete, and no WAL remains that SQLite could apply to a file that replaces it.
-    public func close() throws(AuthorityStoreFailure) {
+    public func close() throws(AuthorityStoreError) {
         if let readers {
             readers.close()
             // If a passive checkpoint does not copy everything at once, another program is reading.
@@ -75,29 +75,29 @@ public final class SQLiteAuthorityStore: AuthorityStore {
     }
 
     public func read<Result>(
-        _ body: (any AuthorityView) throws(AuthorityStoreFailure) -> Result
-    ) throws(AuthorityStoreFailure) -> Result {
+        _ body: (any AuthorityView) throws(AuthorityStoreError) -> Result
+    ) throws(AuthorityStoreError) -> Result {
         try checkFile()
-        return try AuthorityStoreFailure.converting("read") {
+        return try AuthorityStoreError.converting("read") {
             guard let readers else { return try SQLiteTransaction.read(on: writer, body) }
             return try readers.withConnection { try SQLiteTransaction.read(on: $0, body) }
         }
     }
 
     public func write<Result>(
-        _ body: (any AuthorityTransaction) throws(AuthorityStoreFailure) -> Result
-    ) throws(AuthorityStoreFailure) -> Result {
+        _ body: (any AuthorityTransaction) throws(AuthorityStoreError) -> Result
+    ) throws(AuthorityStoreError) -> Result {
         try checkFile()
-        return try AuthorityStoreFailure.converting("write") { try SQLiteTransaction.write(on: writer, body) }
+        return try AuthorityStoreError.converting("write") { try SQLiteTransaction.write(on: writer, body) }
     }
 
     /// Throws `missingFile` if the file at the path is no longer the one that was opened.
     ///
     /// SQLite would continue to use a file that a later start does not find. Commits to it would be confirmed and then
     /// lost.
-    private func checkFile() throws(AuthorityStoreFailure) {
+    private func checkFile() throws(AuthorityStoreError) {
         guard let file, file.files.identity() != file.identity else { return }
-        throw AuthorityStoreFailure(
+        throw AuthorityStoreError(
             .missingFile, "\(file.files.path) was moved, deleted, or replaced while it is served: restart the server")
     }
 }

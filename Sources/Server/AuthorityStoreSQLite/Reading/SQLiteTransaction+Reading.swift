@@ -3,28 +3,28 @@ import SyncAuthority
 import SyncModel
 
 extension SQLiteTransaction: AuthorityView {
-    func state() throws(AuthorityStoreFailure) -> AuthorityState {
+    func state() throws(AuthorityStoreError) -> AuthorityState {
         let state = try row("read the server's state", "SELECT epoch, clock, key FROM server", []) { row in
             let secret = row.bytes(2)
             guard let key = HistoryKey(bytes: secret) else {
-                throw AuthorityStoreFailure(
+                throw AuthorityStoreError(
                     .corrupt, "the server's key has \(secret.count) bytes, \(HistoryKey.byteCount) expected")
             }
             return AuthorityState(
                 history: HistoryIdentity(epoch: Epoch(rawValue: row.text(0)), key: key),
                 clock: HybridClock(last: HybridTime(rawValue: UInt64(bitPattern: row.integer(1)))))
         }
-        guard let state else { throw AuthorityStoreFailure(.corrupt, "the database has no row in server") }
+        guard let state else { throw AuthorityStoreError(.corrupt, "the database has no row in server") }
         return state
     }
 
-    func extent(of space: SpaceID) throws(AuthorityStoreFailure) -> SpaceExtent {
+    func extent(of space: SpaceID) throws(AuthorityStoreError) -> SpaceExtent {
         try row("read a space", "SELECT head, horizon FROM space WHERE name = ?", [.text(space.rawValue)]) {
             SpaceExtent(head: Version($0.integer(0)), horizon: Version($0.integer(1)))
         } ?? .empty
     }
 
-    func chain(at version: Version, in space: SpaceID) throws(AuthorityStoreFailure) -> HistoryChain? {
+    func chain(at version: Version, in space: SpaceID) throws(AuthorityStoreError) -> HistoryChain? {
         let place: [StoredValue?] = [.text(space.rawValue), .integer(version.rawValue)]
         let logged = try row("read a fingerprint", "SELECT chain FROM log WHERE space = ? AND version = ?", place) {
             try HistoryChain(stored: $0.bytes(0))
@@ -39,7 +39,7 @@ extension SQLiteTransaction: AuthorityView {
         return version == .zero && extent == .empty ? .start : nil
     }
 
-    func spaces(havingMoreCommitsThan count: Int) throws(AuthorityStoreFailure) -> [SpaceID] {
+    func spaces(havingMoreCommitsThan count: Int) throws(AuthorityStoreError) -> [SpaceID] {
         try rows(
             "look for long feeds", "SELECT name FROM space WHERE head - horizon > ? ORDER BY name",
             [.integer(Int64(count))]
@@ -48,14 +48,14 @@ extension SQLiteTransaction: AuthorityView {
 
     // MARK: Records
 
-    func record(_ address: RecordAddress) throws(AuthorityStoreFailure) -> StoredRecord? {
+    func record(_ address: RecordAddress) throws(AuthorityStoreError) -> StoredRecord? {
         try row(
             "read a record", "SELECT \(StoredRecord.columns) FROM record WHERE collection = ? AND id = ?",
             [.text(address.collection.rawValue), .blob(address.id.bits.bytes)]
         ) { try StoredRecord($0) }
     }
 
-    func record(_ collection: CollectionName, _ uid: UID) throws(AuthorityStoreFailure) -> StoredRecord? {
+    func record(_ collection: CollectionName, _ uid: UID) throws(AuthorityStoreError) -> StoredRecord? {
         try row(
             "read a record", "SELECT \(StoredRecord.columns) FROM record WHERE collection = ? AND uid = ?",
             [.text(collection.rawValue), .integer(uid.rawValue)]
@@ -64,7 +64,7 @@ extension SQLiteTransaction: AuthorityView {
 
     func referrers(
         of target: RecordAddress, through fields: [ReferenceField], limit: Int
-    ) throws(AuthorityStoreFailure) -> [Referrer] {
+    ) throws(AuthorityStoreError) -> [Referrer] {
         var result: [Referrer] = []
         for field in fields where result.count < limit {
             result += try rows(
@@ -90,7 +90,7 @@ extension SQLiteTransaction: AuthorityView {
 
     func rows(
         in space: SpaceID, of collection: CollectionName, after id: RecordID?, budget: PageBudget
-    ) throws(AuthorityStoreFailure) -> RowSlice {
+    ) throws(AuthorityStoreError) -> RowSlice {
         // The empty blob sorts before every id.
         try use(
             "read a page of records",
@@ -114,7 +114,7 @@ extension SQLiteTransaction: AuthorityView {
 
     func commits(
         in space: SpaceID, after version: Version, budget: PageBudget
-    ) throws(AuthorityStoreFailure) -> [Commit] {
+    ) throws(AuthorityStoreError) -> [Commit] {
         try use(
             "read a page of the feed",
             "SELECT version, changed, changes FROM log WHERE space = ? AND version > ? ORDER BY version",
@@ -135,7 +135,7 @@ extension SQLiteTransaction: AuthorityView {
         }
     }
 
-    func author(of version: Version, in space: SpaceID) throws(AuthorityStoreFailure) -> CommitAuthor? {
+    func author(of version: Version, in space: SpaceID) throws(AuthorityStoreError) -> CommitAuthor? {
         try row(
             "read who made a commit",
             "SELECT principal, client, incarnation, number, at FROM log WHERE space = ? AND version = ?",
@@ -145,7 +145,7 @@ extension SQLiteTransaction: AuthorityView {
 
     // MARK: Transactions from clients
 
-    func ledger(of key: LedgerKey) throws(AuthorityStoreFailure) -> Ledger {
+    func ledger(of key: LedgerKey) throws(AuthorityStoreError) -> Ledger {
         try row(
             "read a ledger",
             "SELECT next, acknowledged FROM ledger WHERE principal = ? AND client = ? AND incarnation = ?", key.values
@@ -154,7 +154,7 @@ extension SQLiteTransaction: AuthorityView {
         } ?? .empty
     }
 
-    func outcome(of key: LedgerKey, _ number: TransactionNumber) throws(AuthorityStoreFailure) -> StoredOutcome? {
+    func outcome(of key: LedgerKey, _ number: TransactionNumber) throws(AuthorityStoreError) -> StoredOutcome? {
         try row(
             "read an outcome",
             "SELECT hash, outcome FROM outcome WHERE principal = ? AND client = ? AND incarnation = ? AND number = ?",
@@ -168,24 +168,24 @@ extension SQLiteTransaction: AuthorityView {
 
     func conflicts(
         in space: SpaceID, after number: Int64, limit: Int
-    ) throws(AuthorityStoreFailure) -> [RecordedConflict] {
+    ) throws(AuthorityStoreError) -> [RecordedConflict] {
         try conflicts(
             "WHERE space = ? AND number > ? ORDER BY number LIMIT ?",
             [.text(space.rawValue), .integer(number), .integer(Int64(limit))])
     }
 
-    func conflictCount() throws(AuthorityStoreFailure) -> Int {
+    func conflictCount() throws(AuthorityStoreError) -> Int {
         try row("count the conflicts", "SELECT count(*) FROM conflict", []) { Int($0.integer(0)) } ?? 0
     }
 
     func notices(
         for clients: [ClientID], in space: SpaceID, after number: Int64, limit: Int
-    ) throws(AuthorityStoreFailure) -> [RecordedConflict] {
+    ) throws(AuthorityStoreError) -> [RecordedConflict] {
         // One index lookup for each client, because there are few clients.
         var found: [RecordedConflict] = []
         for client in clients {
             found += try conflicts(
-                "WHERE addressee = ? AND space = ? AND number > ? ORDER BY number LIMIT ?",
+                "WHERE recipient = ? AND space = ? AND number > ? ORDER BY number LIMIT ?",
                 [.blob(client.bits.bytes), .text(space.rawValue), .integer(number), .integer(Int64(limit))])
         }
         return Array(found.sorted { $0.number < $1.number }.prefix(limit))
@@ -193,13 +193,13 @@ extension SQLiteTransaction: AuthorityView {
 
     private func conflicts(
         _ clause: String, _ values: [StoredValue?]
-    ) throws(AuthorityStoreFailure) -> [RecordedConflict] {
+    ) throws(AuthorityStoreError) -> [RecordedConflict] {
         try rows("read conflicts", "SELECT \(RecordedConflict.columns) FROM conflict \(clause)", values) {
             try RecordedConflict($0)
         }
     }
 
-    func owner(of client: ClientID) throws(AuthorityStoreFailure) -> Principal? {
+    func owner(of client: ClientID) throws(AuthorityStoreError) -> Principal? {
         try row(
             "read the owner of a client id", "SELECT principal FROM client WHERE id = ?", [.blob(client.bits.bytes)]
         ) { Principal(name: $0.text(0)) }
@@ -208,7 +208,7 @@ extension SQLiteTransaction: AuthorityView {
 
 extension CommitAuthor {
     /// Reads the principal, client, incarnation, number, and time from five columns.
-    fileprivate init(_ row: Statement, from column: Int32) throws(AuthorityStoreFailure) {
+    fileprivate init(_ row: Statement, from column: Int32) throws(AuthorityStoreError) {
         let client = ClientID(bits: try Identifier128(stored: row.bytes(column + 1), "a client"))
         self.init(
             principal: Principal(name: row.text(column)),
@@ -226,11 +226,11 @@ extension RecordedConflict {
         (SELECT owner.principal FROM client AS owner WHERE owner.id = substr(loser, 9))
         """
 
-    fileprivate init(_ row: Statement) throws(AuthorityStoreFailure) {
+    fileprivate init(_ row: Statement) throws(AuthorityStoreError) {
         let what = "a row of conflict"
         let values = try StoredText.patch(row.text(7), "the values in \(what)")
         guard let base = values["base"], let winner = values["winner"], let loser = values["loser"] else {
-            throw AuthorityStoreFailure(.corrupt, "\(what) lacks a value")
+            throw AuthorityStoreError(.corrupt, "\(what) lacks a value")
         }
         let owners = (winner: row.optionalText(15), loser: row.optionalText(16))
         self.init(

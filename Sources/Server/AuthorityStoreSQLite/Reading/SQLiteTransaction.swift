@@ -45,7 +45,7 @@ struct SQLiteTransaction {
     @discardableResult
     func execute(
         _ action: String, _ sql: String, _ values: [StoredValue?]
-    ) throws(AuthorityStoreFailure) -> Int {
+    ) throws(AuthorityStoreError) -> Int {
         try use(action, sql, values) { statement, connection in
             try statement.run()
             return connection.changedRows
@@ -55,14 +55,14 @@ struct SQLiteTransaction {
     /// Returns what `read` makes of the first row; nil if there is none.
     func row<Value: Sendable>(
         _ action: String, _ sql: String, _ values: [StoredValue?], _ read: @Sendable (Statement) throws -> Value
-    ) throws(AuthorityStoreFailure) -> Value? {
+    ) throws(AuthorityStoreError) -> Value? {
         try use(action, sql, values) { statement, _ in try statement.first(read) }
     }
 
     /// Returns what `read` makes of each row.
     func rows<Value: Sendable>(
         _ action: String, _ sql: String, _ values: [StoredValue?], _ read: @Sendable (Statement) throws -> Value
-    ) throws(AuthorityStoreFailure) -> [Value] {
+    ) throws(AuthorityStoreError) -> [Value] {
         try use(action, sql, values) { statement, _ in try statement.rows(read) }
     }
 
@@ -70,8 +70,8 @@ struct SQLiteTransaction {
     func use<Value: Sendable>(
         _ action: String, _ sql: String, _ values: [StoredValue?],
         _ body: @Sendable (Statement, Connection) throws -> Value
-    ) throws(AuthorityStoreFailure) -> Value {
-        try AuthorityStoreFailure.converting(action) {
+    ) throws(AuthorityStoreError) -> Value {
+        try AuthorityStoreError.converting(action) {
             try connection.use { connection in
                 let statement = try connection.statement(composed: sql)
                 defer { statement.reset() }

@@ -41,36 +41,36 @@ struct BlobReader {
 
     var isAtEnd: Bool { position == bytes.count }
 
-    mutating func number() throws(AuthorityStoreFailure) -> UInt64 {
-        guard bytes.count - position >= 8 else { throw AuthorityStoreFailure(.corrupt, "\(what) ends too early") }
+    mutating func number() throws(AuthorityStoreError) -> UInt64 {
+        guard bytes.count - position >= 8 else { throw AuthorityStoreError(.corrupt, "\(what) ends too early") }
         defer { position += 8 }
         return bytes.withUnsafeBytes { bytes in
             UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self))
         }
     }
 
-    mutating func version() throws(AuthorityStoreFailure) -> Version {
+    mutating func version() throws(AuthorityStoreError) -> Version {
         Version(Int64(bitPattern: try number()))
     }
 
-    mutating func stamp() throws(AuthorityStoreFailure) -> Stamp {
+    mutating func stamp() throws(AuthorityStoreError) -> Stamp {
         let time = HybridTime(rawValue: try number())
         return Stamp(time: time, client: ClientID(bits: try identifier()))
     }
 
-    mutating func origin() throws(AuthorityStoreFailure) -> FieldOrigin {
+    mutating func origin() throws(AuthorityStoreError) -> FieldOrigin {
         let version = try version()
         let stamp = try stamp()
         return FieldOrigin(version: version, stamp: stamp, incarnation: Int(clamping: try number()))
     }
 
-    mutating func identifier() throws(AuthorityStoreFailure) -> Identifier128 {
+    mutating func identifier() throws(AuthorityStoreError) -> Identifier128 {
         let high = try number()
         return Identifier128(high: high, low: try number())
     }
 
-    mutating func end() throws(AuthorityStoreFailure) {
-        guard isAtEnd else { throw AuthorityStoreFailure(.corrupt, "\(what) is too long") }
+    mutating func end() throws(AuthorityStoreError) {
+        guard isAtEnd else { throw AuthorityStoreError(.corrupt, "\(what) is too long") }
     }
 }
 
@@ -79,7 +79,7 @@ extension Identifier128 {
         withBytes { Array($0) }
     }
 
-    init(stored bytes: [UInt8], _ what: String) throws(AuthorityStoreFailure) {
+    init(stored bytes: [UInt8], _ what: String) throws(AuthorityStoreError) {
         var reader = BlobReader(bytes, what)
         self = try reader.identifier()
         try reader.end()
@@ -89,7 +89,7 @@ extension Identifier128 {
 extension HistoryChain {
     var bytes: [UInt8] { bits.bytes }
 
-    init(stored bytes: [UInt8]) throws(AuthorityStoreFailure) {
+    init(stored bytes: [UInt8]) throws(AuthorityStoreError) {
         self.init(bits: try Identifier128(stored: bytes, "a fingerprint"))
     }
 }
@@ -101,7 +101,7 @@ extension Stamp {
         return writer.bytes
     }
 
-    init(stored bytes: [UInt8], _ what: String) throws(AuthorityStoreFailure) {
+    init(stored bytes: [UInt8], _ what: String) throws(AuthorityStoreError) {
         var reader = BlobReader(bytes, what)
         self = try reader.stamp()
         try reader.end()
@@ -109,9 +109,9 @@ extension Stamp {
 }
 
 extension PlainName {
-    init(stored text: String, _ what: String) throws(AuthorityStoreFailure) {
+    init(stored text: String, _ what: String) throws(AuthorityStoreError) {
         guard let name = Self(rawValue: text) else {
-            throw AuthorityStoreFailure(.corrupt, "\(what) is not a valid name")
+            throw AuthorityStoreError(.corrupt, "\(what) is not a valid name")
         }
         self = name
     }

@@ -6,7 +6,7 @@ extension StoredRecord {
     /// The columns that `init` reads, in this order.
     static let columns = "collection, id, uid, space, version, creation, deletion, fields, origins"
 
-    init(_ row: Statement) throws(AuthorityStoreFailure) {
+    init(_ row: Statement) throws(AuthorityStoreError) {
         let what = "a row of record"
         var reader = BlobReader(row.bytes(5), "the creation in \(what)")
         let origin = try reader.origin()
@@ -26,7 +26,7 @@ extension StoredRecord {
 
     private static func fields(
         _ patch: Patch, _ origins: [UInt8], _ creation: FieldOrigin
-    ) throws(AuthorityStoreFailure) -> [StoredField] {
+    ) throws(AuthorityStoreError) -> [StoredField] {
         var reader = BlobReader(origins, "the origins in a row of record")
         let areAllAsCreated = reader.isAtEnd
         var fields: [StoredField] = []

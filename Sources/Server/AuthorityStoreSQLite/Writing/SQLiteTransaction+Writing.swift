@@ -3,7 +3,7 @@ import SyncAuthority
 import SyncModel
 
 extension SQLiteTransaction: AuthorityTransaction {
-    func set(_ state: AuthorityState) throws(AuthorityStoreFailure) {
+    func set(_ state: AuthorityState) throws(AuthorityStoreError) {
         try execute(
             "write the server's state", "UPDATE server SET epoch = ?, clock = ?, key = ?",
             [
@@ -14,7 +14,7 @@ extension SQLiteTransaction: AuthorityTransaction {
 
     // MARK: Numbers
 
-    func takeVersion(in space: SpaceID) throws(AuthorityStoreFailure) -> Version {
+    func takeVersion(in space: SpaceID) throws(AuthorityStoreError) -> Version {
         let head = try row(
             "take a version",
             """
@@ -22,11 +22,11 @@ extension SQLiteTransaction: AuthorityTransaction {
             ON CONFLICT (name) DO UPDATE SET head = head + 1 RETURNING head
             """, [.text(space.rawValue)]
         ) { $0.integer(0) }
-        guard let head else { throw AuthorityStoreFailure(.corrupt, "taking a version of \(space) gave none") }
+        guard let head else { throw AuthorityStoreError(.corrupt, "taking a version of \(space) gave none") }
         return Version(head)
     }
 
-    func takeUID(in collection: CollectionName) throws(AuthorityStoreFailure) -> UID {
+    func takeUID(in collection: CollectionName) throws(AuthorityStoreError) -> UID {
         let uid = try row(
             "take a uid",
             """
@@ -34,13 +34,13 @@ extension SQLiteTransaction: AuthorityTransaction {
             ON CONFLICT (collection) DO UPDATE SET next = next + 1 RETURNING next - 1
             """, [.text(collection.rawValue)]
         ) { $0.integer(0) }
-        guard let uid else { throw AuthorityStoreFailure(.corrupt, "taking a uid of \(collection) gave none") }
+        guard let uid else { throw AuthorityStoreError(.corrupt, "taking a uid of \(collection) gave none") }
         return UID(uid)
     }
 
     // MARK: Records
 
-    func put(_ record: StoredRecord) throws(AuthorityStoreFailure) {
+    func put(_ record: StoredRecord) throws(AuthorityStoreError) {
         try execute(
             "write a record",
             """
@@ -57,7 +57,7 @@ extension SQLiteTransaction: AuthorityTransaction {
             ])
     }
 
-    func link(_ referrer: Referrer, to target: RecordAddress) throws(AuthorityStoreFailure) {
+    func link(_ referrer: Referrer, to target: RecordAddress) throws(AuthorityStoreError) {
         try execute(
             "note a reference",
             """
@@ -66,7 +66,7 @@ extension SQLiteTransaction: AuthorityTransaction {
             """, Self.values(referrer, target))
     }
 
-    func unlink(_ referrer: Referrer, from target: RecordAddress) throws(AuthorityStoreFailure) {
+    func unlink(_ referrer: Referrer, from target: RecordAddress) throws(AuthorityStoreError) {
         try execute(
             "forget a reference",
             """
@@ -87,7 +87,7 @@ extension SQLiteTransaction: AuthorityTransaction {
 
     func append(
         _ commit: Commit, to space: SpaceID, by author: CommitAuthor, chain: HistoryChain
-    ) throws(AuthorityStoreFailure) {
+    ) throws(AuthorityStoreError) {
         try execute(
             "write a commit",
             """
@@ -100,12 +100,12 @@ extension SQLiteTransaction: AuthorityTransaction {
             ] + author.values)
     }
 
-    func trim(_ space: SpaceID, through version: Version) throws(AuthorityStoreFailure) {
+    func trim(_ space: SpaceID, through version: Version) throws(AuthorityStoreError) {
         let extent = try extent(of: space)
         let through = min(version, extent.head)
         guard through > extent.horizon else { return }
         guard let chain = try chain(at: through, in: space) else {
-            throw AuthorityStoreFailure(.corrupt, "the feed of \(space) has no fingerprint at version \(through)")
+            throw AuthorityStoreError(.corrupt, "the feed of \(space) has no fingerprint at version \(through)")
         }
         try execute(
             "trim the feed", "DELETE FROM log WHERE space = ? AND version <= ?",
@@ -117,7 +117,7 @@ extension SQLiteTransaction: AuthorityTransaction {
 
     // MARK: Transactions from clients
 
-    func set(_ ledger: Ledger, of key: LedgerKey) throws(AuthorityStoreFailure) {
+    func set(_ ledger: Ledger, of key: LedgerKey) throws(AuthorityStoreError) {
         try execute(
             "write a ledger",
             """
@@ -128,7 +128,7 @@ extension SQLiteTransaction: AuthorityTransaction {
 
     func keep(
         _ outcome: StoredOutcome, of key: LedgerKey, _ number: TransactionNumber
-    ) throws(AuthorityStoreFailure) {
+    ) throws(AuthorityStoreError) {
         try execute(
             "write an outcome",
             """
@@ -140,7 +140,7 @@ extension SQLiteTransaction: AuthorityTransaction {
             ])
     }
 
-    func forgetOutcomes(of key: LedgerKey, below number: TransactionNumber) throws(AuthorityStoreFailure) {
+    func forgetOutcomes(of key: LedgerKey, below number: TransactionNumber) throws(AuthorityStoreError) {
         try execute(
             "forget outcomes",
             "DELETE FROM outcome WHERE principal = ? AND client = ? AND incarnation = ? AND number < ?",
@@ -149,14 +149,14 @@ extension SQLiteTransaction: AuthorityTransaction {
 
     func note(
         _ conflict: FieldConflict, in space: SpaceID, at version: Version, by author: CommitAuthor
-    ) throws(AuthorityStoreFailure) {
+    ) throws(AuthorityStoreError) {
         let values: Patch = [
             "base": conflict.base, "winner": conflict.winner.value, "loser": conflict.loser.value,
         ]
         try execute(
             "write a conflict",
             """
-            INSERT INTO conflict (space, version, collection, id, field, rule, field_values, winner, loser, addressee,
+            INSERT INTO conflict (space, version, collection, id, field, rule, field_values, winner, loser, recipient,
                 principal, client, incarnation, transaction_number, at)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
@@ -165,23 +165,23 @@ extension SQLiteTransaction: AuthorityTransaction {
                 .blob(conflict.record.bits.bytes), .text(conflict.field.rawValue), .text(conflict.rule.rawValue),
                 .text(try StoredText.encode(values)), .blob(conflict.winner.stamp.bytes),
                 .blob(conflict.loser.stamp.bytes),
-                conflict.addressee(pushedBy: author).map { .blob($0.bits.bytes) },
+                conflict.recipient(pushedBy: author).map { .blob($0.bits.bytes) },
             ] + author.values)
     }
 
-    func trimConflicts(keeping count: Int, limit: Int) throws(AuthorityStoreFailure) -> Int {
+    func trimConflicts(keeping count: Int, limit: Int) throws(AuthorityStoreError) -> Int {
         try execute(
             "remove old conflicts",
             """
             WITH owned AS (SELECT number, coalesce(
-                (SELECT principal FROM client WHERE id = conflict.addressee), conflict.principal) AS owner FROM conflict)
+                (SELECT principal FROM client WHERE id = conflict.recipient), conflict.principal) AS owner FROM conflict)
             DELETE FROM conflict WHERE number IN (SELECT number FROM owned
                 WHERE owner = (SELECT owner FROM owned GROUP BY owner ORDER BY count(*) DESC, owner LIMIT 1)
                 ORDER BY number LIMIT max(0, min(?2, (SELECT count(*) FROM conflict) - ?1)))
             """, [.integer(Int64(count)), .integer(Int64(limit))])
     }
 
-    func bind(_ client: ClientID, to principal: Principal) throws(AuthorityStoreFailure) {
+    func bind(_ client: ClientID, to principal: Principal) throws(AuthorityStoreError) {
         try execute(
             "bind a client id", "INSERT INTO client (id, principal) VALUES (?, ?)",
             [.blob(client.bits.bytes), .text(principal.name)])

@@ -14,7 +14,7 @@ extension Authority {
     /// The response to a late duplicate is discarded.
     public func push(
         _ request: PushRequest, by principal: Principal, now: WallTime
-    ) throws(AuthorityFailure) -> PushReply {
+    ) throws(AuthorityError) -> PushResponse {
         try push(request, by: principal, now: now, rejecting: [:])
     }
 
@@ -22,10 +22,10 @@ extension Authority {
     public func push(
         _ request: PushRequest, by principal: Principal, now: WallTime,
         rejecting rejections: [TransactionNumber: Rejection]
-    ) throws(AuthorityFailure) -> PushReply {
+    ) throws(AuthorityError) -> PushResponse {
         try principal.check(isMeantBy: request.account)
         try check(request)
-        var answered: Answer?
+        var answered: AcceptedPush?
         var rest = request.transactions[...]
         var taken = 0
         repeat {
@@ -34,59 +34,60 @@ extension Authority {
                 now: now, catalog: catalog, policy: policy, rejections: rejections)
             rest = rest.dropFirst(policy.transactionsPerWrite)
             taken += group.transactions.count
-            do throws(AuthorityFailure) {
-                switch try write({ (transaction) throws(AuthorityStoreFailure) in try group.apply(in: transaction) }) {
-                case .refused(let refusal): return answered?.reply ?? .refused(refusal)
+            do throws(AuthorityError) {
+                switch try write({ (transaction) throws(AuthorityStoreError) in try group.apply(in: transaction) }) {
+                case .refused(let refusal): return answered?.response ?? .refused(refusal)
                 case .lost(let lost):
                     let epoch = try renewHistory(because: lost)
-                    return answered?.reply ?? .refused(.epochChanged(epoch))
-                case .answered(let answer):
-                    if !answer.heads.isEmpty { commits.publish(SpaceHeads(heads: answer.heads)) }
-                    answered = Answer(
-                        results: (answered?.results ?? []) + answer.results, heads: answer.heads, epoch: answer.epoch,
-                        serverTime: answer.serverTime)
+                    return answered?.response ?? .refused(.epochChanged(epoch))
+                case .answered(let response):
+                    if !response.heads.isEmpty { commits.publish(SpaceHeads(heads: response.heads)) }
+                    answered = AcceptedPush(
+                        results: (answered?.results ?? []) + response.results, heads: response.heads,
+                        epoch: response.epoch,
+                        serverTime: response.serverTime)
                 }
             } catch {
                 guard let answered else { throw error }
-                return answered.reply
+                return answered.response
             }
             if let answered, answered.results.count < taken || answered.conflictBytes > policy.pageBytes { break }
         } while !rest.isEmpty
-        guard let answered else { throw AuthorityFailure(.malformed, "the push was not looked at") }
-        return answered.reply
+        guard let answered else { throw AuthorityError(.malformed, "the push was not looked at") }
+        return answered.response
     }
 
     /// Checks everything that can be checked without the store.
-    private func check(_ request: PushRequest) throws(AuthorityFailure) {
+    private func check(_ request: PushRequest) throws(AuthorityError) {
         let limits = policy.limits
         guard request.cursors.count <= SchemaLimits.shownCursors else {
-            throw AuthorityFailure(
+            throw AuthorityError(
                 .malformed,
                 "the push shows \(request.cursors.count) cursors, at most \(SchemaLimits.shownCursors) expected")
         }
         guard request.transactions.count <= limits.pushTransactions else {
-            throw AuthorityFailure(
+            throw AuthorityError(
                 .tooLarge,
                 "\(request.transactions.count) transactions in one push, at most \(limits.pushTransactions) allowed")
         }
         // A single transaction that is too large is rejected later, so that it does not block all the others (I17).
         let bytes = request.transactions.reduce(0) { $0 + $1.transaction.byteCount }
         guard request.transactions.count <= 1 || bytes <= limits.pushBytes else {
-            throw AuthorityFailure(.tooLarge, "\(bytes) bytes in one push, at most \(limits.pushBytes) allowed")
+            throw AuthorityError(.tooLarge, "\(bytes) bytes in one push, at most \(limits.pushBytes) allowed")
         }
         guard request.identity.incarnation >= 0 else {
-            throw AuthorityFailure(.malformed, "incarnation \(request.identity.incarnation), 0 or more expected")
+            throw AuthorityError(.malformed, "incarnation \(request.identity.incarnation), 0 or more expected")
         }
         var expected = request.transactions.first?.number ?? request.acknowledged
         guard request.acknowledged >= .first, request.acknowledged <= expected else {
-            throw AuthorityFailure(
+            throw AuthorityError(
                 .malformed,
                 "the push acknowledges everything below \(request.acknowledged), and begins with \(expected)")
         }
         for transaction in request.transactions {
             // The number after this one must exist, so the greatest number is not allowed.
             guard transaction.number == expected, expected.rawValue < .max else {
-                throw AuthorityFailure(
+                throw AuthorityError(
                     .malformed, "transaction \(transaction.number) stands where \(expected) is expected")
             }
             expected = expected.next
@@ -95,14 +96,14 @@ extension Authority {
 }
 
 /// The results of one or more groups of transactions.
-struct Answer {
+struct AcceptedPush {
     var results: [TransactionResult]
     /// The newest versions of the spaces that have new commits.
     var heads: [SpaceID: Version]
     var epoch: Epoch
     var serverTime: HybridTime
 
-    var reply: PushReply { .answered(results, epoch: epoch, serverTime: serverTime) }
+    var response: PushResponse { .answered(results, epoch: epoch, serverTime: serverTime) }
     /// The total size of the values in the conflicts, in bytes.
     var conflictBytes: Int { results.reduce(0) { $0 + $1.outcome.conflictBytes } }
 }

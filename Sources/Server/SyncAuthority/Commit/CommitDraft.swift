@@ -157,7 +157,7 @@ struct CommitDraft<Lookup: RecordLookup> {
         if client == planner.author.identity.client {
             return Contender(value: side.value, stamp: side.stamp, account: planner.author.principal.account)
         }
-        do throws(AuthorityStoreFailure) {
+        do throws(AuthorityStoreError) {
             return Contender(value: side.value, stamp: side.stamp, account: try lookup.owner(of: client)?.account)
         } catch {
             throw .failed(error)
@@ -244,13 +244,13 @@ struct CommitDraft<Lookup: RecordLookup> {
     }
 
     private func stored(_ address: RecordAddress) throws(PlanningStop) -> StoredRecord? {
-        do throws(AuthorityStoreFailure) { return try lookup.record(address) } catch { throw .failed(error) }
+        do throws(AuthorityStoreError) { return try lookup.record(address) } catch { throw .failed(error) }
     }
 
     private func referrers(
         of target: RecordAddress, through fields: [ReferenceField], limit: Int
     ) throws(PlanningStop) -> [Referrer] {
-        do throws(AuthorityStoreFailure) {
+        do throws(AuthorityStoreError) {
             return try lookup.referrers(of: target, through: fields, limit: limit)
         } catch {
             throw .failed(error)

@@ -11,7 +11,7 @@ extension CommitPlan {
     /// Writes the plan. It takes the version after all reads for the decision and before the first write.
     package func carryOut(
         in transaction: some AuthorityTransaction, by author: CommitAuthor, catalog: SchemaCatalog
-    ) throws(AuthorityStoreFailure) -> Effect {
+    ) throws(AuthorityStoreError) -> Effect {
         let newVersion = changesSomething ? try transaction.takeVersion(in: space) : nil
         let version: Version
         if let newVersion { version = newVersion } else { version = try transaction.extent(of: space).head }
@@ -52,7 +52,7 @@ extension CommitPlan {
     private func relink(
         _ record: PlannedRecord, after: StoredRecord, in transaction: some AuthorityTransaction,
         catalog: SchemaCatalog
-    ) throws(AuthorityStoreFailure) {
+    ) throws(AuthorityStoreError) {
         guard let schema = catalog[record.address.collection] else { return }
         for field in schema.fields {
             guard let target = field.target else { continue }
@@ -72,10 +72,10 @@ extension CommitPlan {
 
 extension AuthorityTransaction {
     /// Returns the fingerprint before a version that has just been taken.
-    fileprivate func chain(before version: Version, in space: SpaceID) throws(AuthorityStoreFailure) -> HistoryChain {
+    fileprivate func chain(before version: Version, in space: SpaceID) throws(AuthorityStoreError) -> HistoryChain {
         let last = Version(version.rawValue - 1)
         guard let chain = try chain(at: last, in: space) else {
-            throw AuthorityStoreFailure(.corrupt, "the feed of \(space) has no fingerprint at version \(last)")
+            throw AuthorityStoreError(.corrupt, "the feed of \(space) has no fingerprint at version \(last)")
         }
         return chain
     }
@@ -114,13 +114,13 @@ extension PlannedRecord {
             FieldOrigin(version: version, stamp: $0.stamp, incarnation: author.incarnation)
         }
         guard
-            let birth = origin.flatMap({ origin in
+            let creation = origin.flatMap({ origin in
                 creation.map { RecordCreation(origin: origin, claimedTime: $0.claimedTime) }
             }) ?? before?.creation
         else { return nil }
         return StoredRecord(
             address: address, uid: uid, space: space, version: isVisible ? version : before?.version ?? version,
-            creation: birth, deletion: deletion, fields: deletion == nil ? fields(at: version, by: author) : [])
+            creation: creation, deletion: deletion, fields: deletion == nil ? fields(at: version, by: author) : [])
     }
 
     /// Returns the fields to store. Written fields get their new stamp; those whose value changes get the new version

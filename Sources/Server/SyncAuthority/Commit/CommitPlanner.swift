@@ -19,7 +19,7 @@ package struct CommitPlanner: Sendable {
 
     package func decide(
         _ transaction: Transaction, over records: some RecordLookup
-    ) throws(AuthorityStoreFailure) -> Decision {
+    ) throws(AuthorityStoreError) -> Decision {
         if let rejection = catalog.rejection(of: transaction) { return .reject(rejection) }
         var draft = CommitDraft(
             space: transaction.space, planner: self, lookup: records, head: try records.head(of: transaction.space))
@@ -87,5 +87,5 @@ package struct StampClock: Hashable, Sendable {
 /// The reason why planning stops early.
 enum PlanningStop: Error {
     case rejected(Rejection)
-    case failed(AuthorityStoreFailure)
+    case failed(AuthorityStoreError)
 }

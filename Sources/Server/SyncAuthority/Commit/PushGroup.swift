@@ -13,7 +13,7 @@ struct PushGroup {
     let rejections: [TransactionNumber: Rejection]
 
     enum Verdict {
-        case answered(Answer)
+        case answered(AcceptedPush)
         /// The push was refused. Nothing was written.
         case refused(PushRefusal)
         /// The client has proved that the store was restored from an older copy. Nothing was written.
@@ -22,7 +22,7 @@ struct PushGroup {
 
     private var key: LedgerKey { LedgerKey(principal: principal, identity: request.identity) }
 
-    func apply(in transaction: some AuthorityTransaction) throws(AuthorityStoreFailure) -> Verdict {
+    func apply(in transaction: some AuthorityTransaction) throws(AuthorityStoreError) -> Verdict {
         var state = try transaction.state()
         _ = state.clock.heal(now: now, permitting: policy.permittedSkew)
         if let epoch = request.epoch, epoch != state.epoch { return .refused(.epochChanged(state.epoch)) }
@@ -37,17 +37,17 @@ struct PushGroup {
         }
         let known = try transaction.ledger(of: key)
         let repeats: [TransactionResult]
-        switch try recall(from: known, in: transaction) {
+        switch try replay(from: known, in: transaction) {
         case .refused(let refusal): return .refused(refusal)
         case .outcomes(let results): repeats = results
         }
 
         if owner == nil { try transaction.bind(request.identity.client, to: principal) }
         var ledger = known
-        var answer = Answer(results: repeats, heads: [:], epoch: state.epoch, serverTime: .zero)
+        var response = AcceptedPush(results: repeats, heads: [:], epoch: state.epoch, serverTime: .zero)
         for numbered in transactions.dropFirst(repeats.count) {
             // A response that grows too long ends early, and the client sends the remaining transactions again.
-            guard numbered.number == ledger.next, answer.conflictBytes <= policy.pageBytes else { break }
+            guard numbered.number == ledger.next, response.conflictBytes <= policy.pageBytes else { break }
             let effect: CommitPlan.Effect
             if let outcome = try formerOutcome(of: numbered, in: transaction) {
                 effect = CommitPlan.Effect(outcome: outcome, newVersion: nil)
@@ -58,8 +58,8 @@ struct PushGroup {
             try transaction.keep(
                 StoredOutcome(hash: numbered.hash, outcome: effect.outcome), of: key, numbered.number)
             ledger.next = numbered.number.next
-            answer.results.append(TransactionResult(number: numbered.number, outcome: effect.outcome))
-            if let version = effect.newVersion { answer.heads[numbered.transaction.space] = version }
+            response.results.append(TransactionResult(number: numbered.number, outcome: effect.outcome))
+            if let version = effect.newVersion { response.heads[numbered.transaction.space] = version }
         }
         // A client cannot have seen outcomes that the server has not sent.
         let acknowledged = min(request.acknowledged, ledger.next)
@@ -69,16 +69,16 @@ struct PushGroup {
             ledger.acknowledged = acknowledged
         }
         if ledger != known { try transaction.set(ledger, of: key) }
-        try addReceipts(to: &answer.results, state.history, in: transaction)
-        answer.serverTime = state.clock.tick(now: now)
+        try addReceipts(to: &response.results, state.history, in: transaction)
+        response.serverTime = state.clock.tick(now: now)
         try transaction.set(state)
-        return .answered(answer)
+        return .answered(response)
     }
 
     /// Adds a receipt to the last transaction in each space that took effect.
     private func addReceipts(
         to results: inout [TransactionResult], _ history: HistoryIdentity, in view: some AuthorityView
-    ) throws(AuthorityStoreFailure) {
+    ) throws(AuthorityStoreError) {
         var seen: Set<SpaceID> = []
         for (index, numbered) in zip(results.indices, transactions).reversed() {
             let space = numbered.transaction.space
@@ -102,9 +102,9 @@ struct PushGroup {
     }
 
     /// Returns the outcomes of the group's transactions that have already been applied. Writes nothing.
-    private func recall(
+    private func replay(
         from ledger: Ledger, in view: some AuthorityView
-    ) throws(AuthorityStoreFailure) -> Memory {
+    ) throws(AuthorityStoreError) -> Memory {
         var results: [TransactionResult] = []
         var bytes = 0
         for numbered in transactions {
@@ -126,7 +126,7 @@ struct PushGroup {
     /// The lookup uses the principal of this push, so that no principal can read another's outcomes.
     private func formerOutcome(
         of numbered: NumberedTransaction, in view: some AuthorityView
-    ) throws(AuthorityStoreFailure) -> Outcome? {
+    ) throws(AuthorityStoreError) -> Outcome? {
         for former in numbered.formerly {
             let key = LedgerKey(principal: principal, identity: former.identity)
             if let stored = try view.outcome(of: key, former.number), stored.hash == former.hash {
@@ -140,7 +140,7 @@ struct PushGroup {
 
     private func carryOut(
         _ numbered: NumberedTransaction, in transaction: some AuthorityTransaction
-    ) throws(AuthorityStoreFailure) -> CommitPlan.Effect {
+    ) throws(AuthorityStoreError) -> CommitPlan.Effect {
         switch try decide(numbered, over: transaction) {
         case .reject(let rejection):
             return CommitPlan.Effect(outcome: .rejected(rejection), newVersion: nil)
@@ -153,7 +153,7 @@ struct PushGroup {
 
     private func decide(
         _ numbered: NumberedTransaction, over records: some RecordLookup
-    ) throws(AuthorityStoreFailure) -> CommitPlanner.Decision {
+    ) throws(AuthorityStoreError) -> CommitPlanner.Decision {
         let transaction = numbered.transaction
         guard policy.access.mayWrite(transaction.space, principal) else {
             return .reject(

@@ -6,10 +6,10 @@ extension Authority {
     /// If the principal may not read the space, the response does not reveal whether the space exists.
     public func pull(
         _ request: PullRequest, by principal: Principal, now: WallTime
-    ) throws(AuthorityFailure) -> PullReply {
+    ) throws(AuthorityError) -> PullResponse {
         try principal.check(isMeantBy: request.account)
         guard request.limit >= 0 else {
-            throw AuthorityFailure(.malformed, "a limit of \(request.limit) rows, 0 or more expected")
+            throw AuthorityError(.malformed, "a limit of \(request.limit) rows, 0 or more expected")
         }
         guard mayRead(request.space, principal) else { return try withholding(request, from: principal) }
         let reader = FeedReader(
@@ -20,13 +20,13 @@ extension Authority {
         let notices = request.notices.map {
             NoticeReader(request: $0, space: request.space, principal: principal, bytes: policy.pageBytes)
         }
-        let answer = try read { (view) throws(AuthorityStoreFailure) -> FeedReader.Answer in
-            let answer = try reader.read(from: request.cursor, receipt: request.receipt, for: principal, in: view)
-            guard let notices, case .reply(let reply) = answer else { return answer }
-            return .reply(try notices.completing(reply, in: view))
+        let response = try read { (view) throws(AuthorityStoreError) -> FeedReader.Response in
+            let response = try reader.read(from: request.cursor, receipt: request.receipt, for: principal, in: view)
+            guard let notices, case .response(let response) = response else { return response }
+            return .response(try notices.completing(response, in: view))
         }
-        switch answer {
-        case .reply(let reply): return reply
+        switch response {
+        case .response(let response): return response
         case .lost(let lost):
             try renewHistory(because: lost)
             return .mustReset(.epoch)
@@ -39,8 +39,8 @@ extension Authority {
     /// therefore told about the loss first.
     private func withholding(
         _ request: PullRequest, from principal: Principal
-    ) throws(AuthorityFailure) -> PullReply {
-        let (epoch, lost) = try read { (view) throws(AuthorityStoreFailure) in
+    ) throws(AuthorityError) -> PullResponse {
+        let (epoch, lost) = try read { (view) throws(AuthorityStoreError) in
             let history = try view.state().history
             let check = HistoryCheck(history: history, witness: .client(principal))
             let shown = [request.receipt, request.cursor].compactMap(\.self)

@@ -8,41 +8,41 @@ struct FeedReader {
     let budget: PageBudget
     let permittedSkew: Duration
 
-    enum Answer {
-        case reply(PullReply)
+    enum Response {
+        case response(PullResponse)
         /// The client has proved that the store was restored from an older copy.
         case lost(LostHistory)
     }
 
     func read(
         from text: Cursor?, receipt: Cursor?, for principal: Principal, in view: some AuthorityView
-    ) throws(AuthorityStoreFailure) -> Answer {
+    ) throws(AuthorityStoreError) -> Response {
         let state = try view.state()
         let check = HistoryCheck(history: state.history, witness: .client(principal))
         if let receipt, case .lost(let lost) = try check.examine(receipt, in: view) { return .lost(lost) }
         let extent = try view.extent(of: space)
         guard let text else {
-            return .reply(
+            return .response(
                 .page(try rows(after: nil, begun: try position(extent.head, in: view), state, extent, in: view)))
         }
         let cursor: FeedCursor
         switch try check.examine(text, in: view) {
         case .held(let held): cursor = held
         case .lost(let lost): return .lost(lost)
-        case .otherEpoch: return .reply(.mustReset(.epoch))
-        case .unreadable: return .reply(.mustReset(.cursor))
+        case .otherEpoch: return .response(.mustReset(.epoch))
+        case .unreadable: return .response(.mustReset(.cursor))
         // The commits after the cursor, or after the beginning of the snapshot, have been trimmed.
-        case .trimmed: return .reply(.mustReset(.horizon))
+        case .trimmed: return .response(.mustReset(.horizon))
         }
-        guard cursor.space == space else { return .reply(.mustReset(.cursor)) }
+        guard cursor.space == space else { return .response(.mustReset(.cursor)) }
         let position = Position(version: cursor.place.version, chain: cursor.chain)
         switch cursor.place {
         case .log:
-            return .reply(.page(try commits(after: position, state, extent, in: view)))
+            return .response(.page(try commits(after: position, state, extent, in: view)))
         case .snapshot(_, let last):
             // The collection is no longer served, so the client should discard the rows that it has received.
-            guard catalog[last.collection] != nil else { return .reply(.mustReset(.horizon)) }
-            return .reply(.page(try rows(after: last, begun: position, state, extent, in: view)))
+            guard catalog[last.collection] != nil else { return .response(.mustReset(.horizon)) }
+            return .response(.page(try rows(after: last, begun: position, state, extent, in: view)))
         }
     }
 
@@ -54,9 +54,9 @@ struct FeedReader {
 
     private func position(
         _ version: Version, in view: some AuthorityView
-    ) throws(AuthorityStoreFailure) -> Position {
+    ) throws(AuthorityStoreError) -> Position {
         guard let chain = try view.chain(at: version, in: space) else {
-            throw AuthorityStoreFailure(.corrupt, "the feed of \(space) has no fingerprint at version \(version)")
+            throw AuthorityStoreError(.corrupt, "the feed of \(space) has no fingerprint at version \(version)")
         }
         return Position(version: version, chain: chain)
     }
@@ -65,19 +65,19 @@ struct FeedReader {
 
     private func commits(
         after start: Position, _ state: AuthorityState, _ extent: SpaceExtent, in view: some AuthorityView
-    ) throws(AuthorityStoreFailure) -> PullPage {
+    ) throws(AuthorityStoreError) -> PullPage {
         let version = start.version
         let commits = version == extent.head ? [] : try view.commits(in: space, after: version, budget: budget)
         var reached = version
         for commit in commits {
             guard commit.version == reached.next else {
-                throw AuthorityStoreFailure(
+                throw AuthorityStoreError(
                     .corrupt, "the feed of \(space) goes on at \(commit.version) after \(reached)")
             }
             reached = commit.version
         }
         guard reached > version || version == extent.head else {
-            throw AuthorityStoreFailure(
+            throw AuthorityStoreError(
                 .corrupt, "the feed of \(space) ends at \(version), and its head is \(extent.head)")
         }
         let end = reached == version ? start : try position(reached, in: view)
@@ -91,7 +91,7 @@ struct FeedReader {
     private func rows(
         after last: RecordAddress?, begun: Position, _ state: AuthorityState, _ extent: SpaceExtent,
         in view: some AuthorityView
-    ) throws(AuthorityStoreFailure) -> PullPage {
+    ) throws(AuthorityStoreError) -> PullPage {
         var groups: [SnapshotRows] = []
         var shown = last
         var budget = budget

@@ -9,12 +9,12 @@ struct NoticeReader {
     let bytes: Int
 
     /// Adds notices to a response that is a page. Ignores client ids that belong to other principals.
-    func completing(_ reply: PullReply, in view: some AuthorityView) throws(AuthorityStoreFailure) -> PullReply {
-        guard case .page(let page) = reply else { return reply }
+    func completing(_ response: PullResponse, in view: some AuthorityView) throws(AuthorityStoreError) -> PullResponse {
+        guard case .page(let page) = response else { return response }
         var own: [ClientID] = []
         for client in request.clients.prefix(SchemaLimits.formerClients + 1)
         where try view.owner(of: client) == principal { own.append(client) }
-        guard !own.isEmpty else { return reply }
+        guard !own.isEmpty else { return response }
         let found = try view.notices(
             for: own, in: space, after: request.after, limit: AuthorityLimits.pageNotices + 1)
         var notices: [ConflictNotice] = []
@@ -24,7 +24,7 @@ struct NoticeReader {
             notices.append(
                 ConflictNotice(number: recorded.number, version: recorded.version, conflict: recorded.conflict))
         }
-        guard !notices.isEmpty else { return reply }
+        guard !notices.isEmpty else { return response }
         return .page(page.adding(notices, hasMore: notices.count < found.count))
     }
 }

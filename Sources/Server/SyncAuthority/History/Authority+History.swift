@@ -7,9 +7,9 @@ extension Authority {
     ///
     /// - Returns: the epoch that the store has afterwards.
     @discardableResult
-    package func renewHistory(because lost: LostHistory) throws(AuthorityFailure) -> Epoch {
+    package func renewHistory(because lost: LostHistory) throws(AuthorityError) -> Epoch {
         let next = histories.nextHistory()
-        let (epoch, isNew) = try write { (transaction) throws(AuthorityStoreFailure) -> (Epoch, Bool) in
+        let (epoch, isNew) = try write { (transaction) throws(AuthorityStoreError) -> (Epoch, Bool) in
             var state = try transaction.state()
             guard state.history.epoch == lost.epoch else { return (state.history.epoch, false) }
             try state.begin(next)
@@ -26,9 +26,9 @@ extension AuthorityState {
     ///
     /// - Throws: `unstorable` when the name equals that of the current history, because clients would not notice the
     ///   change, or when it is not well formed.
-    mutating func begin(_ next: HistoryIdentity) throws(AuthorityStoreFailure) {
+    mutating func begin(_ next: HistoryIdentity) throws(AuthorityStoreError) {
         guard next.epoch != history.epoch, Epoch.isWellFormed(next.epoch.rawValue) else {
-            throw AuthorityStoreFailure(
+            throw AuthorityStoreError(
                 .unstorable, "a new history needs a name of its own, and was given '\(next.epoch)'")
         }
         history = next

@@ -21,7 +21,7 @@ struct HistoryCheck {
         case unreadable
     }
 
-    func examine(_ text: Cursor, in view: some AuthorityView) throws(AuthorityStoreFailure) -> Finding {
+    func examine(_ text: Cursor, in view: some AuthorityView) throws(AuthorityStoreError) -> Finding {
         guard let sealed = SealedCursor(text) else { return .unreadable }
         let cursor = sealed.cursor
         guard cursor.epoch == history.epoch else { return .otherEpoch }
@@ -31,7 +31,7 @@ struct HistoryCheck {
         if version < extent.horizon { return .trimmed }
         if version <= extent.head {
             guard let chain = try view.chain(at: version, in: cursor.space) else {
-                throw AuthorityStoreFailure(
+                throw AuthorityStoreError(
                     .corrupt, "the feed of \(cursor.space) has no fingerprint at version \(version)")
             }
             if chain == cursor.chain { return .held(cursor) }
@@ -45,7 +45,7 @@ struct HistoryCheck {
     /// Returns the first loss of commits that one of `cursors` proves; nil when none does.
     func firstLoss(
         shownBy cursors: [Cursor], in view: some AuthorityView
-    ) throws(AuthorityStoreFailure) -> LostHistory? {
+    ) throws(AuthorityStoreError) -> LostHistory? {
         for cursor in cursors.prefix(SchemaLimits.shownCursors) {
             if case .lost(let lost) = try examine(cursor, in: view) { return lost }
         }

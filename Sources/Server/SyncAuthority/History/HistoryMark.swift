@@ -44,8 +44,8 @@ extension Authority {
     /// Moves the mark of these spaces to the heads in the store, never ahead of what is durable.
     ///
     /// - Parameter spaces: the spaces to update; nil for all of them.
-    public func update(_ mark: inout HistoryMark, of spaces: [SpaceID]? = nil) throws(AuthorityFailure) {
-        let cursors = try read { (view) throws(AuthorityStoreFailure) -> [(SpaceID, Cursor)] in
+    public func update(_ mark: inout HistoryMark, of spaces: [SpaceID]? = nil) throws(AuthorityError) {
+        let cursors = try read { (view) throws(AuthorityStoreError) -> [(SpaceID, Cursor)] in
             let history = try view.state().history
             var cursors: [(SpaceID, Cursor)] = []
             let wanted: [SpaceID]
@@ -65,8 +65,8 @@ extension Authority {
     ///
     /// - Returns: the loss; nil when the mark proves nothing.
     @discardableResult
-    public func recognizeRestore(by mark: HistoryMark) throws(AuthorityFailure) -> LostHistory? {
-        let lost = try read { (view) throws(AuthorityStoreFailure) -> LostHistory? in
+    public func recognizeRestore(by mark: HistoryMark) throws(AuthorityError) -> LostHistory? {
+        let lost = try read { (view) throws(AuthorityStoreError) -> LostHistory? in
             let check = HistoryCheck(history: try view.state().history, witness: .mark)
             for (_, cursor) in mark.cursors.sorted(by: { $0.key < $1.key }) {
                 if case .lost(let lost) = try check.examine(cursor, in: view) { return lost }

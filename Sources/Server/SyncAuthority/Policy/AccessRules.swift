@@ -73,9 +73,9 @@ public struct AccessRules: Hashable, Sendable {
     }
 }
 
-/// An application's own answer to the question who may read or write in a space.
+/// An application's own response to the question who may read or write in a space.
 ///
-/// It is asked often, also while the database is locked: answer at once, from memory, and the same for the same rights. Whoever may
+/// It is asked often, even while the database is locked: answer at once, from memory, and the same for the same rights. Whoever may
 /// write must be allowed to read.
 public struct AccessCheck: Sendable {
     /// Tells checks apart: two of one name are the same check.

@@ -18,9 +18,9 @@ public struct Principal: Hashable, Sendable {
     ///
     /// - Parameter account: the account that the request names; nil accepts any principal.
     /// - Throws: `otherAccount`.
-    package func check(isMeantBy account: AccountID?) throws(AuthorityFailure) {
+    package func check(isMeantBy account: AccountID?) throws(AuthorityError) {
         guard let account, account != self.account else { return }
-        throw AuthorityFailure(
+        throw AuthorityError(
             .otherAccount, "the request is on behalf of '\(account)', but the token is of '\(self.account)'")
     }
 }

@@ -9,140 +9,140 @@ public import SyncModel
 public protocol AuthorityStore: Sendable {
     /// Reads from one snapshot of the database. Readers and writers do not wait for each other.
     func read<Result>(
-        _ body: (any AuthorityView) throws(AuthorityStoreFailure) -> Result
-    ) throws(AuthorityStoreFailure) -> Result
+        _ body: (any AuthorityView) throws(AuthorityStoreError) -> Result
+    ) throws(AuthorityStoreError) -> Result
 
     /// Commits everything that `body` writes, durably. If `body` throws or the commit fails, nothing is written.
     ///
     /// Everything that `body` has read must stay true until its end. An implementation that runs writers concurrently
     /// must lock the ledger and the records that are read, or throw `busy` when it cannot guarantee this.
     func write<Result>(
-        _ body: (any AuthorityTransaction) throws(AuthorityStoreFailure) -> Result
-    ) throws(AuthorityStoreFailure) -> Result
+        _ body: (any AuthorityTransaction) throws(AuthorityStoreError) -> Result
+    ) throws(AuthorityStoreError) -> Result
 }
 
 /// The lookups that a decision about a transaction may make.
 public protocol RecordLookup {
     /// Returns the record, alive or deleted, in any space.
-    func record(_ address: RecordAddress) throws(AuthorityStoreFailure) -> StoredRecord?
+    func record(_ address: RecordAddress) throws(AuthorityStoreError) -> StoredRecord?
 
     /// Returns live records that refer to `target` through one of `fields`; at most `limit`, in no particular order.
     func referrers(
         of target: RecordAddress, through fields: [ReferenceField], limit: Int
-    ) throws(AuthorityStoreFailure) -> [Referrer]
+    ) throws(AuthorityStoreError) -> [Referrer]
 
     /// Returns the newest version of the space; `.zero` before its first commit.
-    func head(of space: SpaceID) throws(AuthorityStoreFailure) -> Version
+    func head(of space: SpaceID) throws(AuthorityStoreError) -> Version
 
     /// Returns the principal that first pushed with this client id; nil when there is none.
-    func owner(of client: ClientID) throws(AuthorityStoreFailure) -> Principal?
+    func owner(of client: ClientID) throws(AuthorityStoreError) -> Principal?
 }
 
 /// The reads of a transaction. See `AuthorityStore.read`.
 public protocol AuthorityView: RecordLookup {
     /// Returns the history that this database holds, and the last reading of the server's hybrid clock.
-    func state() throws(AuthorityStoreFailure) -> AuthorityState
+    func state() throws(AuthorityStoreError) -> AuthorityState
 
     /// Returns the extent of a space's change feed; `.empty` for a space without commits.
-    func extent(of space: SpaceID) throws(AuthorityStoreFailure) -> SpaceExtent
+    func extent(of space: SpaceID) throws(AuthorityStoreError) -> SpaceExtent
 
     /// Returns the fingerprint of the space's history at a version between its horizon and its head; nil for other
     /// versions. It is `.start` before the first commit.
-    func chain(at version: Version, in space: SpaceID) throws(AuthorityStoreFailure) -> HistoryChain?
+    func chain(at version: Version, in space: SpaceID) throws(AuthorityStoreError) -> HistoryChain?
 
     /// Returns the spaces whose change feeds hold more than `count` commits, ordered by name.
-    func spaces(havingMoreCommitsThan count: Int) throws(AuthorityStoreFailure) -> [SpaceID]
+    func spaces(havingMoreCommitsThan count: Int) throws(AuthorityStoreError) -> [SpaceID]
 
     /// Returns the record with this uid, alive or deleted, in any space.
-    func record(_ collection: CollectionName, _ uid: UID) throws(AuthorityStoreFailure) -> StoredRecord?
+    func record(_ collection: CollectionName, _ uid: UID) throws(AuthorityStoreError) -> StoredRecord?
 
     /// Returns the live records of a collection in a space with ids greater than `id`, ordered by id.
     ///
     /// The first record is returned even if it exceeds the budget.
     func rows(
         in space: SpaceID, of collection: CollectionName, after id: RecordID?, budget: PageBudget
-    ) throws(AuthorityStoreFailure) -> RowSlice
+    ) throws(AuthorityStoreError) -> RowSlice
 
     /// Returns complete commits after `version`, in order and without gaps, as many as the budget permits.
     ///
     /// The first commit is returned even if it exceeds the budget.
     func commits(
         in space: SpaceID, after version: Version, budget: PageBudget
-    ) throws(AuthorityStoreFailure) -> [Commit]
+    ) throws(AuthorityStoreError) -> [Commit]
 
     /// Returns the author of a commit; nil when the commit does not exist or has been trimmed.
-    func author(of version: Version, in space: SpaceID) throws(AuthorityStoreFailure) -> CommitAuthor?
+    func author(of version: Version, in space: SpaceID) throws(AuthorityStoreError) -> CommitAuthor?
 
     /// Returns the ledger of a client; `.empty` for a client that has never pushed.
-    func ledger(of key: LedgerKey) throws(AuthorityStoreFailure) -> Ledger
+    func ledger(of key: LedgerKey) throws(AuthorityStoreError) -> Ledger
 
     /// Returns the outcome of a transaction; nil when there is none, or when it has been forgotten.
-    func outcome(of key: LedgerKey, _ number: TransactionNumber) throws(AuthorityStoreFailure) -> StoredOutcome?
+    func outcome(of key: LedgerKey, _ number: TransactionNumber) throws(AuthorityStoreError) -> StoredOutcome?
 
     /// Returns the conflicts of a space after `number`, oldest first.
     func conflicts(
         in space: SpaceID, after number: Int64, limit: Int
-    ) throws(AuthorityStoreFailure) -> [RecordedConflict]
+    ) throws(AuthorityStoreError) -> [RecordedConflict]
 
     /// Returns the number of stored conflicts in all spaces.
-    func conflictCount() throws(AuthorityStoreFailure) -> Int
+    func conflictCount() throws(AuthorityStoreError) -> Int
 
     /// Returns the conflicts after `number` whose losing value was written by one of `clients` and is not reported by
     /// the outcome of a push.
     func notices(
         for clients: [ClientID], in space: SpaceID, after number: Int64, limit: Int
-    ) throws(AuthorityStoreFailure) -> [RecordedConflict]
+    ) throws(AuthorityStoreError) -> [RecordedConflict]
 }
 
 extension AuthorityView {
-    public func head(of space: SpaceID) throws(AuthorityStoreFailure) -> Version {
+    public func head(of space: SpaceID) throws(AuthorityStoreError) -> Version {
         try extent(of: space).head
     }
 }
 
 /// The writes of a transaction. Later reads in the same transaction see them. See `AuthorityStore.write`.
 public protocol AuthorityTransaction: AuthorityView {
-    func set(_ state: AuthorityState) throws(AuthorityStoreFailure)
+    func set(_ state: AuthorityState) throws(AuthorityStoreError)
 
     /// Increments the head of the space and returns it.
     ///
     /// It is called once for each commit, after all reads for the decision, so that an implementation may lock the
     /// space here until the end of the transaction.
-    func takeVersion(in space: SpaceID) throws(AuthorityStoreFailure) -> Version
+    func takeVersion(in space: SpaceID) throws(AuthorityStoreError) -> Version
 
     /// Returns the next uid of the collection, which was never assigned before; the first is 0. Numbers may be skipped.
-    func takeUID(in collection: CollectionName) throws(AuthorityStoreFailure) -> UID
+    func takeUID(in collection: CollectionName) throws(AuthorityStoreError) -> UID
 
     /// Stores the record, replacing the one with the same address.
-    func put(_ record: StoredRecord) throws(AuthorityStoreFailure)
+    func put(_ record: StoredRecord) throws(AuthorityStoreError)
 
     /// Adds a live record's reference to `target` to the index of references.
-    func link(_ referrer: Referrer, to target: RecordAddress) throws(AuthorityStoreFailure)
+    func link(_ referrer: Referrer, to target: RecordAddress) throws(AuthorityStoreError)
     /// Removes a reference to `target` from the index of references.
-    func unlink(_ referrer: Referrer, from target: RecordAddress) throws(AuthorityStoreFailure)
+    func unlink(_ referrer: Referrer, from target: RecordAddress) throws(AuthorityStoreError)
 
     /// Appends a commit, whose version has been taken, to the change feed, with the fingerprint of the history up to
     /// it.
     func append(
         _ commit: Commit, to space: SpaceID, by author: CommitAuthor, chain: HistoryChain
-    ) throws(AuthorityStoreFailure)
+    ) throws(AuthorityStoreError)
 
-    func set(_ ledger: Ledger, of key: LedgerKey) throws(AuthorityStoreFailure)
+    func set(_ ledger: Ledger, of key: LedgerKey) throws(AuthorityStoreError)
 
     func keep(
         _ outcome: StoredOutcome, of key: LedgerKey, _ number: TransactionNumber
-    ) throws(AuthorityStoreFailure)
+    ) throws(AuthorityStoreError)
 
     /// Deletes the outcomes of this key below `number`. Does not change other keys.
-    func forgetOutcomes(of key: LedgerKey, below number: TransactionNumber) throws(AuthorityStoreFailure)
+    func forgetOutcomes(of key: LedgerKey, below number: TransactionNumber) throws(AuthorityStoreError)
 
     /// Binds a client id, which has no owner yet, permanently to a principal.
-    func bind(_ client: ClientID, to principal: Principal) throws(AuthorityStoreFailure)
+    func bind(_ client: ClientID, to principal: Principal) throws(AuthorityStoreError)
 
     /// Stores a conflict under the next number, which is greater than all earlier ones.
     func note(
         _ conflict: FieldConflict, in space: SpaceID, at version: Version, by author: CommitAuthor
-    ) throws(AuthorityStoreFailure)
+    ) throws(AuthorityStoreError)
 
     /// Removes conflicts of all spaces until `count` are left, but no more than `limit` of them.
     ///
@@ -151,14 +151,14 @@ public protocol AuthorityTransaction: AuthorityView {
     /// causing many conflicts.
     ///
     /// - Returns: the number of conflicts removed.
-    func trimConflicts(keeping count: Int, limit: Int) throws(AuthorityStoreFailure) -> Int
+    func trimConflicts(keeping count: Int, limit: Int) throws(AuthorityStoreError) -> Int
 
     /// Removes the commits of the space up to and including `version` from the change feed, and moves the horizon
     /// there.
     ///
     /// Records, tombstones, outcomes, and the fingerprint at the horizon stay. A horizon never moves back, and never
     /// beyond the head.
-    func trim(_ space: SpaceID, through version: Version) throws(AuthorityStoreFailure)
+    func trim(_ space: SpaceID, through version: Version) throws(AuthorityStoreError)
 }
 
 public struct AuthorityState: Hashable, Sendable {

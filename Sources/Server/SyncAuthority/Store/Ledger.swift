@@ -84,7 +84,7 @@ extension FieldConflict {
     /// Both values may come from one client, when they were written by two copies of its database in different
     /// incarnations. A notice is created in that case as well; the device whose push reported the conflict recognizes
     /// it.
-    public func addressee(pushedBy author: CommitAuthor) -> ClientID? {
+    public func recipient(pushedBy author: CommitAuthor) -> ClientID? {
         let client = loser.stamp.client
         return client == author.identity.client && client != winner.stamp.client ? nil : client
     }

@@ -6,8 +6,8 @@ extension Authority {
     ///
     /// Clients whose cursors need a removed commit start again with a snapshot. Records and tombstones stay. If the
     /// commits are already gone, nothing happens.
-    public func trim(_ space: SpaceID, before version: Version) throws(AuthorityFailure) {
-        try write { (transaction) throws(AuthorityStoreFailure) in
+    public func trim(_ space: SpaceID, before version: Version) throws(AuthorityError) {
+        try write { (transaction) throws(AuthorityStoreError) in
             let extent = try transaction.extent(of: space)
             let last = min(Version(version.rawValue &- 1), extent.head)
             guard version > .zero, last > extent.horizon else { return }
@@ -22,8 +22,8 @@ extension Authority {
     ///   - slice: maximum number of commits to remove in this call. Other writers wait for that long.
     public func compact(
         _ space: SpaceID, keeping commits: Int = AuthorityLimits.keptCommits, slice: Int = .max
-    ) throws(AuthorityFailure) {
-        try write { (transaction) throws(AuthorityStoreFailure) in
+    ) throws(AuthorityError) {
+        try write { (transaction) throws(AuthorityStoreError) in
             let extent = try transaction.extent(of: space)
             let surplus = extent.head.rawValue - extent.horizon.rawValue - Int64(max(commits, 0))
             guard surplus > 0 else { return }
@@ -36,10 +36,10 @@ extension Authority {
     /// - Returns: whether a change feed was too long. If so, call again.
     public func shortenFeeds(
         to commits: Int = AuthorityLimits.keptCommits, slice: Int = AuthorityLimits.trimmedCommits
-    ) throws(AuthorityFailure) -> Bool {
+    ) throws(AuthorityError) -> Bool {
         let kept = max(commits, 0)
         // Usually there is nothing to do, so this check takes no write lock.
-        let long = try read { (view) throws(AuthorityStoreFailure) in try view.spaces(havingMoreCommitsThan: kept) }
+        let long = try read { (view) throws(AuthorityStoreError) in try view.spaces(havingMoreCommitsThan: kept) }
         guard let space = long.first else { return false }
         try compact(space, keeping: kept, slice: slice)
         return true
@@ -50,12 +50,12 @@ extension Authority {
     /// - Returns: whether there were too many. If so, call again.
     public func shortenConflicts(
         to count: Int = AuthorityLimits.keptConflicts, slice: Int = AuthorityLimits.trimmedCommits
-    ) throws(AuthorityFailure) -> Bool {
+    ) throws(AuthorityError) -> Bool {
         let kept = max(count, 0)
-        guard try read({ (view) throws(AuthorityStoreFailure) in try view.conflictCount() }) > kept else {
+        guard try read({ (view) throws(AuthorityStoreError) in try view.conflictCount() }) > kept else {
             return false
         }
-        return try write { (transaction) throws(AuthorityStoreFailure) in
+        return try write { (transaction) throws(AuthorityStoreError) in
             try transaction.trimConflicts(keeping: kept, limit: max(slice, 1))
         } > 0
     }
@@ -63,8 +63,8 @@ extension Authority {
     /// Returns the conflicts of a space after `number`, oldest first, with their winners, losers, and authors.
     public func conflicts(
         in space: SpaceID, after number: Int64, limit: Int
-    ) throws(AuthorityFailure) -> [RecordedConflict] {
-        try read { (view) throws(AuthorityStoreFailure) in
+    ) throws(AuthorityError) -> [RecordedConflict] {
+        try read { (view) throws(AuthorityStoreError) in
             try view.conflicts(in: space, after: number, limit: limit)
         }
     }
@@ -73,15 +73,15 @@ extension Authority {
     /// or has forgotten its outcome after the client acknowledged it.
     package func outcome(
         of number: TransactionNumber, from identity: ClientIdentity, of principal: Principal
-    ) throws(AuthorityFailure) -> StoredOutcome? {
-        try read { (view) throws(AuthorityStoreFailure) in
+    ) throws(AuthorityError) -> StoredOutcome? {
+        try read { (view) throws(AuthorityStoreError) in
             try view.outcome(of: LedgerKey(principal: principal, identity: identity), number)
         }
     }
 
     /// Returns the epoch of the current history.
-    public func epoch() throws(AuthorityFailure) -> Epoch {
-        try read { (view) throws(AuthorityStoreFailure) in try view.state().epoch }
+    public func epoch() throws(AuthorityError) -> Epoch {
+        try read { (view) throws(AuthorityStoreError) in try view.state().epoch }
     }
 
     /// Starts a new history after the database was restored from a backup.
@@ -93,9 +93,9 @@ extension Authority {
     /// - Parameter history: the new history; nil to generate one.
     /// - Returns: the new epoch.
     @discardableResult
-    public func startNewEpoch(_ history: HistoryIdentity? = nil) throws(AuthorityFailure) -> Epoch {
+    public func startNewEpoch(_ history: HistoryIdentity? = nil) throws(AuthorityError) -> Epoch {
         let next = history ?? histories.nextHistory()
-        try write { (transaction) throws(AuthorityStoreFailure) in
+        try write { (transaction) throws(AuthorityStoreError) in
             var state = try transaction.state()
             try state.begin(next)
             try transaction.set(state)

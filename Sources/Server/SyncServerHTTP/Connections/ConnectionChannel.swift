@@ -97,7 +97,7 @@ struct ConnectionChannel: ServerChildChannel {
             activity: .init(
                 requestBegan: { [connections] in connections.requestBegan(channel) },
                 requestEnded: { [connections] in connections.requestEnded(channel) },
-                isStranger: { [connections] in connections.isStranger(channel) }))
+                isUnauthenticated: { [connections] in connections.isUnauthenticated(channel) }))
         do {
             try channel.pipeline.syncOperations.addHandler(guardian)
         } catch {

@@ -1,7 +1,7 @@
 /// The server's open connections, and the rule that decides which of them a new connection replaces.
 ///
 /// A connection begins as a stranger, and becomes a member with its first request that has a valid token. When the
-/// table is full, the oldest stranger is closed. Once strangers hold no more than the share `strangerShare` of the
+/// table is full, the oldest stranger is closed. Once strangers hold no more than the share `unauthenticatedShare` of the
 /// table, idle members are closed first, because a new connection starts as a stranger and needs time to present its
 /// token. As a result, neither strangers nor members can keep all others out.
 struct ConnectionTable<ID: Hashable & Sendable>: Sendable {
@@ -11,7 +11,7 @@ struct ConnectionTable<ID: Hashable & Sendable>: Sendable {
         /// Maximum number of open connections from one address.
         var perAddress: Int
         /// The divisor that gives the share of `total` reserved for strangers: 4 reserves a quarter.
-        var strangerShare = SyncServerLimits.strangerShare
+        var unauthenticatedShare = SyncServerLimits.unauthenticatedShare
     }
 
     enum Admission: Hashable, Sendable {
@@ -59,7 +59,7 @@ struct ConnectionTable<ID: Hashable & Sendable>: Sendable {
             guard let oldest = group.strangers.first ?? group.idleMembers.first else { return .refused }
             victim = oldest
         } else if entries.count >= limits.total {
-            let keepsStrangers = everyone.strangers.count <= limits.total / limits.strangerShare
+            let keepsStrangers = everyone.strangers.count <= limits.total / limits.unauthenticatedShare
             let members = everyone.idleMembers.first
             let strangers = everyone.strangers.first
             guard let oldest = keepsStrangers ? members ?? strangers : strangers ?? members else { return .refused }
@@ -112,7 +112,7 @@ struct ConnectionTable<ID: Hashable & Sendable>: Sendable {
         }
     }
 
-    func isStranger(_ id: ID) -> Bool { entries[id]?.isMember != true }
+    func isUnauthenticated(_ id: ID) -> Bool { entries[id]?.isMember != true }
 
     private mutating func change(_ address: PeerAddress, _ body: (inout Group) -> Void) {
         body(&everyone)

@@ -11,7 +11,7 @@ final class HTTP2Guard: ChannelInboundHandler {
     struct Activity {
         var requestBegan: () -> Void = {}
         var requestEnded: () -> Void = {}
-        var isStranger: () -> Bool = { true }
+        var isUnauthenticated: () -> Bool = { true }
     }
 
     private let idle: TimeAmount
@@ -47,14 +47,14 @@ final class HTTP2Guard: ChannelInboundHandler {
         timer?.cancel()
         streams += 1
         activity.requestBegan()
-        return streams <= SyncServerLimits.streamsOfStranger || !activity.isStranger()
+        return streams <= SyncServerLimits.streamsOfUnauthenticated || !activity.isUnauthenticated()
     }
 
     func streamClosed() {
         streams -= 1
         activity.requestEnded()
         guard streams == 0 else { return }
-        cut(in: (activity.isStranger() ? headDeadline : idle) + TimeAmount(SyncServerLimits.closeDelay))
+        cut(in: (activity.isUnauthenticated() ? headDeadline : idle) + TimeAmount(SyncServerLimits.closeDelay))
     }
 
     private func cut(in delay: TimeAmount) {

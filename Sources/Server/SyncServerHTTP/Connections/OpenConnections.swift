@@ -83,9 +83,9 @@ final class OpenConnections: Sendable {
         state.withLock { $0.table.requestEnded(key) }
     }
 
-    func isStranger(_ channel: any Channel) -> Bool {
+    func isUnauthenticated(_ channel: any Channel) -> Bool {
         let key = ObjectIdentifier(channel)
-        return state.withLock { $0.table.isStranger(key) }
+        return state.withLock { $0.table.isUnauthenticated(key) }
     }
 
     /// Closes all current and all later connections.

@@ -30,7 +30,7 @@ struct WriteAllowance: Hashable, Sendable {
     /// - Parameters:
     ///   - taken: the number of bytes that the peer has taken since the connection began.
     ///   - waiting: the number of bytes that wait for it.
-    mutating func looked(taken total: Int, waiting: Int, now: NIODeadline) -> Verdict {
+    mutating func measured(taken total: Int, waiting: Int, now: NIODeadline) -> Verdict {
         let progress = total - taken
         taken = total
         guard waiting > 0 else {

@@ -20,26 +20,26 @@ final class WriteWatch {
     ///
     /// - Parameter progress: measures the progress; returns nil when the channel is closed.
     func flushed(_ context: ChannelHandlerContext, _ progress: @escaping () -> Progress?) {
-        if timer == nil { look(context, progress) }
+        if timer == nil { check(context, progress) }
     }
 
     /// Notes that the peer has taken everything, so that bytes that wait from now on get the full timeout.
     func caughtUp(_ context: ChannelHandlerContext, taken: Int) {
-        _ = allowance.looked(taken: taken, waiting: 0, now: context.eventLoop.now)
+        _ = allowance.measured(taken: taken, waiting: 0, now: context.eventLoop.now)
     }
 
     func stop() {
         timer?.cancel()
     }
 
-    private func look(_ context: ChannelHandlerContext, _ progress: @escaping () -> Progress?) {
+    private func check(_ context: ChannelHandlerContext, _ progress: @escaping () -> Progress?) {
         guard let (taken, waiting) = progress() else { return }
-        switch allowance.looked(taken: taken, waiting: waiting, now: context.eventLoop.now) {
+        switch allowance.measured(taken: taken, waiting: waiting, now: context.eventLoop.now) {
         case .rest: break
         case .wait(let deadline):
             timer = context.eventLoop.assumeIsolated().scheduleTask(deadline: deadline) { [self] in
                 timer = nil
-                look(context, progress)
+                check(context, progress)
             }
         case .cut: context.close(promise: nil)
         }

@@ -26,8 +26,8 @@ public enum ServerRequest: Hashable, Sendable {
 /// The server's response to a request.
 public enum ServerResponse: Hashable, Sendable {
     case hello(ServerHello)
-    case push(PushReply)
-    case pull(PullReply)
+    case push(PushResponse)
+    case pull(PullResponse)
     /// Nil when there is no such record, or none that the principal may see.
     case fetch(Record?)
 }

@@ -110,7 +110,7 @@ extension SchemaCatalog {
                 return Rejection(
                     code: .unknownCollection, message: "there is no collection \(mutation.collection)", mutation: index)
             }
-            do throws(InvalidValue) {
+            do throws(InvalidValueError) {
                 switch mutation.intent {
                 case .create(let patch): try schema.check(creating: patch)
                 case .update: try schema.check(updating: mutation.patch)

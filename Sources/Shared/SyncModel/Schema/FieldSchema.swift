@@ -156,7 +156,7 @@ public enum FieldBounds: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// An error in a value for a field. The description names the field and the expected value.
-public struct InvalidValue: Error, Hashable, Sendable, CustomStringConvertible {
+public struct InvalidValueError: Error, Hashable, Sendable, CustomStringConvertible {
     public let collection: CollectionName
     public let field: FieldName
     public let problem: Problem
@@ -200,7 +200,7 @@ extension FieldSchema {
     ///
     /// A null value is a problem only if the field is required. `ModelSchema.check(creating:)` finds required fields
     /// that are absent.
-    public func problem(with value: FieldValue) -> InvalidValue.Problem? {
+    public func problem(with value: FieldValue) -> InvalidValueError.Problem? {
         guard let found = value.type else { return isRequired ? .missing : nil }
         guard found == type else { return .wrongType(expected: type, found: found) }
         switch value {

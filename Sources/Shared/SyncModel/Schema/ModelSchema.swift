@@ -37,21 +37,21 @@ public struct ModelSchema: Hashable, Sendable {
 
     /// Checks the values of a create: every field must be known, every value must fit its field, and every required
     /// field must have a value.
-    public func check(creating patch: Patch) throws(InvalidValue) {
+    public func check(creating patch: Patch) throws(InvalidValueError) {
         try check(updating: patch)
         for field in fields where field.isRequired && patch[field.name] == nil {
-            throw InvalidValue(collection: collection, field: field.name, problem: .missing)
+            throw InvalidValueError(collection: collection, field: field.name, problem: .missing)
         }
     }
 
     /// Checks the values of an update: every field must be known, and every value must fit its field.
-    public func check(updating patch: Patch) throws(InvalidValue) {
+    public func check(updating patch: Patch) throws(InvalidValueError) {
         for (name, value) in patch {
             guard let field = field(named: name) else {
-                throw InvalidValue(collection: collection, field: name, problem: .unknownField)
+                throw InvalidValueError(collection: collection, field: name, problem: .unknownField)
             }
             if let problem = field.problem(with: value) {
-                throw InvalidValue(collection: collection, field: name, problem: problem)
+                throw InvalidValueError(collection: collection, field: name, problem: problem)
             }
         }
     }

@@ -59,8 +59,8 @@ extension ServerResponse {
     package func encode(to request: ServerRequest, catalog: SchemaCatalog) throws(WireError) -> [UInt8]? {
         switch (self, request) {
         case (.hello(let hello), .hello): HelloCodec.encode(hello)
-        case (.push(let reply), .push): try PushCodec.encode(reply)
-        case (.pull(let reply), .pull): try PullCodec.encode(reply, catalog: catalog)
+        case (.push(let response), .push): try PushCodec.encode(response)
+        case (.pull(let response), .pull): try PullCodec.encode(response, catalog: catalog)
         case (.fetch(let record?), .fetch(let request)):
             try FetchCodec.encode(record, of: request.collection, catalog: catalog)
         case (.fetch(nil), .fetch): nil
@@ -77,10 +77,10 @@ extension ServerResponse {
     ) throws(WireError) -> ServerResponse {
         switch (body, request) {
         case (let body?, .hello): return .hello(try HelloCodec.decode(body))
-        case (let body?, .push): return .push(try PushCodec.decodeReply(body))
-        case (let body?, .pull): return .pull(try PullCodec.decodeReply(body, catalog: catalog))
+        case (let body?, .push): return .push(try PushCodec.decodeResponse(body))
+        case (let body?, .pull): return .pull(try PullCodec.decodeResponse(body, catalog: catalog))
         case (let body?, .fetch(let request)):
-            return .fetch(try FetchCodec.decodeReply(body, to: request, catalog: catalog))
+            return .fetch(try FetchCodec.decodeResponse(body, to: request, catalog: catalog))
         case (nil, .fetch): return .fetch(nil)
         case (nil, .hello), (nil, .push), (nil, .pull):
             throw WireError(.malformed, "\(request.call.rawValue): no response, one expected")

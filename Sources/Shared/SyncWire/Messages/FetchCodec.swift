@@ -56,10 +56,10 @@ package enum FetchCodec {
     }
 
     /// Decodes the response to `request`. Throws when it contains a different record than the requested one.
-    package static func decodeReply(
+    package static func decodeResponse(
         _ bytes: [UInt8], to request: FetchRequest, catalog: SchemaCatalog
     ) throws(WireError) -> Record {
-        try Message.read(bytes, "reply to fetch") { (reader) throws(JSONError) in
+        try Message.read(bytes, "response to fetch") { (reader) throws(JSONError) in
             var newest = (version: Version.zero, offset: 0)
             let rows = try SnapshotRowsCoding.read(&reader, catalog: catalog, newest: &newest)
             guard rows.collection == request.collection else {

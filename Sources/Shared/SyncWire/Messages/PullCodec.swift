@@ -63,10 +63,10 @@ package enum PullCodec {
     /// Encodes a response.
     ///
     /// - Parameter catalog: the source of the column names of snapshots.
-    package static func encode(_ reply: PullReply, catalog: SchemaCatalog) throws(WireError) -> [UInt8] {
+    package static func encode(_ response: PullResponse, catalog: SchemaCatalog) throws(WireError) -> [UInt8] {
         var writer = JSONWriter(reserving: 4_096)
         writer.beginObject()
-        switch reply {
+        switch response {
         case .mustReset(let reason):
             writer.key("mustReset")
             writer.string(reason.rawValue)
@@ -133,35 +133,35 @@ package enum PullCodec {
     ///
     /// Fields that the catalog does not know, including all fields of an unknown collection, are kept in
     /// `Record.unknown`. A column that the server does not send is null.
-    package static func decodeReply(_ bytes: [UInt8], catalog: SchemaCatalog) throws(WireError) -> PullReply {
-        try Message.read(bytes, "reply to pull") { (reader) throws(JSONError) in
-            var reply: PullReply?
+    package static func decodeResponse(_ bytes: [UInt8], catalog: SchemaCatalog) throws(WireError) -> PullResponse {
+        try Message.read(bytes, "response to pull") { (reader) throws(JSONError) in
+            var response: PullResponse?
             var members = try reader.beginObject()
             while let key = try reader.nextKey(&members) {
                 switch key {
                 case "page", "mustReset", "noAccess":
-                    guard reply == nil else {
-                        throw reader.content("one of \(replies) expected", at: key.offset)
+                    guard response == nil else {
+                        throw reader.content("one of \(responses) expected", at: key.offset)
                     }
                     if case "page" = key {
-                        reply = .page(try readPage(&reader, catalog: catalog))
+                        response = .page(try readPage(&reader, catalog: catalog))
                     } else if case "mustReset" = key {
                         // An unknown reason still means to start again. The default is not `epoch`, because the client
                         // acts on that reason only when the hello reports a different epoch.
                         let reason = try reader.text(bytes: WireLimits.opaqueBytes, "the reason")
-                        reply = .mustReset(ResetReason(rawValue: reason) ?? .horizon)
+                        response = .mustReset(ResetReason(rawValue: reason) ?? .horizon)
                     } else {
-                        reply = .noAccess(try readEpoch(&reader))
+                        response = .noAccess(try readEpoch(&reader))
                     }
                 default: try reader.unknown(key, .ignoringUnknownKeys)
                 }
             }
-            guard let reply else { throw reader.content("one of \(replies) is missing") }
-            return reply
+            guard let response else { throw reader.content("one of \(responses) is missing") }
+            return response
         }
     }
 
-    private static let replies = "page, mustReset and noAccess"
+    private static let responses = "page, mustReset and noAccess"
 
     private static func readEpoch(_ reader: inout JSONReader) throws(JSONError) -> Epoch {
         var epoch: Epoch?

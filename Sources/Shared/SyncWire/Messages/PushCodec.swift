@@ -192,10 +192,10 @@ package enum PushCodec {
 
     // MARK: Response
 
-    package static func encode(_ reply: PushReply) throws(WireError) -> [UInt8] {
+    package static func encode(_ response: PushResponse) throws(WireError) -> [UInt8] {
         var writer = JSONWriter(reserving: 256)
         writer.beginObject()
-        switch reply {
+        switch response {
         case .answered(let results, let epoch, let serverTime):
             writer.key("answered")
             writer.beginObject()
@@ -274,30 +274,32 @@ package enum PushCodec {
         writer.endObject()
     }
 
-    package static func decodeReply(_ bytes: [UInt8]) throws(WireError) -> PushReply {
-        try Message.read(bytes, "reply to push") { (reader) throws(JSONError) in try readReply(&reader) }
+    package static func decodeResponse(_ bytes: [UInt8]) throws(WireError) -> PushResponse {
+        try Message.read(bytes, "response to push") { (reader) throws(JSONError) in try readResponse(&reader) }
     }
 
-    private static func readReply(_ reader: inout JSONReader) throws(JSONError) -> PushReply {
-        var reply: PushReply?
+    private static func readResponse(_ reader: inout JSONReader) throws(JSONError) -> PushResponse {
+        var response: PushResponse?
         var members = try reader.beginObject()
         while let key = try reader.nextKey(&members) {
             switch key {
             case "answered", "refused":
-                guard reply == nil else { throw reader.content("one of answered and refused expected", at: key.offset) }
+                guard response == nil else {
+                    throw reader.content("one of answered and refused expected", at: key.offset)
+                }
                 if case "answered" = key {
-                    reply = try readAnswered(&reader)
+                    response = try readAnswered(&reader)
                 } else {
-                    reply = .refused(try readRefusal(&reader))
+                    response = .refused(try readRefusal(&reader))
                 }
             default: try reader.unknown(key, .ignoringUnknownKeys)
             }
         }
-        guard let reply else { throw reader.content("one of answered and refused is missing") }
-        return reply
+        guard let response else { throw reader.content("one of answered and refused is missing") }
+        return response
     }
 
-    private static func readAnswered(_ reader: inout JSONReader) throws(JSONError) -> PushReply {
+    private static func readAnswered(_ reader: inout JSONReader) throws(JSONError) -> PushResponse {
         var epoch: Epoch?
         var serverTime: HybridTime?
         var results: [TransactionResult]?

@@ -56,7 +56,7 @@ extension FieldDeclaration {
         guard !defaultValue.isNull else { return schema }
         let value = schema.normalized(defaultValue)
         if let problem = schema.problem(with: value) {
-            let error = InvalidValue(
+            let error = InvalidValueError(
                 collection: CollectionName(unchecked: collection), field: schema.name, problem: problem)
             throw ModelDeclarationError(
                 .invalidDefault, collection: collection, field: name,

@@ -52,12 +52,12 @@ public struct FaultCoverage: Hashable, Sendable {
         switch fault {
         case .pushTooLarge: phase == .pushTravels
         case .serverLies: phase == .pushTravels || phase == .pushCommitted || phase == .pageTravels
-        case .staleAnswer: phase == .pullTravels || phase == .awaitingHello
+        case .staleResponse: phase == .pullTravels || phase == .awaitingHello
         case .refused, .busy, .requestLost, .requestDamaged, .serverGone, .unauthorized, .forbidden, .requestTimeout,
             .retryLater, .serverError, .wrongShape:
             // A fault of a request happens before the server has handled it.
             phase != .pushCommitted && phase != .pageTravels
-        case .answerBroken, .answerLost, .answerDamaged: phase != .pushTravels && phase != .pullTravels
+        case .responseBroken, .responseLost, .responseDamaged: phase != .pushTravels && phase != .pullTravels
         case .doubled: phase != .pushCommitted && phase != .pageTravels
         case .diskFull, .diskKill, .diskPowerLost:
             // Operations that only read make no changes that could fill the disk or be interrupted.

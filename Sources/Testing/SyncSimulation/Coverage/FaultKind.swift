@@ -6,9 +6,9 @@ public enum FaultKind: String, Hashable, Sendable, CaseIterable {
     case requestLost = "request lost"
     case requestDamaged = "request damaged"
     case serverGone = "server gone"
-    case answerBroken = "answer broken"
-    case answerLost = "answer lost"
-    case answerDamaged = "answer damaged"
+    case responseBroken = "response broken"
+    case responseLost = "response lost"
+    case responseDamaged = "response damaged"
     case doubled = "request doubled"
     case late = "message late"
     case unauthorized = "unauthorized"
@@ -17,8 +17,8 @@ public enum FaultKind: String, Hashable, Sendable, CaseIterable {
     case pushTooLarge = "push too large"
     case retryLater = "retry later"
     case serverError = "server error"
-    case wrongShape = "answer of another shape"
-    case staleAnswer = "stale answer"
+    case wrongShape = "response of another shape"
+    case staleResponse = "stale response"
     case serverLies = "server lies"
 
     // Faults of a device.
@@ -70,9 +70,9 @@ public enum FaultKind: String, Hashable, Sendable, CaseIterable {
     case diskPowerLost = "power lost over the disk"
 
     static let onTheWay: [FaultKind] = [
-        .refused, .busy, .requestLost, .requestDamaged, .serverGone, .answerBroken, .answerLost, .answerDamaged,
+        .refused, .busy, .requestLost, .requestDamaged, .serverGone, .responseBroken, .responseLost, .responseDamaged,
         .doubled, .late, .unauthorized, .forbidden, .requestTimeout, .pushTooLarge, .retryLater, .serverError,
-        .wrongShape, .staleAnswer, .serverLies,
+        .wrongShape, .staleResponse, .serverLies,
     ]
     static let toDevices: [FaultKind] = [
         .deviceKilled, .engineStopped, .devicePowerLost, .unflushedPowerLost, .deviceSuspended, .clockPaused,

@@ -5,7 +5,7 @@ public enum OperationPhase: String, Hashable, Sendable, CaseIterable {
     case awaitingHello = "hello"
     /// A push is in transit to the server.
     case pushTravels = "push travels"
-    /// The server has handled a push, and the device has not received the answer.
+    /// The server has handled a push, and the device has not received the response.
     case pushCommitted = "push committed"
     case pullTravels = "pull travels"
     /// The server has answered a pull, and the page is in transit.

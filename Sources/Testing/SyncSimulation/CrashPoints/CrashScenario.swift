@@ -8,7 +8,7 @@ public struct CrashScenario: Hashable, Sendable {
     init(
         _ name: String, devices: Int = 2, operations: Int = 12, seed: UInt64,
         setting: (inout WorldSetting) -> Void = { _ in },
-        happenings: [Int: [Happening]] = [:]
+        happenings: [Int: [WorldEvent]] = [:]
     ) {
         self.name = name
         var plan = WorldPlan.calm(seed: seed, devices: devices, steps: operations)
@@ -37,7 +37,7 @@ public struct CrashScenario: Hashable, Sendable {
         },
         CrashScenario("one transaction a push", seed: 4) { $0.policy.batch.transactions = 1 },
         CrashScenario("polling without hints", seed: 5) { $0.policy.listensForHints = false },
-        CrashScenario("answers are lost", operations: 16, seed: 26) { $0.network.loseAnswerRate = 0.3 },
+        CrashScenario("answers are lost", operations: 16, seed: 26) { $0.network.loseResponseRate = 0.3 },
         CrashScenario("requests arrive twice", seed: 8) { $0.network.duplicateRate = 0.6 },
         CrashScenario("messages overtake each other", seed: 9) { setting in
             setting.network.lateRate = 0.3

@@ -60,7 +60,7 @@ public struct DiskFault: Hashable, Sendable {
 
     public enum Effect: Hashable, Sendable {
         /// The operation fails. A write may have been done in part.
-        case fail(Answer)
+        case fail(Failure)
         /// The process ends in the middle of the operation, as by SIGKILL. Its completed writes stay.
         case kill
         /// Every process ends, and only a part of the unsynced data stays.
@@ -68,7 +68,7 @@ public struct DiskFault: Hashable, Sendable {
     }
 
     /// The error of a failed operation.
-    public enum Answer: Hashable, Sendable, CaseIterable {
+    public enum Failure: Hashable, Sendable, CaseIterable {
         case inputOutput, full, busy, cannotOpen
     }
 

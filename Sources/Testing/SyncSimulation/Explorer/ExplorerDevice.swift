@@ -9,14 +9,14 @@ struct ExplorerDevice: Hashable, Sendable {
     /// The writes that the application has not made yet, in order.
     var script: [ExplorerWrite]
     private(set) var timers: [Serial: Duration] = [:]
-    /// The requests in transit, and the answers on their way back.
-    private(set) var mail: [Serial: Letter] = [:]
+    /// The requests in transit, and the responses on their way back.
+    private(set) var inFlight: [Serial: Message] = [:]
     /// The pushes that the device has abandoned and that may still arrive.
-    private(set) var strays: [PushRequest] = []
+    private(set) var lateRequests: [PushRequest] = []
 
-    enum Letter: Hashable, Sendable {
+    enum Message: Hashable, Sendable {
         case request(EngineRequest)
-        case answer(ServerEvent)
+        case response(ServerEvent)
     }
 
     init(name: String, client: ClientID, script: [ExplorerWrite]) {
@@ -28,10 +28,10 @@ struct ExplorerDevice: Hashable, Sendable {
 
     /// Starts the process, or restarts it after a crash. Only the store survives.
     mutating func restart() {
-        for serial in mail.keys.sorted() { letGo(of: serial) }
+        for serial in inFlight.keys.sorted() { abandon(of: serial) }
         session = SessionMachine()
         timers = [:]
-        mail = [:]
+        inFlight = [:]
         handle(.host(.started(store.session, .up)))
     }
 
@@ -43,28 +43,28 @@ struct ExplorerDevice: Hashable, Sendable {
             let actions = session.handle(event, now: .zero, policy: ExplorerWorld.policy, random: ExplorerWorld.steady)
             for action in actions {
                 switch action {
-                case .server(.send(let serial, let request)): mail[serial] = .request(request)
-                case .server(.abandon(let serial)), .server(.closeHints(let serial)): letGo(of: serial)
+                case .server(.send(let serial, let request)): inFlight[serial] = .request(request)
+                case .server(.abandon(let serial)), .server(.closeHints(let serial)): abandon(of: serial)
                 case .timer(.arm(let serial, let delay)): timers[serial] = delay
                 case .timer(.disarm(let serial)): timers[serial] = nil
-                case .store(let action): queue.append(.store(store.answer(action)))
+                case .store(let action): queue.append(.store(store.response(action)))
                 case .note, .checkpoint, .finish: break
                 }
             }
         }
     }
 
-    mutating func put(_ answer: ServerEvent, at serial: Serial) {
-        mail[serial] = .answer(answer)
+    mutating func put(_ response: ServerEvent, at serial: Serial) {
+        inFlight[serial] = .response(response)
     }
 
     /// Removes a message from transit and returns it.
-    mutating func take(_ serial: Serial) -> Letter? {
-        mail.removeValue(forKey: serial)
+    mutating func take(_ serial: Serial) -> Message? {
+        inFlight.removeValue(forKey: serial)
     }
 
     mutating func takeStray() -> PushRequest? {
-        strays.popLast()
+        lateRequests.popLast()
     }
 
     /// Fires the timer that is due first.
@@ -78,9 +78,9 @@ struct ExplorerDevice: Hashable, Sendable {
         handle(.device(.timerFired(timer)))
     }
 
-    private mutating func letGo(of serial: Serial) {
-        if case .request(.push(let request))? = mail.removeValue(forKey: serial), strays.count < 1 {
-            strays.append(request)
+    private mutating func abandon(of serial: Serial) {
+        if case .request(.push(let request))? = inFlight.removeValue(forKey: serial), lateRequests.count < 1 {
+            lateRequests.append(request)
         }
     }
 }

@@ -32,29 +32,29 @@ struct ExplorerWorld: Hashable, Sendable {
     /// One possible next step.
     enum Move: Hashable, Sendable {
         case write(Int)
-        /// The request arrives at the server, which sends its answer.
+        /// The request arrives at the server, which sends its response.
         case serve(Int, Serial)
-        /// The answer arrives.
+        /// The response arrives.
         case deliver(Int, Serial)
         /// The device's next timer fires while no message is in transit.
         case wait(Int)
 
         // Faults.
         case loseRequest(Int, Serial)
-        case loseAnswer(Int, Serial)
+        case loseResponse(Int, Serial)
         case repeatRequest(Int, Serial)
         /// The next timer fires although a message is still in transit.
-        case impatience(Int)
+        case timeout(Int)
         case crash(Int)
         /// The operator withdraws the device's access, or restores it.
         case changeAccess(Int)
         /// An abandoned push arrives after all.
-        case strayArrives(Int)
+        case lateRequestArrives(Int)
 
         var isFault: Bool {
             switch self {
-            case .write, .serve, .deliver, .wait, .strayArrives: false
-            case .loseRequest, .loseAnswer, .repeatRequest, .impatience, .crash, .changeAccess: true
+            case .write, .serve, .deliver, .wait, .lateRequestArrives: false
+            case .loseRequest, .loseResponse, .repeatRequest, .timeout, .crash, .changeAccess: true
             }
         }
     }
@@ -64,30 +64,30 @@ struct ExplorerWorld: Hashable, Sendable {
         var moves: [Move] = []
         for (index, device) in devices.enumerated() {
             if let write = device.script.first, canWrite(write, on: device) { moves.append(.write(index)) }
-            for serial in device.mail.keys.sorted() {
-                switch device.mail[serial] {
+            for serial in device.inFlight.keys.sorted() {
+                switch device.inFlight[serial] {
                 case .request(let request)?:
                     moves.append(.serve(index, serial))
                     if faultsLeft > 0 {
                         moves.append(.loseRequest(index, serial))
                         if case .push = request { moves.append(.repeatRequest(index, serial)) }
                     }
-                case .answer?:
+                case .response?:
                     moves.append(.deliver(index, serial))
-                    if faultsLeft > 0 { moves.append(.loseAnswer(index, serial)) }
+                    if faultsLeft > 0 { moves.append(.loseResponse(index, serial)) }
                 case nil: break
                 }
             }
-            if device.mail.isEmpty, !isInSync(device) || !device.session.status(now: .zero).isInSync {
+            if device.inFlight.isEmpty, !isInSync(device) || !device.session.status(now: .zero).isInSync {
                 moves.append(.wait(index))
             }
             if faultsLeft > 0 {
-                if !device.mail.isEmpty { moves.append(.impatience(index)) }
+                if !device.inFlight.isEmpty { moves.append(.timeout(index)) }
                 moves.append(.crash(index))
                 // Changing the access of one device is enough to explore a loss of access.
                 if index == 0 { moves.append(.changeAccess(index)) }
             }
-            if !device.strays.isEmpty { moves.append(.strayArrives(index)) }
+            if !device.lateRequests.isEmpty { moves.append(.lateRequestArrives(index)) }
         }
         return moves
     }
@@ -97,20 +97,20 @@ struct ExplorerWorld: Hashable, Sendable {
         switch move {
         case .write(let index): write(on: index)
         case .serve(let index, let serial):
-            guard case .request(let request)? = devices[index].mail[serial] else { return }
+            guard case .request(let request)? = devices[index].inFlight[serial] else { return }
             devices[index].put(serve(request, as: serial, of: index), at: serial)
         case .deliver(let index, let serial):
-            guard case .answer(let event)? = devices[index].take(serial) else { return }
+            guard case .response(let event)? = devices[index].take(serial) else { return }
             devices[index].handle(.server(event))
-        case .wait(let index), .impatience(let index): devices[index].fireEarliest()
-        case .loseRequest(let index, let serial), .loseAnswer(let index, let serial): _ = devices[index].take(serial)
+        case .wait(let index), .timeout(let index): devices[index].fireEarliest()
+        case .loseRequest(let index, let serial), .loseResponse(let index, let serial): _ = devices[index].take(serial)
         case .repeatRequest(let index, let serial):
-            // The first copy is served and its answer lost. The second copy is still in transit.
-            guard case .request(let request)? = devices[index].mail[serial] else { return }
+            // The first copy is served and its response lost. The second copy is still in transit.
+            guard case .request(let request)? = devices[index].inFlight[serial] else { return }
             _ = serve(request, as: serial, of: index)
         case .crash(let index): devices[index].restart()
         case .changeAccess(let index): server.changeAccess(of: devices[index].store.client)
-        case .strayArrives(let index):
+        case .lateRequestArrives(let index):
             if let request = devices[index].takeStray() { _ = server.push(request) }
         }
     }

@@ -13,9 +13,9 @@ struct ModelServer: Hashable, Sendable {
     private var deleted: Set<RecordID> = []
     /// The clients that currently have no access to the space.
     private(set) var shutOut: Set<ClientID> = []
-    private var ledger: [ClientIdentity: [Answer]] = [:]
+    private var ledger: [ClientIdentity: [Entry]] = [:]
 
-    private struct Answer: Hashable, Sendable {
+    private struct Entry: Hashable, Sendable {
         let hash: PayloadHash
         let outcome: Outcome
     }
@@ -40,7 +40,7 @@ struct ModelServer: Hashable, Sendable {
             serverTime: .zero, limits: ServerLimits(pushBytes: 1_000_000, pushTransactions: 2, pageRows: 2))
     }
 
-    mutating func push(_ request: PushRequest) -> PushReply {
+    mutating func push(_ request: PushRequest) -> PushResponse {
         if let known = request.epoch, known != epoch { return .refused(.epochChanged(epoch)) }
         var results: [TransactionResult] = []
         for pushed in request.transactions {
@@ -53,7 +53,7 @@ struct ModelServer: Hashable, Sendable {
                 results.append(TransactionResult(number: pushed.number, outcome: answers[index].outcome))
             } else if index == answers.count {
                 let outcome = commit(pushed, by: request.identity.client)
-                ledger[request.identity, default: []].append(Answer(hash: pushed.hash, outcome: outcome))
+                ledger[request.identity, default: []].append(Entry(hash: pushed.hash, outcome: outcome))
                 results.append(TransactionResult(number: pushed.number, outcome: outcome))
             } else {
                 return .refused(.gap(expected: TransactionNumber(Int64(answers.count))))
@@ -67,7 +67,7 @@ struct ModelServer: Hashable, Sendable {
         if shutOut.remove(client) == nil { shutOut.insert(client) }
     }
 
-    func pull(_ request: PullRequest, by client: ClientID) -> PullReply {
+    func pull(_ request: PullRequest, by client: ClientID) -> PullResponse {
         guard !shutOut.contains(client) else { return .noAccess(epoch) }
         guard let cursor = request.cursor, let from = Int(cursor.rawValue) else {
             let rows = SnapshotRows(

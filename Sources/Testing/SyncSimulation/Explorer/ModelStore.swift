@@ -71,7 +71,7 @@ struct ModelStore: Hashable, Sendable {
     }
 
     /// Carries out an action as the real store would, and returns the resulting event.
-    mutating func answer(_ action: StoreAction) -> StoreEvent {
+    mutating func response(_ action: StoreAction) -> StoreEvent {
         switch action {
         case .countOutbox: return .outboxCounted(summary)
         case .takeBatch(let limit): return takeBatch(limit).map { .batchTaken($0) } ?? .nothingToPush(summary)

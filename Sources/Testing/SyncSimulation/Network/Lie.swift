@@ -1,7 +1,7 @@
 import SyncCore
 import SyncModel
 
-/// A false reply of a hostile or broken server, in valid protocol form.
+/// A false response of a hostile or broken server, in valid protocol form.
 ///
 /// A lie contradicts something that the device knows, or would keep it busy forever. No lie shows a value that the
 /// server does not have, because a device has no means to verify values.
@@ -20,7 +20,7 @@ public enum Lie: String, Hashable, Sendable, CaseIterable {
     case headBehind
     /// A page belongs to a space other than the requested one.
     case otherSpace
-    /// The reply to a push contains the outcome of a transaction that was not in it.
+    /// The response to a push contains the outcome of a transaction that was not in it.
     case unknownTransaction
     /// A transaction is reported as applied at a version that the space does not have.
     case impossibleVersion
@@ -29,7 +29,7 @@ public enum Lie: String, Hashable, Sendable, CaseIterable {
     /// HTTP 403 in the server's own form, for each push that contains one of certain transactions.
     case prohibition
 
-    /// Returns whether the lie affects the reply to this call.
+    /// Returns whether the lie affects the response to this call.
     func applies(to call: ServerRequest) -> Bool {
         switch (self, call) {
         case (.unknownTransaction, .push), (.impossibleVersion, .push): true
@@ -42,10 +42,10 @@ public enum Lie: String, Hashable, Sendable, CaseIterable {
     }
 
     /// The failure returned without performing the call; nil when the server performs it first.
-    var failure: TransportFailure? {
+    var failure: TransportError? {
         switch self {
-        case .refusal: TransportFailure(.refused, "this transaction is malformed", isDefinite: true)
-        case .prohibition: TransportFailure(.forbidden, "this transaction is not allowed", isDefinite: true)
+        case .refusal: TransportError(.refused, "this transaction is malformed", isDefinite: true)
+        case .prohibition: TransportError(.forbidden, "this transaction is not allowed", isDefinite: true)
         case .standingCursor, .emptyPage, .cyclingPages, .missingCommit, .repeatedCommit, .headBehind, .otherSpace,
             .unknownTransaction, .impossibleVersion:
             nil
@@ -59,7 +59,7 @@ public enum Lie: String, Hashable, Sendable, CaseIterable {
         numbered.hash.rawValue.utf8.first.map { $0 < UInt8(ascii: "4") } ?? false
     }
 
-    /// Returns the answer with the lie in it, or the true answer where the lie does not apply.
+    /// Returns the response with the lie in it, or the true response where the lie does not apply.
     ///
     /// - Parameter first: the first page of this space that the device received.
     func told(_ truth: ServerResponse, to call: ServerRequest, first: PullPage?) -> ServerResponse {

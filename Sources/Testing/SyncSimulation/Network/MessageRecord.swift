@@ -36,13 +36,13 @@ struct MessageRecord: Sendable {
             call: call, from: "server", to: device, at: simulation.now)
     }
 
-    private init(answer label: String, _ detail: String, to request: MessageRecord, isLate: Bool) {
+    private init(response label: String, _ detail: String, to request: MessageRecord, isLate: Bool) {
         simulation = request.simulation
         call = request.call
         copy = request.copy
         device = request.device
         id = simulation.recording?.sent(
-            .answer, label, detail: detail, call: call, copy: copy, from: "server", to: device, at: simulation.now,
+            .response, label, detail: detail, call: call, copy: copy, from: "server", to: device, at: simulation.now,
             isLate: isLate)
     }
 
@@ -68,10 +68,10 @@ struct MessageRecord: Sendable {
         recording?.changeFate(id, .nobodyThere)
     }
 
-    /// Records that the server sends its answer, and returns the entry of the answer.
-    func answer(isLate: Bool) -> MessageRecord {
-        let answer = recording?.answered()
-        return MessageRecord(answer: answer?.label ?? "answer", answer?.detail ?? "", to: self, isLate: isLate)
+    /// Records that the server sends its response, and returns the entry of the response.
+    func response(isLate: Bool) -> MessageRecord {
+        let response = recording?.answered()
+        return MessageRecord(response: response?.label ?? "response", response?.detail ?? "", to: self, isLate: isLate)
     }
 }
 

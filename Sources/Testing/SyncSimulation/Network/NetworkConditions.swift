@@ -9,15 +9,15 @@ public struct NetworkConditions: Hashable, Sendable {
     public var refuseRate: Double
     /// The request is lost on its way, without an error.
     public var loseRequestRate: Double
-    /// The server handles the request, and its answer is lost.
-    public var loseAnswerRate: Double
-    /// The server handles the request, and the connection breaks before the answer is complete.
-    public var breakAnswerRate: Double
+    /// The server handles the request, and its response is lost.
+    public var loseResponseRate: Double
+    /// The server handles the request, and the connection breaks before the response is complete.
+    public var breakResponseRate: Double
     /// The request arrives twice.
     public var duplicateRate: Double
     public var damageRequestRate: Double
-    /// A bit of the answer is changed, its end or its whole body is missing, or a captive portal answers instead.
-    public var damageAnswerRate: Double
+    /// A bit of the response is changed, its end or its whole body is missing, or a captive portal answers instead.
+    public var damageResponseRate: Double
     /// A proxy answers that the server is busy, in half of the cases with a time to wait.
     public var busyRate: Double
     /// A hint never arrives.
@@ -28,8 +28,8 @@ public struct NetworkConditions: Hashable, Sendable {
     /// Every message arrives, with a short delay.
     public static let calm = NetworkConditions(
         delay: .milliseconds(5)...(.milliseconds(40)), lateRate: 0, lateness: .zero...(.zero), refuseRate: 0,
-        loseRequestRate: 0, loseAnswerRate: 0, breakAnswerRate: 0, duplicateRate: 0, damageRequestRate: 0,
-        damageAnswerRate: 0, busyRate: 0, loseHintRate: 0, endHintsRate: 0)
+        loseRequestRate: 0, loseResponseRate: 0, breakResponseRate: 0, duplicateRate: 0, damageRequestRate: 0,
+        damageResponseRate: 0, busyRate: 0, loseHintRate: 0, endHintsRate: 0)
 
     /// Draws the conditions of a seed. Each rate is 0 in half of all worlds, so that rare faults are tested without
     /// others, too.
@@ -38,10 +38,10 @@ public struct NetworkConditions: Hashable, Sendable {
         return NetworkConditions(
             delay: .milliseconds(1)...(.milliseconds(slow)), lateRate: random.rate(upTo: 0.2),
             lateness: .seconds(1)...(.seconds(random.within(2...7_200))), refuseRate: random.rate(upTo: 0.3),
-            loseRequestRate: random.rate(upTo: 0.2), loseAnswerRate: random.rate(upTo: 0.3),
-            breakAnswerRate: random.rate(upTo: 0.3),
+            loseRequestRate: random.rate(upTo: 0.2), loseResponseRate: random.rate(upTo: 0.3),
+            breakResponseRate: random.rate(upTo: 0.3),
             duplicateRate: random.rate(upTo: 0.3), damageRequestRate: random.rate(upTo: 0.1),
-            damageAnswerRate: random.rate(upTo: 0.1),
+            damageResponseRate: random.rate(upTo: 0.1),
             busyRate: random.rate(upTo: 0.2), loseHintRate: random.rate(upTo: 0.5), endHintsRate: random.rate(upTo: 0.2)
         )
     }

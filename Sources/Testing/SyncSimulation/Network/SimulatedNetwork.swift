@@ -19,8 +19,8 @@ public final class SimulatedNetwork: Sendable {
         /// The exchanges in progress, in the order in which they began.
         var exchanges: [Int: Exchange] = [:]
         var nextExchange = 0
-        /// The scripted answers to the next requests of each device.
-        var scripted: [String: (answer: ScriptedAnswer, times: Int)] = [:]
+        /// The scripted responses to the next requests of each device.
+        var scripted: [String: (response: ScriptedResponse, times: Int)] = [:]
         /// The lies of the server to the next requests of each device.
         var lies: [String: (lie: Lie, times: Int)] = [:]
         /// The first page of each space that each device received.
@@ -30,7 +30,7 @@ public final class SimulatedNetwork: Sendable {
         var cache: [Caller: [[UInt8]: [UInt8]]] = [:]
     }
 
-    /// A call whose answer a device is waiting for.
+    /// A call whose response a device is waiting for.
     fileprivate struct Exchange: Sendable {
         let device: String
         var phase: OperationPhase
@@ -40,31 +40,31 @@ public final class SimulatedNetwork: Sendable {
     fileprivate struct Journey: Sendable {
         var requestDelay: Duration
         var isLate = false
-        var isAnswerLate = false
-        var answerDelay: Duration
+        var isResponseLate = false
+        var responseDelay: Duration
         var isRefused: Bool
         var isRequestLost: Bool
-        var isAnswerLost: Bool
-        var isAnswerBroken: Bool
+        var isResponseLost: Bool
+        var isResponseBroken: Bool
         var requestDamage: Damage?
-        var answerDamage: Damage?
+        var responseDamage: Damage?
         var busy: Duration??
     }
 
     /// The result of a request.
     enum Delivery: Sendable {
-        case answer(Answer)
-        case failed(TransportFailure)
+        case response(Response)
+        case failed(TransportError)
     }
 
-    /// The bytes of an answer, and whether they contain a lie.
-    struct Answer: Sendable {
+    /// The bytes of a response, and whether they contain a lie.
+    struct Response: Sendable {
         var bytes: [UInt8]
         var isLie = false
     }
 
-    /// The time after which a device's HTTP client abandons a request without an answer.
-    private static let patience = Duration.seconds(100)
+    /// The time after which a device's HTTP client abandons a request without a response.
+    private static let timeout = Duration.seconds(100)
 
     private let simulation: Simulation
     private let tally: FaultTally
@@ -118,10 +118,10 @@ public final class SimulatedNetwork: Sendable {
         }
     }
 
-    /// Sets the answer to the device's next requests, for the given number of times.
-    public func script(_ answer: ScriptedAnswer, times: Int, for device: String) {
-        simulation.note("meets \(answer.rawValue) \(times) times", by: device)
-        state.withLock { $0.scripted[device] = (answer, times) }
+    /// Sets the response to the device's next requests, for the given number of times.
+    public func script(_ response: ScriptedResponse, times: Int, for device: String) {
+        simulation.note("meets \(response.rawValue) \(times) times", by: device)
+        state.withLock { $0.scripted[device] = (response, times) }
     }
 
     /// Makes the server lie to the device's next requests that the lie applies to, for the given number of times.
@@ -156,7 +156,7 @@ public final class SimulatedNetwork: Sendable {
     func exchange(
         _ request: [UInt8], for call: ServerRequest, from device: String, with server: SimulatedServer,
         as caller: Caller
-    ) async throws(TransportFailure) -> Answer {
+    ) async throws(TransportError) -> Response {
         let number = state.withLock { $0.begin(Exchange(device: device, phase: call.phases.onItsWay)) }
         defer { state.withLock { _ = $0.exchanges.removeValue(forKey: number) } }
         let (deliveries, mailbox) = AsyncStream.makeStream(of: Delivery.self, bufferingPolicy: .bufferingOldest(1))
@@ -180,9 +180,9 @@ public final class SimulatedNetwork: Sendable {
         // The mailbox must live until here: the stream ends as soon as nothing can write to it.
         mailbox.finish()
         switch first {
-        case .answer(let answer): return answer
+        case .response(let response): return response
         case .failed(let failure): throw failure
-        case nil: throw TransportFailure(.cancelled, "the caller gave up")
+        case nil: throw TransportError(.cancelled, "the caller gave up")
         }
     }
 
@@ -198,17 +198,17 @@ public final class SimulatedNetwork: Sendable {
         if journey.isRefused || isCut(device, .toServer) {
             fault(.refused, call, device)
             record.ended(.refused)
-            mailbox.yield(.failed(TransportFailure(.unreachable, "the connection was refused")))
+            mailbox.yield(.failed(TransportError(.unreachable, "the connection was refused")))
             return
         }
         if let retryAfter = journey.busy {
             fault(.busy, call, device)
             record.ended(.busy)
-            mailbox.yield(.failed(TransportFailure(.throttled, "the server is busy", retryAfter: retryAfter)))
+            mailbox.yield(.failed(TransportError(.throttled, "the server is busy", retryAfter: retryAfter)))
             return
         }
-        if let answer = state.withLock({ $0.takeScript(for: call, of: device) }) {
-            return meet(answer, request, call, device, caller, mailbox, record)
+        if let response = state.withLock({ $0.takeScript(for: call, of: device) }) {
+            return meet(response, request, call, device, caller, mailbox, record)
         }
         if journey.isRequestLost {
             fault(.requestLost, call, device)
@@ -235,58 +235,58 @@ public final class SimulatedNetwork: Sendable {
         guard server.deaths == deaths, let truth = server.receive(arriving, from: device, as: caller) else {
             fault(.serverGone, call, device)
             record.nobodyAnswers()
-            mailbox.yield(.failed(TransportFailure(.unreachable, "the connection was reset")))
+            mailbox.yield(.failed(TransportError(.unreachable, "the connection was reset")))
             return
         }
-        var answer = Answer(bytes: truth)
-        tell(lie, instead: &answer, to: call, of: device)
+        var response = Response(bytes: truth)
+        tell(lie, instead: &response, to: call, of: device)
         state.withLock { state in
             state.exchanges[number]?.phase = call.phases.answered
             if case .push = call { return }
             if state.cache[caller]?[request] == nil { state.cache[caller, default: [:]][request] = truth }
         }
-        if journey.isAnswerLate { tally.count(.late, [call.phases.answered]) }
-        let answerRecord = record.answer(isLate: journey.isAnswerLate)
-        guard (try? await deviceClock.sleep(for: journey.answerDelay)) != nil else { return }
-        if journey.isAnswerBroken {
-            fault(.answerBroken, call, device)
-            answerRecord.ended(.broken)
-            mailbox.yield(.failed(TransportFailure(.unreachable, "the connection was reset")))
+        if journey.isResponseLate { tally.count(.late, [call.phases.answered]) }
+        let recordResponse = record.response(isLate: journey.isResponseLate)
+        guard (try? await deviceClock.sleep(for: journey.responseDelay)) != nil else { return }
+        if journey.isResponseBroken {
+            fault(.responseBroken, call, device)
+            recordResponse.ended(.broken)
+            mailbox.yield(.failed(TransportError(.unreachable, "the connection was reset")))
             return
         }
-        if journey.isAnswerLost || isCut(device, .toDevice) {
-            fault(.answerLost, call, device)
-            answerRecord.ended(.lost)
+        if journey.isResponseLost || isCut(device, .toDevice) {
+            fault(.responseLost, call, device)
+            recordResponse.ended(.lost)
             return await letDown(mailbox, deviceClock)
         }
-        if let damage = journey.answerDamage {
-            fault(.answerDamaged, call, device)
-            answerRecord.damaged(damage)
-            damage.apply(to: &answer.bytes)
+        if let damage = journey.responseDamage {
+            fault(.responseDamaged, call, device)
+            recordResponse.damaged(damage)
+            damage.apply(to: &response.bytes)
         }
-        let isHeard = if case .enqueued = mailbox.yield(.answer(answer)) { true } else { false }
-        answerRecord.ended(isHeard ? .arrived : .unheard)
+        let isHeard = if case .enqueued = mailbox.yield(.response(response)) { true } else { false }
+        recordResponse.ended(isHeard ? .arrived : .unheard)
     }
 
     private func meet(
-        _ answer: ScriptedAnswer, _ request: [UInt8], _ call: ServerRequest, _ device: String, _ caller: Caller,
+        _ response: ScriptedResponse, _ request: [UInt8], _ call: ServerRequest, _ device: String, _ caller: Caller,
         _ mailbox: AsyncStream<Delivery>.Continuation, _ record: MessageRecord
     ) {
         record.ended(.intercepted)
-        tally.count(answer.fault, [call.phases.onItsWay])
-        simulation.note("\(answer.rawValue): \(call.word)", by: device)
-        if let failure = answer.failure {
+        tally.count(response.fault, [call.phases.onItsWay])
+        simulation.note("\(response.rawValue): \(call.word)", by: device)
+        if let failure = response.failure {
             mailbox.yield(.failed(failure))
-        } else if answer == .stale, let kept = state.withLock({ $0.cache[caller]?[request] }) {
-            mailbox.yield(.answer(Answer(bytes: kept)))
+        } else if response == .stale, let kept = state.withLock({ $0.cache[caller]?[request] }) {
+            mailbox.yield(.response(Response(bytes: kept)))
         } else {
-            mailbox.yield(.answer(Answer(bytes: [0, 0, 0] + Array("{\"ok\":true}".utf8))))
+            mailbox.yield(.response(Response(bytes: [0, 0, 0] + Array("{\"ok\":true}".utf8))))
         }
     }
 
-    /// Replaces the answer with the lie, if there is one, and remembers the first page of each space.
-    private func tell(_ lie: Lie?, instead answer: inout Answer, to call: ServerRequest, of device: String) {
-        guard let truth = try? wire.decodeResponse(answer.bytes, to: call) else { return }
+    /// Replaces the response with the lie, if there is one, and remembers the first page of each space.
+    private func tell(_ lie: Lie?, instead response: inout Response, to call: ServerRequest, of device: String) {
+        guard let truth = try? wire.decodeResponse(response.bytes, to: call) else { return }
         var first: PullPage?
         if case .pull(.page(let page)) = truth {
             first = state.withLock { state in
@@ -299,17 +299,17 @@ public final class SimulatedNetwork: Sendable {
             let bytes = try? wire.encode(told, to: call)
         else { return }
         fault(.serverLies, call, device)
-        answer = Answer(bytes: bytes, isLie: true)
+        response = Response(bytes: bytes, isLie: true)
     }
 
     private func letDown(_ mailbox: AsyncStream<Delivery>.Continuation, _ clock: VirtualClock) async {
-        guard (try? await clock.sleep(for: Self.patience)) != nil else { return }
-        mailbox.yield(.failed(TransportFailure(.timedOut, "no answer in \(Self.patience)")))
+        guard (try? await clock.sleep(for: Self.timeout)) != nil else { return }
+        mailbox.yield(.failed(TransportError(.timedOut, "no response in \(Self.timeout)")))
     }
 
     private func fault(_ fault: FaultKind, _ call: ServerRequest, _ device: String) {
-        let isOfAnswer = [.answerLost, .answerBroken, .answerDamaged, .serverLies].contains(fault)
-        tally.count(fault, [isOfAnswer ? call.phases.answered : call.phases.onItsWay])
+        let isOfResponse = [.responseLost, .responseBroken, .responseDamaged, .serverLies].contains(fault)
+        tally.count(fault, [isOfResponse ? call.phases.answered : call.phases.onItsWay])
         simulation.note("\(fault.rawValue): \(call.word)", by: device)
     }
 
@@ -329,10 +329,10 @@ public final class SimulatedNetwork: Sendable {
 }
 
 extension SimulatedNetwork.State {
-    fileprivate mutating func takeScript(for call: ServerRequest, of device: String) -> ScriptedAnswer? {
-        guard let (answer, times) = scripted[device], answer.applies(to: call) else { return nil }
-        scripted[device] = times > 1 ? (answer, times - 1) : nil
-        return answer
+    fileprivate mutating func takeScript(for call: ServerRequest, of device: String) -> ScriptedResponse? {
+        guard let (response, times) = scripted[device], response.applies(to: call) else { return nil }
+        scripted[device] = times > 1 ? (response, times - 1) : nil
+        return response
     }
 
     fileprivate mutating func takeLie(for call: ServerRequest, of device: String) -> Lie? {
@@ -359,28 +359,28 @@ extension SimulatedNetwork.State {
 
     private mutating func drawJourney() -> SimulatedNetwork.Journey {
         var requestDelay = random.duration(in: conditions.delay)
-        var answerDelay = random.duration(in: conditions.delay)
+        var responseDelay = random.duration(in: conditions.delay)
         let isLate = random.chance(conditions.lateRate)
         let lateness = random.duration(in: conditions.lateness)
-        let isAnswerLate = isLate && random.chance(0.5)
-        if isAnswerLate { answerDelay += lateness } else if isLate { requestDelay += lateness }
+        let isResponseLate = isLate && random.chance(0.5)
+        if isResponseLate { responseDelay += lateness } else if isLate { requestDelay += lateness }
         let busy = random.chance(conditions.busyRate)
         let retryAfter = random.duration(in: .zero...(.seconds(60)))
         let saysWhen = random.chance(0.5)
         return SimulatedNetwork.Journey(
-            requestDelay: requestDelay, isLate: isLate && !isAnswerLate, isAnswerLate: isAnswerLate,
-            answerDelay: answerDelay, isRefused: random.chance(conditions.refuseRate),
+            requestDelay: requestDelay, isLate: isLate && !isResponseLate, isResponseLate: isResponseLate,
+            responseDelay: responseDelay, isRefused: random.chance(conditions.refuseRate),
             isRequestLost: random.chance(conditions.loseRequestRate),
-            isAnswerLost: random.chance(conditions.loseAnswerRate),
-            isAnswerBroken: random.chance(conditions.breakAnswerRate),
+            isResponseLost: random.chance(conditions.loseResponseRate),
+            isResponseBroken: random.chance(conditions.breakResponseRate),
             requestDamage: Damage.drawn(&random, rate: conditions.damageRequestRate),
-            answerDamage: Damage.drawn(&random, rate: conditions.damageAnswerRate),
+            responseDamage: Damage.drawn(&random, rate: conditions.damageResponseRate),
             busy: busy ? .some(saysWhen ? retryAfter : nil) : nil)
     }
 }
 
 extension ServerRequest {
-    /// The activity while this call is in transit, and the activity while its answer is.
+    /// The activity while this call is in transit, and the activity while its response is.
     fileprivate var phases: (onItsWay: OperationPhase, answered: OperationPhase) {
         switch self {
         case .hello: (.awaitingHello, .awaitingHello)

@@ -35,16 +35,16 @@ public final class SimulatedTransport: RemoteTransport {
         isSevered.withLock { $0 = true }
     }
 
-    public func send(_ request: ServerRequest) async throws(TransportFailure) -> ServerResponse {
-        guard !isSevered.withLock({ $0 }) else { throw TransportFailure(.unreachable, "the process is dead") }
+    public func send(_ request: ServerRequest) async throws(TransportError) -> ServerResponse {
+        guard !isSevered.withLock({ $0 }) else { throw TransportError(.unreachable, "the process is dead") }
         let bytes: [UInt8]
         do {
             bytes = try wire.encode(request)
         } catch {
-            throw TransportFailure(.refused, "the call cannot be written: \(error)", isDefinite: true)
+            throw TransportError(.refused, "the call cannot be written: \(error)", isDefinite: true)
         }
         network.watch.sent(request, bytes, by: device, at: simulation.now)
-        do throws(TransportFailure) {
+        do throws(TransportError) {
             let (response, isLie) = try await exchange(request, bytes)
             network.watch.ended(request, by: device, wasUseful: !isLie && response.isUseful(to: request))
             return response
@@ -56,17 +56,17 @@ public final class SimulatedTransport: RemoteTransport {
 
     private func exchange(
         _ request: ServerRequest, _ bytes: [UInt8]
-    ) async throws(TransportFailure) -> (response: ServerResponse, isLie: Bool) {
+    ) async throws(TransportError) -> (response: ServerResponse, isLie: Bool) {
         let delivered = try await network.exchange(
             bytes, for: request, from: device, with: server, as: Caller(owner: owner, bearer: bearer()))
-        guard !isSevered.withLock({ $0 }) else { throw TransportFailure(.cancelled, "the process is dead") }
+        guard !isSevered.withLock({ $0 }) else { throw TransportError(.cancelled, "the process is dead") }
         return (try wire.decodeResponse(delivered.bytes, to: request), delivered.isLie)
     }
 
     public func hints(for spaces: [SpaceID]) -> AsyncThrowingStream<Hint, any Error> {
         let (hints, mailbox) = AsyncThrowingStream.makeStream(of: Hint.self, bufferingPolicy: .bufferingNewest(64))
         guard let commits = server.commits, !network.isCut(device, .toServer), !isSevered.withLock({ $0 }) else {
-            mailbox.finish(throwing: TransportFailure(.unreachable, "the connection was refused"))
+            mailbox.finish(throwing: TransportError(.unreachable, "the connection was refused"))
             return hints
         }
         let subscription = commits.subscribe()
@@ -77,7 +77,7 @@ public final class SimulatedTransport: RemoteTransport {
                 try server.ask { authority, now in try authority.heads(of: spaces, for: bearer(), now: now) }
             }
         } catch {
-            mailbox.finish(throwing: TransportFailure(.serverFailed, "the heads cannot be read: \(error)"))
+            mailbox.finish(throwing: TransportError(.serverFailed, "the heads cannot be read: \(error)"))
             return hints
         }
         let task = simulation.start("hints of \(device)") { [self] in
@@ -86,7 +86,7 @@ public final class SimulatedTransport: RemoteTransport {
                     if await tell(news, about: spaces, to: mailbox) || Task.isCancelled { break }
                 }
             }
-            mailbox.finish(throwing: TransportFailure(.unreachable, "the stream of hints has ended"))
+            mailbox.finish(throwing: TransportError(.unreachable, "the stream of hints has ended"))
         }
         mailbox.onTermination = { _ in task.cancel() }
         return hints

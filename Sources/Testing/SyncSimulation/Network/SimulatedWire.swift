@@ -10,7 +10,7 @@ public protocol SimulatedWire: Sendable {
     func decodeRequest(_ bytes: [UInt8]) throws -> ServerRequest
     func encode(_ response: ServerResponse, to request: ServerRequest) throws -> [UInt8]
     /// Encodes the failure of a request that the server did not carry out.
-    func encode(_ failure: TransportFailure) -> [UInt8]
+    func encode(_ failure: TransportError) -> [UInt8]
     /// Decodes the response to `request`. Throws the failure that a client's transport would throw.
-    func decodeResponse(_ bytes: [UInt8], to request: ServerRequest) throws(TransportFailure) -> ServerResponse
+    func decodeResponse(_ bytes: [UInt8], to request: ServerRequest) throws(TransportError) -> ServerResponse
 }

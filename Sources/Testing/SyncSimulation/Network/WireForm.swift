@@ -43,8 +43,8 @@ public struct WireForm: SimulatedWire {
         return header(Self.done) + body
     }
 
-    public func encode(_ failure: TransportFailure) -> [UInt8] {
-        let place = TransportFailure.Code.allCases.firstIndex(of: failure.code) ?? 0
+    public func encode(_ failure: TransportError) -> [UInt8] {
+        let place = TransportError.Code.allCases.firstIndex(of: failure.code) ?? 0
         let wait = UInt16(clamping: failure.retryAfter?.wholeMilliseconds ?? 0)
         let status = Self.firstFailure + UInt8(place) + (failure.isDefinite ? Self.definite : 0)
         return header(status, wait: wait) + ErrorBody(.failed, failure.message).encode()
@@ -56,10 +56,10 @@ public struct WireForm: SimulatedWire {
 
     public func decodeResponse(
         _ bytes: [UInt8], to request: ServerRequest
-    ) throws(TransportFailure) -> ServerResponse {
-        guard bytes.count >= 3 else { throw TransportFailure(.notUnderstood, "the answer is cut short") }
+    ) throws(TransportError) -> ServerResponse {
+        guard bytes.count >= 3 else { throw TransportError(.notUnderstood, "the response is cut short") }
         let body = Array(bytes[3...])
-        let failure: TransportFailure
+        let failure: TransportError
         do {
             switch bytes[0] {
             case Self.done: return try ServerResponse.decode(body, to: request, catalog: catalog)
@@ -67,19 +67,19 @@ public struct WireForm: SimulatedWire {
             default: failure = try self.failure(bytes, body)
             }
         } catch {
-            throw TransportFailure(.notUnderstood, "\(error)")
+            throw TransportError(.notUnderstood, "\(error)")
         }
         throw failure
     }
 
-    private func failure(_ bytes: [UInt8], _ body: [UInt8]) throws -> TransportFailure {
+    private func failure(_ bytes: [UInt8], _ body: [UInt8]) throws -> TransportError {
         let place = Int(bytes[0] & ~Self.definite) - Int(Self.firstFailure)
-        guard TransportFailure.Code.allCases.indices.contains(place) else {
+        guard TransportError.Code.allCases.indices.contains(place) else {
             throw Unreadable(description: "there is no such status")
         }
         let wait = Int64(bytes[1]) | Int64(bytes[2]) << 8
-        return TransportFailure(
-            TransportFailure.Code.allCases[place], try ErrorBody.decode(body).message,
+        return TransportError(
+            TransportError.Code.allCases[place], try ErrorBody.decode(body).message,
             retryAfter: wait == 0 ? nil : .milliseconds(wait), isDefinite: bytes[0] & Self.definite != 0)
     }
 }

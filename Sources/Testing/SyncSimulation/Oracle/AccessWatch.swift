@@ -88,9 +88,9 @@ final class AccessWatch: Sendable {
 }
 
 extension AccessWatch: ServerWitness {
-    func pullAnswered(_ request: PullRequest, _ reply: PullReply, to device: String, as principal: Principal) {
+    func pullAnswered(_ request: PullRequest, _ response: PullResponse, to device: String, as principal: Principal) {
         let may = has(principal, accessTo: request.space)
-        switch reply {
+        switch response {
         case .page where !may:
             violations.report(Violation(.I21, "\(device) may not read \(request.space), and is shown a page of it"))
         case .noAccess where may && principals.contains(principal):
@@ -101,6 +101,6 @@ extension AccessWatch: ServerWitness {
 
     func served(_ caller: Caller, on device: String) {}
     func pushArrived(_ request: PushRequest, of bytes: Int, from device: String, now: WallTime) {}
-    func pushAnswered(_ request: PushRequest, _ reply: PushReply, now: WallTime) {}
-    func pushFailed(_ request: PushRequest, _ failure: AuthorityFailure) {}
+    func pushAnswered(_ request: PushRequest, _ response: PushResponse, now: WallTime) {}
+    func pushFailed(_ request: PushRequest, _ failure: AuthorityError) {}
 }

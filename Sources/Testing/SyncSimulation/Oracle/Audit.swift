@@ -3,53 +3,53 @@ public import SyncCore
 /// A reader of the files of one machine, which works through its process but without the code under test.
 ///
 /// An open database is kept as long as the process lives: opening one takes longer than reading a small one.
-struct Audit<Look> {
-    private let open: @Sendable (DiskProcess) throws -> Look
-    private var opened: (process: DiskProcess, look: Look)?
+struct Audit<Inspector> {
+    private let open: @Sendable (DiskProcess) throws -> Inspector
+    private var opened: (process: DiskProcess, inspector: Inspector)?
 
-    init(_ open: @escaping @Sendable (DiskProcess) throws -> Look) {
+    init(_ open: @escaping @Sendable (DiskProcess) throws -> Inspector) {
         self.open = open
     }
 
     /// Returns a reader of the files of a process, which must be alive and have a working disk.
-    mutating func look(through process: DiskProcess) throws -> Look {
-        if let opened, opened.process === process { return opened.look }
-        let look = try open(process)
-        opened = (process, look)
-        return look
+    mutating func inspector(through process: DiskProcess) throws -> Inspector {
+        if let opened, opened.process === process { return opened.inspector }
+        let inspector = try open(process)
+        opened = (process, inspector)
+        return inspector
     }
 }
 
 /// The readers of a device's files, with a cache of its outbox.
 struct ReplicaFiles {
-    private var audit: Audit<any ReplicaLook>
+    private var audit: Audit<any ReplicaInspector>
     private var reader = OutboxReader()
 
-    init(_ open: @escaping @Sendable (DiskProcess) throws -> any ReplicaLook) {
+    init(_ open: @escaping @Sendable (DiskProcess) throws -> any ReplicaInspector) {
         audit = Audit(open)
     }
 
     mutating func facts(through process: DiskProcess) throws -> ReplicaFacts {
-        try audit.look(through: process).facts()
+        try audit.inspector(through: process).facts()
     }
 
     /// Returns the outbox as the store shows it.
     mutating func outbox(
         of store: SimulatedDevice.Store, through process: DiskProcess, on device: String
     ) throws -> [OutboxEntry] {
-        try reader.entries(of: store, holding: try audit.look(through: process).outbox(), on: device)
+        try reader.entries(of: store, holding: try audit.inspector(through: process).outbox(), on: device)
     }
 }
 
 /// A reader of the files of a device's process. Each call reads them again.
-public protocol ReplicaLook {
+public protocol ReplicaInspector {
     func facts() throws -> ReplicaFacts
     /// Returns the stored contents of each outbox entry, in order.
     func outbox() throws -> [OutboxRow]
 }
 
 /// A reader of the files of the server's process. Each call reads them again.
-public protocol AuthorityLook {
+public protocol AuthorityInspector {
     func facts() throws -> AuthorityFacts
 }
 

@@ -38,9 +38,9 @@ final class BrakeWatch: PageWatch {
         agreed.withLock { $0[device] = nil }
     }
 
-    func look(
+    func inspect(
         at store: SimulatedDevice.Store, before page: PullPage, on device: String
-    ) throws(StoreFailure) -> Comparison? {
+    ) throws(StoreError) -> Comparison? {
         guard let brake, case .snapshot(_, let isFirst, let isLast) = page.content, isFirst || isLast else {
             return nil
         }
@@ -50,7 +50,7 @@ final class BrakeWatch: PageWatch {
         for schema in store.catalog.models { count += try store.count(matching: RecordQuery(schema.collection)) }
         guard count > brake.records else { return nil }
         let shown = try Self.addresses(in: store, page.space)
-        // The server's answers decide about records with pending edits, not the page.
+        // The server's responses decide about records with pending edits, not the page.
         let pending = try store.outbox(limit: .max).flatMap(\.transaction.mutations).map {
             RecordAddress($0.collection, $0.record)
         }
@@ -60,7 +60,7 @@ final class BrakeWatch: PageWatch {
             heldBefore.withLock { $0[device, default: [:]][page.space] = held }
         }
         guard isLast, let held = heldBefore.withLock({ $0[device]?[page.space] }) else { return nil }
-        return { [self] store throws(StoreFailure) in
+        return { [self] store throws(StoreError) in
             let after = try Self.addresses(in: store, page.space)
             compare(settled.subtracting(after).count, of: held, with: brake, on: device, in: page.space)
         }
@@ -70,16 +70,16 @@ final class BrakeWatch: PageWatch {
     /// consent.
     ///
     /// A server whose current history has shown nothing of a space does not prove that it may take the records away.
-    func look(
+    func inspect(
         at store: SimulatedDevice.Store, beforeVacating space: SpaceID, on device: String
-    ) throws(StoreFailure) -> Comparison? {
+    ) throws(StoreError) -> Comparison? {
         guard brake != nil else { return nil }
         let pending = Set(try store.outbox(limit: .max).flatMap(\.transaction.mutations).map(\.record))
         let former = try Self.records(in: store, space).filter {
             $0.version == .zero && $0.uid.isValid && !pending.contains($0.id)
         }
         guard !former.isEmpty else { return nil }
-        return { [self] store throws(StoreFailure) in
+        return { [self] store throws(StoreError) in
             let left = Set(try Self.records(in: store, space).map(\.id))
             let gone = former.count { !left.contains($0.id) }
             guard gone > 0, agreed.withLock({ $0[device]?.remove(space) }) == nil else { return }
@@ -93,7 +93,7 @@ final class BrakeWatch: PageWatch {
 
     private static func records(
         in store: SimulatedDevice.Store, _ space: SpaceID
-    ) throws(StoreFailure) -> [Record] {
+    ) throws(StoreError) -> [Record] {
         (try store.recordsBySpace()[space] ?? [:]).values.flatMap { $0 }
     }
 
@@ -111,7 +111,7 @@ final class BrakeWatch: PageWatch {
 
     private static func addresses(
         in store: SimulatedDevice.Store, _ space: SpaceID
-    ) throws(StoreFailure) -> Set<RecordAddress> {
+    ) throws(StoreError) -> Set<RecordAddress> {
         var addresses: Set<RecordAddress> = []
         for (collection, records) in try store.recordsBySpace()[space] ?? [:] {
             for record in records { addresses.insert(RecordAddress(collection, record.id)) }

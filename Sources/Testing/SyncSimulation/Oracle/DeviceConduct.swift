@@ -16,7 +16,7 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
         var isOfDoubtfulOrigin = false
         /// Whether two engines share the database. Neither is notified of the other's changes.
         var hasTwoEngines = false
-        /// Whether the device may have received false or outdated answers.
+        /// Whether the device may have received false or outdated responses.
         var isMisled = false
     }
 
@@ -72,7 +72,7 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
         state.withLock { $0.serverMayHaveForgotten = true }
     }
 
-    /// Records that a cache answers in the server's place, or that the server gives false answers.
+    /// Records that a cache answers in the server's place, or that the server gives false responses.
     func isMisled(_ device: String) {
         state.withLock { $0.devices[device, default: Device()].isMisled = true }
     }
@@ -83,7 +83,7 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
     ///
     /// The engine then starts over with a snapshot. But a page from an honest server must always continue the state of
     /// a device with a single engine (I8).
-    func pageRefused(_ failure: StoreFailure, by device: String) {
+    func pageRefused(_ failure: StoreError, by device: String) {
         state.withLock { state in
             let known = state.devices[device] ?? Device()
             guard [.corrupt, .contradiction].contains(failure.code), !known.hasTwoEngines, !known.isMisled else {
@@ -226,9 +226,9 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
         }
     }
 
-    func pushAnswered(_ request: PushRequest, _ reply: PushReply, now: WallTime) {}
-    func pushFailed(_ request: PushRequest, _ failure: AuthorityFailure) {}
-    func pullAnswered(_ request: PullRequest, _ reply: PullReply, to device: String, as principal: Principal) {}
+    func pushAnswered(_ request: PushRequest, _ response: PushResponse, now: WallTime) {}
+    func pushFailed(_ request: PushRequest, _ failure: AuthorityError) {}
+    func pullAnswered(_ request: PullRequest, _ response: PullResponse, to device: String, as principal: Principal) {}
 
     /// Checks that the server never serves a database with another account's token (I21).
     ///

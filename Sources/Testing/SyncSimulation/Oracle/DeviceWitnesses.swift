@@ -26,7 +26,7 @@ struct DeviceWitnesses: DeviceWitness {
         for witness in all { witness.logFlushed(of: device) }
     }
 
-    func pageRefused(_ failure: StoreFailure, by device: String) {
+    func pageRefused(_ failure: StoreError, by device: String) {
         for witness in all { witness.pageRefused(failure, by: device) }
     }
 }

@@ -3,7 +3,7 @@ import SyncModel
 
 extension EngineStore where Self: LocalStore {
     /// Returns all records, by space and collection.
-    func recordsBySpace() throws(StoreFailure) -> [SpaceID: [CollectionName: [Record]]] {
+    func recordsBySpace() throws(StoreError) -> [SpaceID: [CollectionName: [Record]]] {
         let spaces = try session().spaces.map(\.space)
         var found: [SpaceID: [CollectionName: [Record]]] = [:]
         for schema in catalog.models {
@@ -15,7 +15,7 @@ extension EngineStore where Self: LocalStore {
             }
             for record in records {
                 guard let home = try space(of: schema.collection, record.id) else {
-                    throw StoreFailure(.corrupt, "\(schema.collection) \(record.id) lives in no space")
+                    throw StoreError(.corrupt, "\(schema.collection) \(record.id) lives in no space")
                 }
                 found[home, default: [:]][schema.collection, default: []].append(record)
             }

@@ -5,7 +5,7 @@ import SyncModel
 /// A check of the change feed that the server sends.
 ///
 /// Each version must appear once, in order, and with the same contents for everyone (I9). A client below the horizon
-/// must be told to start over, and never gets a feed with gaps (I14). The check sees the replies before the network can
+/// must be told to start over, and never gets a feed with gaps (I14). The check sees the responses before the network can
 /// change them, and also reads the feed itself: see `World.followFeed`.
 final class FeedWitness: ServerWitness {
     fileprivate struct State: Sendable {
@@ -40,13 +40,13 @@ final class FeedWitness: ServerWitness {
 
     func served(_ caller: Caller, on device: String) {}
     func pushArrived(_ request: PushRequest, of bytes: Int, from device: String, now: WallTime) {}
-    func pushAnswered(_ request: PushRequest, _ reply: PushReply, now: WallTime) {}
-    func pushFailed(_ request: PushRequest, _ failure: AuthorityFailure) {}
+    func pushAnswered(_ request: PushRequest, _ response: PushResponse, now: WallTime) {}
+    func pushFailed(_ request: PushRequest, _ failure: AuthorityError) {}
 
-    func pullAnswered(_ request: PullRequest, _ reply: PullReply, to asker: String, as principal: Principal) {
+    func pullAnswered(_ request: PullRequest, _ response: PullResponse, to asker: String, as principal: Principal) {
         state.withLock { state in
             do throws(Violation) {
-                try state.check(request, reply, asker)
+                try state.check(request, response, asker)
             } catch {
                 violations.report(error)
             }
@@ -56,12 +56,12 @@ final class FeedWitness: ServerWitness {
 
 extension FeedWitness.State {
     fileprivate mutating func check(
-        _ request: PullRequest, _ reply: PullReply, _ asker: String
+        _ request: PullRequest, _ response: PullResponse, _ asker: String
     ) throws(Violation) {
         let space = request.space
         let horizon = horizons[space] ?? .zero
         let known = request.cursor.flatMap { versions[$0] }
-        switch reply {
+        switch response {
         case .mustReset(.epoch), .noAccess: return
         case .mustReset(.cursor):
             guard known == nil, request.cursor != nil else {

@@ -42,9 +42,10 @@ final class JournalWatch: Sendable {
     }
 
     func check(_ facts: ReplicaFacts, of device: String) throws(Violation) {
-        if facts.strayConflicts > 0 {
+        if facts.unexpectedConflicts > 0 {
             throw Violation(
-                .I19, "\(device) keeps \(facts.strayConflicts) conflicts of entries that its journal has forgotten")
+                .I19, "\(device) keeps \(facts.unexpectedConflicts) conflicts of entries that its journal has forgotten"
+            )
         }
         guard let limit else { return }
         let before = devices.withLock { devices in

@@ -23,7 +23,7 @@ final class LostHistoryWatch: PageWatch {
     }
 
     /// Returns all records of a store before it adopts a history; empty when it already follows that history.
-    func look(at store: SimulatedDevice.Store, before epoch: Epoch) throws(StoreFailure) -> [RecordAddress: Record] {
+    func inspect(at store: SimulatedDevice.Store, before epoch: Epoch) throws(StoreError) -> [RecordAddress: Record] {
         guard let known = try store.session().epoch, known != epoch else { return [:] }
         return try Self.addresses(in: store).mapValues(\.record)
     }
@@ -37,15 +37,15 @@ final class LostHistoryWatch: PageWatch {
         }
     }
 
-    func look(
+    func inspect(
         at store: SimulatedDevice.Store, before page: PullPage, on device: String
-    ) throws(StoreFailure) -> Comparison? {
+    ) throws(StoreError) -> Comparison? {
         let former = former.withLock { $0[device] ?? [:] }
         guard !former.isEmpty else { return nil }
         let told = Self.records(of: page, in: store.catalog)
         let before = try Self.settledRecords(in: store)
         let newest = try store.journal(state: nil, limit: 1).first?.number ?? 0
-        return { [self] store throws(StoreFailure) in
+        return { [self] store throws(StoreError) in
             let after = try Self.addresses(in: store)
             var lost: [RecordAddress: [FieldName: FieldValue]] = [:]
             // Values that others have replaced since. The device must offer those that it wrote, which the users' oracle
@@ -109,7 +109,7 @@ final class LostHistoryWatch: PageWatch {
     /// Returns all records that a store shows, with their spaces.
     private static func addresses(
         in store: SimulatedDevice.Store
-    ) throws(StoreFailure) -> [RecordAddress: (record: Record, space: SpaceID)] {
+    ) throws(StoreError) -> [RecordAddress: (record: Record, space: SpaceID)] {
         var records: [RecordAddress: (record: Record, space: SpaceID)] = [:]
         for (space, collections) in try store.recordsBySpace() {
             for (collection, found) in collections {
@@ -143,7 +143,7 @@ final class LostHistoryWatch: PageWatch {
     /// Returns the records that show the server's values without an edit of this device, with their spaces.
     private static func settledRecords(
         in store: SimulatedDevice.Store
-    ) throws(StoreFailure) -> [RecordAddress: (record: Record, space: SpaceID)] {
+    ) throws(StoreError) -> [RecordAddress: (record: Record, space: SpaceID)] {
         var records = try addresses(in: store)
         for transaction in try store.outbox(limit: .max).map(\.transaction) {
             for mutation in transaction.mutations {
@@ -165,7 +165,7 @@ final class LostHistoryWatch: PageWatch {
     /// Returns the values that the journal offers for each record, in entries after the given number.
     private static func offers(
         in store: SimulatedDevice.Store, after number: Int64
-    ) throws(StoreFailure) -> [RecordAddress: [FieldName: FieldValue]] {
+    ) throws(StoreError) -> [RecordAddress: [FieldName: FieldValue]] {
         var offers: [RecordAddress: [FieldName: FieldValue]] = [:]
         for entry in try store.wholeJournal() where entry.number > number {
             guard case .forgotten(let transaction) = entry.event else { continue }

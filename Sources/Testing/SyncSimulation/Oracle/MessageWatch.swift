@@ -74,8 +74,8 @@ final class MessageWatch: ServerWitness {
 
     // MARK: Pages
 
-    func pullAnswered(_ request: PullRequest, _ reply: PullReply, to device: String, as principal: Principal) {
-        guard let bounds, case .page(let page) = reply else { return }
+    func pullAnswered(_ request: PullRequest, _ response: PullResponse, to device: String, as principal: Principal) {
+        guard let bounds, case .page(let page) = response else { return }
         let rows = min(max(request.limit, 1), bounds.pageRows)
         switch page.content {
         case .snapshot(let groups, _, _):
@@ -130,7 +130,7 @@ final class MessageWatch: ServerWitness {
         }
     }
 
-    func pushAnswered(_ request: PushRequest, _ reply: PushReply, now: WallTime) {}
-    func pushFailed(_ request: PushRequest, _ failure: AuthorityFailure) {}
+    func pushAnswered(_ request: PushRequest, _ response: PushResponse, now: WallTime) {}
+    func pushFailed(_ request: PushRequest, _ failure: AuthorityError) {}
     func served(_ caller: Caller, on device: String) {}
 }

@@ -250,7 +250,7 @@ struct NaiveModel: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - found: the records of each collection.
-    ///   - pending: the transactions that the replica has not sent yet, or has no answer for.
+    ///   - pending: the transactions that the replica has not sent yet, or has no response for.
     ///   - strange: the records that are not checked.
     func difference(
         _ found: [CollectionName: [Record]], over pending: [Transaction], except strange: Set<RecordAddress> = []

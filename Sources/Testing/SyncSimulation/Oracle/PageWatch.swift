@@ -6,9 +6,9 @@ protocol PageWatch: Sendable {
     /// Observes the store before it applies a page.
     ///
     /// - Returns: the comparison to run once the store has applied the page; nil when there is nothing to compare.
-    func look(
+    func inspect(
         at store: SimulatedDevice.Store, before page: PullPage, on device: String
-    ) throws(StoreFailure) -> Comparison?
+    ) throws(StoreError) -> Comparison?
 
-    typealias Comparison = (SimulatedDevice.Store) throws(StoreFailure) -> Void
+    typealias Comparison = (SimulatedDevice.Store) throws(StoreError) -> Void
 }

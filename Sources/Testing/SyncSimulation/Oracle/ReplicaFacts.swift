@@ -32,7 +32,7 @@ public struct ReplicaFacts: Hashable, Sendable {
     /// The number of records and bases in each space that a server has shown.
     public var shown: [SpaceID: Int] = [:]
     /// The number of conflicts without a journal entry.
-    public var strayConflicts = 0
+    public var unexpectedConflicts = 0
     /// The number of rows in each table that must be empty once everything is confirmed and shown.
     public var transients: [String: Int] = [:]
     /// The size of the WAL, in bytes.

@@ -66,7 +66,7 @@ final class RequestWatch: Sendable {
     }
 
     func failed(
-        _ call: ServerRequest, _ bytes: [UInt8], by device: String, at now: Duration, _ failure: TransportFailure
+        _ call: ServerRequest, _ bytes: [UInt8], by device: String, at now: Duration, _ failure: TransportError
     ) {
         devices.withLock { devices in
             let hash = bytes.hashOfContents

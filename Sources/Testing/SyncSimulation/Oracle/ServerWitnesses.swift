@@ -10,16 +10,16 @@ struct ServerWitnesses: ServerWitness {
         for witness in all { witness.pushArrived(request, of: bytes, from: device, now: now) }
     }
 
-    func pushAnswered(_ request: PushRequest, _ reply: PushReply, now: WallTime) {
-        for witness in all { witness.pushAnswered(request, reply, now: now) }
+    func pushAnswered(_ request: PushRequest, _ response: PushResponse, now: WallTime) {
+        for witness in all { witness.pushAnswered(request, response, now: now) }
     }
 
-    func pushFailed(_ request: PushRequest, _ failure: AuthorityFailure) {
+    func pushFailed(_ request: PushRequest, _ failure: AuthorityError) {
         for witness in all { witness.pushFailed(request, failure) }
     }
 
-    func pullAnswered(_ request: PullRequest, _ reply: PullReply, to device: String, as principal: Principal) {
-        for witness in all { witness.pullAnswered(request, reply, to: device, as: principal) }
+    func pullAnswered(_ request: PullRequest, _ response: PullResponse, to device: String, as principal: Principal) {
+        for witness in all { witness.pullAnswered(request, response, to: device, as: principal) }
     }
 
     func served(_ caller: Caller, on device: String) {

@@ -1,4 +1,4 @@
-/// One copy of a message: a request, its answer, or a hint.
+/// One copy of a message: a request, its response, or a hint.
 public struct RecordedMessage: Hashable, Sendable, Identifiable {
     public typealias ID = Int
 
@@ -23,7 +23,7 @@ public struct RecordedMessage: Hashable, Sendable, Identifiable {
     public internal(set) var damage: String?
 
     public enum Kind: String, Hashable, Sendable, CaseIterable {
-        case request, answer, hint
+        case request, response, hint
     }
 
     public enum Fate: String, Hashable, Sendable, CaseIterable {
@@ -35,9 +35,9 @@ public struct RecordedMessage: Hashable, Sendable, Identifiable {
         case refused
         /// A proxy answered that the server is busy.
         case busy
-        /// A scripted answer was returned instead of the server's.
+        /// A scripted response was returned instead of the server's.
         case intercepted
-        /// The connection broke before the answer was complete.
+        /// The connection broke before the response was complete.
         case broken
         /// The message arrived, but nothing was waiting for it anymore.
         case unheard

@@ -24,8 +24,8 @@ extension Patch {
     }
 }
 
-extension PushReply {
-    /// Returns the kind of event for the reply to a push: a note when all its outcomes have been returned before.
+extension PushResponse {
+    /// Returns the kind of event for the response to a push: a note when all its outcomes have been returned before.
     func kind(to request: PushRequest, _ recording: WorldRecording) -> EventKind {
         guard case .answered(let results, let epoch, _) = self else { return .rejection }
         var kind = EventKind.note
@@ -66,7 +66,7 @@ extension Outcome {
     }
 }
 
-extension PullReply {
+extension PullResponse {
     var detail: String {
         guard case .page(let page) = self else { return "" }
         let head =

@@ -6,13 +6,13 @@ extension WorldRecording {
     func stepEnded(_ name: String, _ simulation: Simulation, _ server: SimulatedServer, _ devices: [SimulatedDevice]) {
         var holdings: [String: Holdings] = [:]
         for device in devices {
-            var found = look(at: device.disk, of: device.name, isUp: device.isUp, simulation, device.holdings)
+            var found = inspect(at: device.disk, of: device.name, isUp: device.isUp, simulation, device.holdings)
             found.add("engine", device.status.map(\.words) ?? "down")
             found.add("clock", device.wallClock.words)
             if let ending = device.ending { found.add("ended", ending) }
             holdings[device.name] = found
         }
-        var found = look(at: server.disk, of: "server", isUp: server.isUp, simulation, server.holdings)
+        var found = inspect(at: server.disk, of: "server", isUp: server.isUp, simulation, server.holdings)
         found.add("clock", server.wallClock.words)
         holdings["server"] = found
         let now = simulation.now
@@ -31,7 +31,7 @@ extension WorldRecording {
 
     /// Returns the contents of a disk, which are read again only if the disk has changed, and records the faults that
     /// the disk has met.
-    private func look(
+    private func inspect(
         at disk: SimulatedDisk, of party: String, isUp: Bool, _ simulation: Simulation, _ read: () -> Holdings
     ) -> Holdings {
         let changes = disk.count(of: .changes)

@@ -18,7 +18,7 @@ public final class WorldRecording: Sendable {
         /// The request that the server is handling.
         var inHand: RecordedMessage.ID?
         /// The server's last note about that request.
-        var answer: (label: String, detail: String)?
+        var response: (label: String, detail: String)?
         /// The outcomes that the server has returned before. Repeating one is not a new commit.
         var outcomes: Set<String> = []
         /// The state of each party's disk at the last check: the number of changes, the number of faults, and the
@@ -177,7 +177,7 @@ public final class WorldRecording: Sendable {
     func takenInHand(_ id: RecordedMessage.ID?) {
         state.withLock { state in
             state.inHand = id
-            state.answer = nil
+            state.response = nil
         }
     }
 
@@ -185,7 +185,7 @@ public final class WorldRecording: Sendable {
     func answered() -> (label: String, detail: String)? {
         state.withLock { state in
             state.inHand = nil
-            return state.answer
+            return state.response
         }
     }
 
@@ -218,7 +218,7 @@ extension WorldRecording.State {
     mutating func event(_ text: String, by party: String, at time: Duration, as kind: EventKind, detail: String) {
         guard !isClosed else { return }
         let message = party == "server" ? inHand : nil
-        if message != nil { answer = (text, detail) }
+        if message != nil { response = (text, detail) }
         let kind = settled(kind, of: party)
         events.append(
             RecordedEvent(

@@ -53,7 +53,7 @@ extension WorldPlan {
         }
 
         mutating func nextMoment(of burst: Int) -> WorldScript.Moment {
-            var happenings: [Happening] = []
+            var happenings: [WorldEvent] = []
             for place in 0..<plan.setting.devices { happenings += faults(of: place) }
             happenings += serverFaults()
             let place = random.below(plan.setting.devices)
@@ -73,7 +73,7 @@ extension WorldPlan {
             return WorldScript.Moment(happenings, pause: days)
         }
 
-        private mutating func faults(of place: Int) -> [Happening] {
+        private mutating func faults(of place: Int) -> [WorldEvent] {
             var faults: [DeviceFault] = []
             let rates = plan.rates
             if random.chance(rates.recover) { faults.append(.recovers) }
@@ -89,7 +89,7 @@ extension WorldPlan {
             if random.chance(2 * rates.rollBackDevice) { faults.append(.imageKept) }
             if random.chance(rates.rollBackDevice) { faults.append(.rolledBack) }
             faults += rareFaults(of: place)
-            var happenings = faults.map { Happening.device(place, $0) }
+            var happenings = faults.map { WorldEvent.device(place, $0) }
             let fault = random.diskFault()
             if random.chance(rates.deviceDiskFault) { happenings.append(.disk(.device(place), fault)) }
             return happenings
@@ -98,9 +98,9 @@ extension WorldPlan {
         private mutating func rareFaults(of place: Int) -> [DeviceFault] {
             var faults: [DeviceFault] = []
             let rates = plan.rates
-            let answer = ScriptedAnswer.allCases[rare.below(ScriptedAnswer.allCases.count)]
+            let response = ScriptedResponse.allCases[rare.below(ScriptedResponse.allCases.count)]
             let times = rare.within(1...6)
-            if rare.chance(rates.scriptAnswer) { faults.append(.meets(answer, times: times)) }
+            if rare.chance(rates.scriptResponse) { faults.append(.meets(response, times: times)) }
             let drift = rare.within(-50_000...50_000)
             if rare.chance(rates.driftClock) { faults.append(.clockDrifts(drift)) }
             let source = rare.below(plan.setting.devices)
@@ -114,8 +114,8 @@ extension WorldPlan {
             if disks.chance(rates.protectDisk) { faults.append(.diskReadOnly) }
             if later.chance(rates.allowDeletes) { faults.append(.deletesAllowed) }
             let days = outside.within(7...90) * (outside.chance(0.5) ? 1 : -1)
-            if outside.chance(rates.strayClock) { faults.append(.clock(wrongBy: SimulationLimits.day * days)) }
-            if outside.chance(3 * rates.strayClock) { faults.append(.clock(wrongBy: .zero)) }
+            if outside.chance(rates.clockDrift) { faults.append(.clock(wrongBy: SimulationLimits.day * days)) }
+            if outside.chance(3 * rates.clockDrift) { faults.append(.clock(wrongBy: .zero)) }
             let lie = lies.below(Lie.allCases.count)
             // Some lies end soon. Others last until the faults end.
             let count = lies.chance(0.5) ? lies.within(1...6) : 1_000
@@ -124,7 +124,7 @@ extension WorldPlan {
             return faults
         }
 
-        private mutating func serverFaults() -> [Happening] {
+        private mutating func serverFaults() -> [WorldEvent] {
             var faults: [ServerFault] = []
             let rates = plan.rates
             if random.chance(rates.recover) { faults.append(.recovers) }
@@ -151,7 +151,7 @@ extension WorldPlan {
             let forgery = outside.next()
             if outside.chance(rates.forgePush) { faults.append(.forged(seed: forgery)) }
             if builds.chance(rates.upgrade) { faults.append(.upgraded) }
-            var happenings = faults.map { Happening.server($0) }
+            var happenings = faults.map { WorldEvent.server($0) }
             let fault = random.diskFault()
             if random.chance(rates.serverDiskFault) { happenings.append(.disk(.server, fault)) }
             return happenings

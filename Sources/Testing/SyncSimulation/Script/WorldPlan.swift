@@ -32,7 +32,7 @@ public struct WorldPlan: Hashable, Sendable {
         public var restoreServer = 0.0
         public var serverDiskFault = 0.0
         /// A gateway between a device and the server answers instead of the server.
-        public var scriptAnswer = 0.0
+        public var scriptResponse = 0.0
         public var driftClock = 0.0
         /// Another device's disk is copied to this one.
         public var cloneDevice = 0.0
@@ -66,7 +66,7 @@ public struct WorldPlan: Hashable, Sendable {
         /// A stranger pushes under another's client id, or with false claims.
         public var forgePush = 0.0
         /// A device's clock is wrong by weeks, until it is corrected.
-        public var strayClock = 0.0
+        public var clockDrift = 0.0
         /// The server lies to a device for a while.
         public var lie = 0.0
         /// A device or server with the earlier build is upgraded to the current one.
@@ -112,7 +112,7 @@ public struct WorldPlan: Hashable, Sendable {
         plan.rates.restoreServer = random.rate(upTo: 0.01)
         plan.rates.serverDiskFault = random.rate(upTo: 0.1)
         plan.rates.recover = 0.05 + random.fraction() * 0.4
-        plan.rates.scriptAnswer = random.rate(upTo: 0.1)
+        plan.rates.scriptResponse = random.rate(upTo: 0.1)
         plan.rates.driftClock = random.rate(upTo: 0.02)
         plan.rates.cloneDevice = random.chance(0.3) ? random.rate(upTo: 0.02) : 0
         plan.rates.rivalEngine = random.chance(0.3) ? random.rate(upTo: 0.04) : 0
@@ -156,7 +156,7 @@ public struct WorldPlan: Hashable, Sendable {
         let forge = random.fraction() * 0.04
         if random.chance(0.2) { rates.forgePush = forge }
         let stray = random.fraction() * 0.01
-        if random.chance(0.2) { rates.strayClock = stray }
+        if random.chance(0.2) { rates.clockDrift = stray }
         let lie = random.fraction() * 0.04
         if random.chance(0.2) { rates.lie = lie }
     }

@@ -6,7 +6,7 @@ import SyncCore
 /// tombolo-world 1
 /// seed 42
 /// devices 2
-/// network.loseAnswer 0.25
+/// network.loseResponse 0.25
 /// device0 acts 1234
 /// device1 disk write+sync database+wal skip 12 times 1 rate 1.0 power
 /// wait 350000
@@ -42,7 +42,7 @@ extension WorldScript {
     /// - Throws: `Unreadable`, with the line number and the expected contents.
     public init(text: String) throws(Unreadable) {
         self.init(setting: WorldSetting(seed: 0, devices: 1))
-        var happenings: [Happening] = []
+        var happenings: [WorldEvent] = []
         var isFirst = true
         var number = 0
         for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
@@ -67,7 +67,7 @@ extension WorldScript {
                     let party = try words.party()
                     planned.append(PlannedFault(party, try DiskFault(&words)))
                 case let word? where word == "server" || word.hasPrefix("device") && word != "devices":
-                    happenings.append(try Happening(&words))
+                    happenings.append(try WorldEvent(&words))
                 default: try setting.read(&words)
                 }
                 try words.end()
@@ -170,8 +170,8 @@ extension NetworkConditions {
     static var rates: [(String, WritableKeyPath<NetworkConditions, Double>)] {
         [
             ("late", \.lateRate), ("refuse", \.refuseRate), ("loseRequest", \.loseRequestRate),
-            ("loseAnswer", \.loseAnswerRate), ("breakAnswer", \.breakAnswerRate), ("double", \.duplicateRate),
-            ("damageRequest", \.damageRequestRate), ("damageAnswer", \.damageAnswerRate), ("busy", \.busyRate),
+            ("loseResponse", \.loseResponseRate), ("breakResponse", \.breakResponseRate), ("double", \.duplicateRate),
+            ("damageRequest", \.damageRequestRate), ("damageResponse", \.damageResponseRate), ("busy", \.busyRate),
             ("loseHint", \.loseHintRate), ("endHints", \.endHintsRate),
         ]
     }
@@ -179,7 +179,7 @@ extension NetworkConditions {
 
 // MARK: Events
 
-extension Happening {
+extension WorldEvent {
     var words: String {
         switch self {
         case .operation(let place, let seed): "device\(place) acts \(seed)"
@@ -252,7 +252,7 @@ extension DeviceFault {
         case .imageKept: "imageKept"
         case .rolledBack: "rolledBack"
         case .clockDrifts(let parts): "clockDrifts \(parts)"
-        case .meets(let answer, let times): "meets \(answer.rawValue) \(times)"
+        case .meets(let response, let times): "meets \(response.rawValue) \(times)"
         case .isToldLies(let lie, let times): "isToldLies \(lie.rawValue) \(times)"
         case .cloned(let place): "clonedFrom \(place)"
         case .rivalStarts: "rivalStarts"
@@ -286,9 +286,9 @@ extension DeviceFault {
         case "rolledBack": self = .rolledBack
         case "clockDrifts": self = .clockDrifts(Int(try words.number(-1_000_000...1_000_000)))
         case "meets":
-            let answer = try words.oneOf(
-                Dictionary(uniqueKeysWithValues: ScriptedAnswer.allCases.map { ($0.rawValue, $0) }))
-            self = .meets(answer, times: Int(try words.number(1...1_000_000)))
+            let response = try words.oneOf(
+                Dictionary(uniqueKeysWithValues: ScriptedResponse.allCases.map { ($0.rawValue, $0) }))
+            self = .meets(response, times: Int(try words.number(1...1_000_000)))
         case "isToldLies":
             let lie = try words.oneOf(Dictionary(uniqueKeysWithValues: Lie.allCases.map { ($0.rawValue, $0) }))
             self = .isToldLies(lie, times: Int(try words.number(1...1_000_000)))

@@ -22,10 +22,10 @@ public struct WorldScript: Hashable, Sendable {
 
     /// The events at one instant, in order, and the time until the next instant.
     public struct Moment: Hashable, Sendable {
-        public var happenings: [Happening]
+        public var happenings: [WorldEvent]
         public var pause: Duration
 
-        public init(_ happenings: [Happening], pause: Duration) {
+        public init(_ happenings: [WorldEvent], pause: Duration) {
             self.happenings = happenings
             self.pause = pause
         }

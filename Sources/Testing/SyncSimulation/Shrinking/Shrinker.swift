@@ -8,10 +8,10 @@ public struct Shrinker {
     public struct Failure: Hashable, Sendable, CustomStringConvertible {
         public let description: String
 
-        public init(_ failure: WorldFailure) {
+        public init(_ failure: WorldError) {
             switch failure.cause {
             case let violation as Violation: description = violation.invariant.rawValue
-            case let failure as SimulationFailure: description = failure.kind.word
+            case let failure as SimulationError: description = failure.kind.word
             default: description = "\(type(of: failure.cause))"
             }
         }
@@ -50,7 +50,7 @@ public struct Shrinker {
             dropKinds(&smallest, failure)
             dropDevices(&smallest, failure)
             dropMoments(&smallest, failure)
-            dropHappenings(&smallest, failure)
+            dropEvents(&smallest, failure)
             joinMoments(&smallest, failure)
         }
         return smallest
@@ -82,13 +82,13 @@ public struct Shrinker {
     /// Removes all events of one kind at once: most kinds are unrelated to the failure.
     private mutating func dropKinds(_ script: inout WorldScript, _ failure: Failure) {
         for kind in Set(script.moments.flatMap(\.happenings).compactMap(\.kind)).sorted() {
-            simplify(&script, failure) { $0.removeHappenings { $0.kind == kind } }
+            simplify(&script, failure) { $0.removeEvents { $0.kind == kind } }
         }
     }
 
     private mutating func dropDevices(_ script: inout WorldScript, _ failure: Failure) {
         for place in (0..<script.setting.devices).reversed() {
-            simplify(&script, failure) { $0.removeHappenings { $0.place == place } }
+            simplify(&script, failure) { $0.removeEvents { $0.place == place } }
         }
         // Devices at the end without events can be removed altogether.
         let used = script.moments.flatMap(\.happenings).compactMap(\.place).max() ?? 0
@@ -109,7 +109,7 @@ public struct Shrinker {
         }
     }
 
-    private mutating func dropHappenings(_ script: inout WorldScript, _ failure: Failure) {
+    private mutating func dropEvents(_ script: inout WorldScript, _ failure: Failure) {
         for place in script.planned.indices.reversed() { simplify(&script, failure) { $0.planned.remove(at: place) } }
         for moment in script.moments.indices.reversed() {
             for place in script.moments[moment].happenings.indices.reversed() {
@@ -148,12 +148,12 @@ public struct Shrinker {
 }
 
 extension WorldScript {
-    fileprivate mutating func removeHappenings(where isGone: (Happening) -> Bool) {
+    fileprivate mutating func removeEvents(where isGone: (WorldEvent) -> Bool) {
         for place in moments.indices { moments[place].happenings.removeAll(where: isGone) }
     }
 }
 
-extension Happening {
+extension WorldEvent {
     /// The kind of the fault; nil for operations of users.
     fileprivate var kind: String? {
         switch self {
@@ -164,7 +164,7 @@ extension Happening {
     }
 }
 
-extension SimulationFailure.Kind {
+extension SimulationError.Kind {
     fileprivate var word: String {
         switch self {
         case .deadlock: "deadlock"

@@ -2,7 +2,7 @@ import SyncCore
 
 extension LocalStore {
     /// Returns all entries of the journal, newest first.
-    func wholeJournal() throws(StoreFailure) -> [JournalEntry] {
+    func wholeJournal() throws(StoreError) -> [JournalEntry] {
         var entries: [JournalEntry] = []
         try forEachJournalEntry { entry in
             entries.append(entry)

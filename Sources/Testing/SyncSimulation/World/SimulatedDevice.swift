@@ -403,7 +403,7 @@ protocol DeviceWitness: Sendable {
     /// Reports that the store has checkpointed its WAL, and has flushed the WAL first.
     func logFlushed(of device: String)
     /// Reports that the store could not apply a page.
-    func pageRefused(_ failure: StoreFailure, by device: String)
+    func pageRefused(_ failure: StoreError, by device: String)
 }
 
 extension SyncEngine.Trace {

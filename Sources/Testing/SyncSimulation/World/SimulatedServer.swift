@@ -161,7 +161,7 @@ public final class SimulatedServer: Sendable {
     var commits: Broadcast<SpaceHeads>? { state.withLock { $0.choose() }?.authority.commits }
 
     /// Calls the authority directly, without the network. Returns nil when the server is down.
-    public func ask<Answer>(_ body: (any AuthorityService, WallTime) throws -> Answer) rethrows -> Answer? {
+    public func ask<Value>(_ body: (any AuthorityService, WallTime) throws -> Value) rethrows -> Value? {
         guard let oldest = state.withLock({ $0.instances.first }) else { return nil }
         return try body(oldest.authority, wallClock.now)
     }
@@ -191,24 +191,24 @@ public final class SimulatedServer: Sendable {
         guard let instance = state.withLock({ $0.choose() }) else { return nil }
         let request = try? instance.wire.decodeRequest(bytes)
         let phase: OperationPhase = request?.call == .push ? .serverCommitting : .serverReading
-        let answer = tally.watch(phase, on: disk) {
-            self.answer(request, of: bytes.count, instance, device: device, caller)
+        let response = tally.watch(phase, on: disk) {
+            self.response(request, of: bytes.count, instance, device: device, caller)
         }
         removeDead()
-        return instance.process.isDead ? nil : answer
+        return instance.process.isDead ? nil : response
     }
 
-    private func answer(
+    private func response(
         _ request: ServerRequest?, of size: Int, _ instance: Instance, device: String, _ caller: Caller
     ) -> [UInt8]? {
         guard let request else {
             simulation.note("refused what is no call", by: "server")
-            return instance.wire.encode(TransportFailure(.refused, "this is no call"))
+            return instance.wire.encode(TransportError(.refused, "this is no call"))
         }
         let now = wallClock.now
         if case .push(let push) = request { witness.pushArrived(push, of: size, from: caller.owner.name, now: now) }
         let response: ServerResponse
-        do throws(AuthorityFailure) {
+        do throws(AuthorityError) {
             response = try instance.authority.respond(to: request, by: caller.bearer, now: now)
         } catch {
             if case .push(let push) = request {
@@ -217,13 +217,13 @@ public final class SimulatedServer: Sendable {
                 disk.withoutFaults { settle(instance.authority, instance.process) }
             }
             simulation.note("failed \(request.word) of \(device): \(error.code.rawValue)", by: "server")
-            return instance.wire.encode(TransportFailure(error))
+            return instance.wire.encode(TransportError(error))
         }
         note(response, to: request, of: device, caller, now: now)
         do {
             return try instance.wire.encode(response, to: request)
         } catch {
-            simulation.note("an answer cannot be written: \(error)", by: "server")
+            simulation.note("a response cannot be written: \(error)", by: "server")
             return nil
         }
     }
@@ -233,16 +233,16 @@ public final class SimulatedServer: Sendable {
         _ response: ServerResponse, to request: ServerRequest, of device: String, _ caller: Caller, now: WallTime
     ) {
         switch (response, request) {
-        case (.push(let reply), .push(let push)):
-            witness.pushAnswered(push, reply, now: now)
-            if case .answered = reply { witness.served(caller, on: device) }
+        case (.push(let response), .push(let push)):
+            witness.pushAnswered(push, response, now: now)
+            if case .answered = response { witness.served(caller, on: device) }
             simulation.note(
-                "answers \(device): \(reply.word)", by: "server",
-                as: simulation.recording.map { reply.kind(to: push, $0) } ?? .note, detail: reply.detail)
-        case (.pull(let reply), .pull(let pull)):
-            witness.pullAnswered(pull, reply, to: device, as: caller.bearer)
-            if case .page = reply { witness.served(caller, on: device) }
-            simulation.note("shows \(device) \(reply.word)", by: "server", detail: reply.detail)
+                "answers \(device): \(response.word)", by: "server",
+                as: simulation.recording.map { response.kind(to: push, $0) } ?? .note, detail: response.detail)
+        case (.pull(let response), .pull(let pull)):
+            witness.pullAnswered(pull, response, to: device, as: caller.bearer)
+            if case .page = response { witness.served(caller, on: device) }
+            simulation.note("shows \(device) \(response.word)", by: "server", detail: response.detail)
         default: break
         }
     }
@@ -254,11 +254,11 @@ protocol ServerWitness: Sendable {
     ///   - bytes: the length of the request's body.
     ///   - device: the device that the server takes for the sender. The sender may be a copy of that device.
     func pushArrived(_ request: PushRequest, of bytes: Int, from device: String, now: WallTime)
-    func pushAnswered(_ request: PushRequest, _ reply: PushReply, now: WallTime)
+    func pushAnswered(_ request: PushRequest, _ response: PushResponse, now: WallTime)
     /// Reports that the authority threw. The push may have taken effect in whole or in part.
-    func pushFailed(_ request: PushRequest, _ failure: AuthorityFailure)
+    func pushFailed(_ request: PushRequest, _ failure: AuthorityError)
     /// - Parameter principal: the user whose token came with the request.
-    func pullAnswered(_ request: PullRequest, _ reply: PullReply, to device: String, as principal: Principal)
+    func pullAnswered(_ request: PullRequest, _ response: PullResponse, to device: String, as principal: Principal)
     /// Reports that the server has accepted transactions from a caller, or has sent it a page.
     func served(_ caller: Caller, on device: String)
 }
@@ -272,7 +272,7 @@ struct Caller: Hashable, Sendable {
     let bearer: Principal
 }
 
-extension PushReply {
+extension PushResponse {
     fileprivate var word: String {
         switch self {
         case .answered(let results, _, _):
@@ -284,7 +284,7 @@ extension PushReply {
     }
 }
 
-extension PullReply {
+extension PullResponse {
     fileprivate var word: String {
         switch self {
         case .mustReset(let reason): "must reset: \(reason.rawValue)"

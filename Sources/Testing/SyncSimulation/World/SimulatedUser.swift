@@ -70,7 +70,7 @@ struct SimulatedUser: Sendable {
         // A deleted record may be restored under an id that the entry does not name. The user finds it in the list of
         // records.
         for collection in Set(addresses.map(\.collection)).sorted() where store.catalog[collection] != nil {
-            let records = try device.disk.withoutFaults { () throws(StoreFailure) in
+            let records = try device.disk.withoutFaults { () throws(StoreError) in
                 try store.records(matching: RecordQuery(collection))
             }
             addresses.formUnion(records.map { RecordAddress(collection, $0.id) })
@@ -96,12 +96,12 @@ struct SimulatedUser: Sendable {
             simulation.note(
                 "sends entry \(entry.number) of its journal again as \(sequence)", by: device.name, as: .commit)
         }
-        if !sequences.isEmpty { try tellWhatIsBack(addresses, of: entry, made.withLock { $0 }, shown) }
+        if !sequences.isEmpty { try reportRestored(addresses, of: entry, made.withLock { $0 }, shown) }
         try checkIsSaidAgain(entry)
     }
 
     /// Reports the records that resending an entry of the journal has changed.
-    private func tellWhatIsBack(
+    private func reportRestored(
         _ addresses: Set<RecordAddress>, of entry: JournalEntry, _ made: [RecordID],
         _ shown: [RecordAddress: Record?]
     ) throws {
@@ -123,8 +123,8 @@ struct SimulatedUser: Sendable {
     }
 
     /// Returns the records that the device shows, ignoring the faults of its disk.
-    private func read(_ addresses: [RecordAddress]) throws(StoreFailure) -> [RecordAddress: Record?] {
-        try device.disk.withoutFaults { () throws(StoreFailure) in try oracle.read(addresses, in: store) }
+    private func read(_ addresses: [RecordAddress]) throws(StoreError) -> [RecordAddress: Record?] {
+        try device.disk.withoutFaults { () throws(StoreError) in try oracle.read(addresses, in: store) }
     }
 
     /// Reports that the user has read an entry of the journal and is about to act on it.

@@ -16,8 +16,8 @@ struct WatchedStore: LocalStore, EngineStore {
     let witness: any DeviceWitness
 
     private func watch<Result>(
-        _ phase: OperationPhase, _ body: () throws(StoreFailure) -> Result
-    ) throws(StoreFailure) -> Result {
+        _ phase: OperationPhase, _ body: () throws(StoreError) -> Result
+    ) throws(StoreError) -> Result {
         try tally.watch(phase, on: disk, body)
     }
 
@@ -26,105 +26,105 @@ struct WatchedStore: LocalStore, EngineStore {
     var catalog: SchemaCatalog { store.catalog }
     var changes: Broadcast<StoreChange> { store.changes }
 
-    func record(_ collection: CollectionName, _ key: RecordKey) throws(StoreFailure) -> Record? {
-        try watch(.reading) { () throws(StoreFailure) in try store.record(collection, key) }
+    func record(_ collection: CollectionName, _ key: RecordKey) throws(StoreError) -> Record? {
+        try watch(.reading) { () throws(StoreError) in try store.record(collection, key) }
     }
 
-    func records(matching query: RecordQuery) throws(StoreFailure) -> [Record] {
-        try watch(.reading) { () throws(StoreFailure) in try store.records(matching: query) }
+    func records(matching query: RecordQuery) throws(StoreError) -> [Record] {
+        try watch(.reading) { () throws(StoreError) in try store.records(matching: query) }
     }
 
-    func count(matching query: RecordQuery) throws(StoreFailure) -> Int {
-        try watch(.reading) { () throws(StoreFailure) in try store.count(matching: query) }
+    func count(matching query: RecordQuery) throws(StoreError) -> Int {
+        try watch(.reading) { () throws(StoreError) in try store.count(matching: query) }
     }
 
-    func space(of collection: CollectionName, _ id: RecordID) throws(StoreFailure) -> SpaceID? {
-        try watch(.reading) { () throws(StoreFailure) in try store.space(of: collection, id) }
+    func space(of collection: CollectionName, _ id: RecordID) throws(StoreError) -> SpaceID? {
+        try watch(.reading) { () throws(StoreError) in try store.space(of: collection, id) }
     }
 
-    func isPending(_ collection: CollectionName, _ id: RecordID) throws(StoreFailure) -> Bool {
-        try watch(.reading) { () throws(StoreFailure) in try store.isPending(collection, id) }
+    func isPending(_ collection: CollectionName, _ id: RecordID) throws(StoreError) -> Bool {
+        try watch(.reading) { () throws(StoreError) in try store.isPending(collection, id) }
     }
 
-    func commit(_ edits: [RecordEdit], in space: SpaceID, now: WallTime) throws(StoreFailure) -> OutboxSequence? {
-        try watch(.writing) { () throws(StoreFailure) in try store.commit(edits, in: space, now: now) }
+    func commit(_ edits: [RecordEdit], in space: SpaceID, now: WallTime) throws(StoreError) -> OutboxSequence? {
+        try watch(.writing) { () throws(StoreError) in try store.commit(edits, in: space, now: now) }
     }
 
-    func outbox(after sequence: OutboxSequence?, limit: Int) throws(StoreFailure) -> [OutboxEntry] {
-        try watch(.reading) { () throws(StoreFailure) in try store.outbox(after: sequence, limit: limit) }
+    func outbox(after sequence: OutboxSequence?, limit: Int) throws(StoreError) -> [OutboxEntry] {
+        try watch(.reading) { () throws(StoreError) in try store.outbox(after: sequence, limit: limit) }
     }
 
-    func outboxSummary() throws(StoreFailure) -> OutboxSummary {
-        try watch(.reading) { () throws(StoreFailure) in try store.outboxSummary() }
+    func outboxSummary() throws(StoreError) -> OutboxSummary {
+        try watch(.reading) { () throws(StoreError) in try store.outboxSummary() }
     }
 
-    func fate(of sequence: OutboxSequence) throws(StoreFailure) -> TransactionFate {
-        try watch(.reading) { () throws(StoreFailure) in try store.fate(of: sequence) }
+    func fate(of sequence: OutboxSequence) throws(StoreError) -> TransactionFate {
+        try watch(.reading) { () throws(StoreError) in try store.fate(of: sequence) }
     }
 
-    func cancel(_ sequence: OutboxSequence, now: WallTime) throws(StoreFailure) {
-        try watch(.writing) { () throws(StoreFailure) in try store.cancel(sequence, now: now) }
+    func cancel(_ sequence: OutboxSequence, now: WallTime) throws(StoreError) {
+        try watch(.writing) { () throws(StoreError) in try store.cancel(sequence, now: now) }
     }
 
     func journal(
         state: JournalEntry.State?, after number: Int64?, limit: Int
-    ) throws(StoreFailure) -> [JournalEntry] {
-        try watch(.reading) { () throws(StoreFailure) in try store.journal(state: state, after: number, limit: limit) }
+    ) throws(StoreError) -> [JournalEntry] {
+        try watch(.reading) { () throws(StoreError) in try store.journal(state: state, after: number, limit: limit) }
     }
 
-    func journalEntry(_ number: Int64) throws(StoreFailure) -> JournalEntry? {
-        try watch(.reading) { () throws(StoreFailure) in try store.journalEntry(number) }
+    func journalEntry(_ number: Int64) throws(StoreError) -> JournalEntry? {
+        try watch(.reading) { () throws(StoreError) in try store.journalEntry(number) }
     }
 
-    func dismissJournal(upTo number: Int64) throws(StoreFailure) -> Int {
-        try watch(.writing) { () throws(StoreFailure) in try store.dismissJournal(upTo: number) }
+    func dismissJournal(upTo number: Int64) throws(StoreError) -> Int {
+        try watch(.writing) { () throws(StoreError) in try store.dismissJournal(upTo: number) }
     }
 
     func resend(
         journal number: Int64, now: WallTime, newID: @Sendable () -> RecordID
-    ) throws(StoreFailure) -> [OutboxSequence] {
-        try watch(.writing) { () throws(StoreFailure) in try store.resend(journal: number, now: now, newID: newID) }
+    ) throws(StoreError) -> [OutboxSequence] {
+        try watch(.writing) { () throws(StoreError) in try store.resend(journal: number, now: now, newID: newID) }
     }
 
-    func dismiss(journal number: Int64) throws(StoreFailure) {
-        try watch(.writing) { () throws(StoreFailure) in try store.dismiss(journal: number) }
+    func dismiss(journal number: Int64) throws(StoreError) {
+        try watch(.writing) { () throws(StoreError) in try store.dismiss(journal: number) }
     }
 
     // MARK: The engine's side
 
-    func session() throws(StoreFailure) -> StoredSession {
-        try watch(.reading) { () throws(StoreFailure) in try store.session() }
+    func session() throws(StoreError) -> StoredSession {
+        try watch(.reading) { () throws(StoreError) in try store.session() }
     }
 
-    func takeBatch(_ limit: BatchLimit, now: WallTime) throws(StoreFailure) -> PushBatch? {
-        try watch(.takingBatch) { () throws(StoreFailure) in try store.takeBatch(limit, now: now) }
+    func takeBatch(_ limit: BatchLimit, now: WallTime) throws(StoreError) -> PushBatch? {
+        try watch(.takingBatch) { () throws(StoreError) in try store.takeBatch(limit, now: now) }
     }
 
     func record(
         _ results: [TransactionResult], of identity: ClientIdentity, now: WallTime
-    ) throws(StoreFailure) -> OutboxSummary {
-        try watch(.recordingResults) { () throws(StoreFailure) in try store.record(results, of: identity, now: now) }
+    ) throws(StoreError) -> OutboxSummary {
+        try watch(.recordingResults) { () throws(StoreError) in try store.record(results, of: identity, now: now) }
     }
 
     func withdraw(
         _ number: TransactionNumber, of identity: ClientIdentity, because rejection: Rejection
-    ) throws(StoreFailure) -> OutboxSummary {
-        try watch(.recordingResults) { () throws(StoreFailure) in
+    ) throws(StoreError) -> OutboxSummary {
+        try watch(.recordingResults) { () throws(StoreError) in
             try store.withdraw(number, of: identity, because: rejection)
         }
     }
 
     func apply(
         _ page: PullPage, after cursor: Cursor?, brake: DeleteBrake?, now: WallTime
-    ) throws(StoreFailure) -> ApplyResult {
+    ) throws(StoreError) -> ApplyResult {
         let watches: [any PageWatch] = [lostHistory, brakes]
         let comparisons = watches.compactMap { watch in
-            look { try watch.look(at: store, before: page, on: device) } ?? nil
+            inspect { try watch.inspect(at: store, before: page, on: device) } ?? nil
         }
-        let result = try watch(.applyingPage) { () throws(StoreFailure) in
+        let result = try watch(.applyingPage) { () throws(StoreError) in
             try store.apply(page, after: cursor, brake: brake, now: now)
         }
-        for compare in comparisons { look { try compare(store) } }
+        for compare in comparisons { inspect { try compare(store) } }
         return result
     }
 
@@ -132,7 +132,7 @@ struct WatchedStore: LocalStore, EngineStore {
     ///
     /// A store that cannot be read belongs to a dead process, or the world's next check finds the error.
     @discardableResult
-    private func look<Result>(_ body: () throws -> Result) -> Result? {
+    private func inspect<Result>(_ body: () throws -> Result) -> Result? {
         do {
             return try disk.withoutFaults(body)
         } catch {
@@ -140,15 +140,15 @@ struct WatchedStore: LocalStore, EngineStore {
         }
     }
 
-    func resetCursor(of space: SpaceID) throws(StoreFailure) {
-        try watch(.changingSession) { () throws(StoreFailure) in try store.resetCursor(of: space) }
+    func resetCursor(of space: SpaceID) throws(StoreError) {
+        try watch(.changingSession) { () throws(StoreError) in try store.resetCursor(of: space) }
     }
 
-    func vacate(_ space: SpaceID, of epoch: Epoch, brake: DeleteBrake?) throws(StoreFailure) -> VacateResult {
-        let compare = look { try brakes.look(at: store, beforeVacating: space, on: device) } ?? nil
+    func vacate(_ space: SpaceID, of epoch: Epoch, brake: DeleteBrake?) throws(StoreError) -> VacateResult {
+        let compare = inspect { try brakes.inspect(at: store, beforeVacating: space, on: device) } ?? nil
         let result: VacateResult
-        do throws(StoreFailure) {
-            result = try watch(.changingSession) { () throws(StoreFailure) in
+        do throws(StoreError) {
+            result = try watch(.changingSession) { () throws(StoreError) in
                 try store.vacate(space, of: epoch, brake: brake)
             }
         } catch {
@@ -157,36 +157,36 @@ struct WatchedStore: LocalStore, EngineStore {
             throw error
         }
         if case .vacated = result { journals.hasVacated(space, on: device) }
-        if let compare { look { try compare(store) } }
+        if let compare { inspect { try compare(store) } }
         return result
     }
 
-    func adopt(_ epoch: Epoch, as account: AccountID) throws(StoreFailure) -> StoredSession {
-        let shown = look { try lostHistory.look(at: store, before: epoch) } ?? [:]
-        let session = try watch(.changingSession) { () throws(StoreFailure) in try store.adopt(epoch, as: account) }
+    func adopt(_ epoch: Epoch, as account: AccountID) throws(StoreError) -> StoredSession {
+        let shown = inspect { try lostHistory.inspect(at: store, before: epoch) } ?? [:]
+        let session = try watch(.changingSession) { () throws(StoreError) in try store.adopt(epoch, as: account) }
         lostHistory.adopted(shown, by: device)
         return session
     }
 
-    func renewIdentity(as client: ClientID) throws(StoreFailure) -> StoredSession {
-        try watch(.changingSession) { () throws(StoreFailure) in try store.renewIdentity(as: client) }
+    func renewIdentity(as client: ClientID) throws(StoreError) -> StoredSession {
+        try watch(.changingSession) { () throws(StoreError) in try store.renewIdentity(as: client) }
     }
 
-    func observe(_ serverTime: HybridTime, now: WallTime) throws(StoreFailure) {
-        try watch(.changingSession) { () throws(StoreFailure) in try store.observe(serverTime, now: now) }
+    func observe(_ serverTime: HybridTime, now: WallTime) throws(StoreError) {
+        try watch(.changingSession) { () throws(StoreError) in try store.observe(serverTime, now: now) }
     }
 
-    func contact() throws(StoreFailure) -> ServerContact {
-        try watch(.reading) { () throws(StoreFailure) in try store.contact() }
+    func contact() throws(StoreError) -> ServerContact {
+        try watch(.reading) { () throws(StoreError) in try store.contact() }
     }
 
-    func note(_ news: ContactNews, now: WallTime) throws(StoreFailure) {
-        try watch(.changingSession) { () throws(StoreFailure) in try store.note(news, now: now) }
+    func note(_ news: ContactNews, now: WallTime) throws(StoreError) {
+        try watch(.changingSession) { () throws(StoreError) in try store.note(news, now: now) }
     }
 
-    func checkpoint() throws(StoreFailure) {
+    func checkpoint() throws(StoreError) {
         let (flushes, faults) = (disk.count(of: .sync), disk.faultCount)
-        try watch(.writing) { () throws(StoreFailure) in try store.checkpoint() }
+        try watch(.writing) { () throws(StoreError) in try store.checkpoint() }
         // The WAL is flushed before the first of its pages is copied into the database.
         if disk.count(of: .sync) > flushes, disk.faultCount == faults { witness.logFlushed(of: device) }
     }

@@ -13,9 +13,9 @@ extension World {
         guard server.isUp else { return }
         for _ in 0..<10_000 {
             let request = PullRequest(space: space, cursor: readers[space], limit: 50)
-            let reply: PullReply?
+            let response: PullResponse?
             do {
-                reply = try server.disk.withoutFaults {
+                response = try server.disk.withoutFaults {
                     try server.ask { authority, now in
                         try authority.pull(request, by: AccessWatch.reader, now: now)
                     }
@@ -25,9 +25,9 @@ extension World {
                 if server.process?.isDead != false { return }
                 throw Violation(.I25, "the server cannot be read although its disk works: \(error)")
             }
-            guard let reply else { return }
-            feed.pullAnswered(request, reply, to: "the reader", as: AccessWatch.reader)
-            switch reply {
+            guard let response else { return }
+            feed.pullAnswered(request, response, to: "the reader", as: AccessWatch.reader)
+            switch response {
             case .mustReset: readers[space] = nil
             case .noAccess: throw Violation(.I21, "the reader may read \(space), and is told that it may not")
             case .page(let page):
@@ -43,7 +43,8 @@ extension World {
         guard let process = server.process, !process.isDead else { return }
         let changes = server.disk.count(of: .changes)
         guard checked["server"] != changes else { return }
-        guard let facts = try server.disk.withoutFaults({ try authorityFiles?.look(through: process).facts() }) else {
+        guard let facts = try server.disk.withoutFaults({ try authorityFiles?.inspector(through: process).facts() })
+        else {
             return
         }
         let latest = HybridTime(

@@ -34,7 +34,7 @@ extension World {
                     if readsFiles { try checkFile(of: device, store) }
                     checked[device.name] = isCertain ? changes : nil
                 }
-            } catch let failure as StoreFailure {
+            } catch let failure as StoreError {
                 throw Violation(.I25, "\(device.name) cannot be read although its disk works: \(failure)")
             }
         }
@@ -51,9 +51,9 @@ extension World {
     /// Returns whether a full check of a device is due. Its cost grows with the outbox, so long outboxes are checked
     /// less often.
     private func isDue(_ device: SimulatedDevice, _ store: SimulatedDevice.Store) throws -> Bool {
-        let wait = try store.outboxSummary().count / SimulationLimits.outboxEntriesPerLook
-        if let last = lastLooks[device.name], looks - last <= wait { return false }
-        lastLooks[device.name] = looks
+        let wait = try store.outboxSummary().count / SimulationLimits.outboxEntriesPerCheck
+        if let last = lastReads[device.name], looks - last <= wait { return false }
+        lastReads[device.name] = looks
         return true
     }
 
@@ -89,7 +89,7 @@ extension World {
     /// Checks that the devices show everything that users were told (I1, I4, I12), through the interfaces that a user
     /// has.
     private func checkWhatUsersWereTold() throws {
-        guard parts.tellsLosers else { return }
+        guard parts.notifiesLosers else { return }
         let shown = try devices.compactMap { device in
             try device.store.map { try UserOracle.Findings(device.name, $0, device.status) }
         }
@@ -174,13 +174,13 @@ extension World {
         var records: [CollectionName: [Record]] = [:]
         var cursor: Cursor?
         for _ in 0..<100_000 {
-            let reply = try server.ask { authority, now in
+            let response = try server.ask { authority, now in
                 try authority.pull(
                     PullRequest(space: space, cursor: cursor, limit: 50), by: AccessWatch.reader, now: now)
             }
-            guard case .page(let page)? = reply else {
+            guard case .page(let page)? = response else {
                 throw Violation(
-                    .I9, "a fresh client gets no snapshot: \(reply.map { "\($0)" } ?? "the server is down")")
+                    .I9, "a fresh client gets no snapshot: \(response.map { "\($0)" } ?? "the server is down")")
             }
             switch page.content {
             case .snapshot(let rows, _, _):

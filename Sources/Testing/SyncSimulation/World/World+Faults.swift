@@ -4,7 +4,7 @@ import SyncModel
 
 extension World {
     /// Carries out an event of the script, unless it is impossible now.
-    func happen(_ happening: Happening) throws {
+    func happen(_ happening: WorldEvent) throws {
         switch happening {
         case .operation(let place, let seed): if let device = device(at: place) { act(on: device, seed: seed) }
         case .device(let place, let fault): if let device = device(at: place) { try strike(device, fault) }
@@ -125,7 +125,7 @@ extension World {
         do {
             try device.start()
             history.hasStarted(device.name)
-        } catch let failure as StoreFailure {
+        } catch let failure as StoreError {
             try checkHonest(failure, where: device.name)
         }
         try admitLosses(of: device)
@@ -144,7 +144,7 @@ extension World {
     /// Returns a description without the error's message. The message contains the address of the database, which
     /// differs in every run.
     private static func reason(of error: any Error) -> String {
-        (error as? AuthorityStoreFailure).map { "\($0.code)" } ?? "\(type(of: error))"
+        (error as? AuthorityStoreError).map { "\($0.code)" } ?? "\(type(of: error))"
     }
 
     /// Determines the outcomes of the pushes that a restarted server handled before it died.
@@ -155,7 +155,7 @@ extension World {
         }
     }
 
-    private func checkHonest(_ failure: StoreFailure, where name: String) throws {
+    private func checkHonest(_ failure: StoreError, where name: String) throws {
         switch failure.code {
         case .inputOutput, .diskFull, .busy, .readOnly, .missingFile: return
         default: throw Violation(.I25, "\(name) does not open: \(failure)")
@@ -201,7 +201,7 @@ extension World {
                     try doUpkeep(.compact(space, keeping: kept))
                     feed.compacted(space, keeping: kept)
                 }
-            } catch let failure as AuthorityFailure where failure.code == .unavailable {
+            } catch let failure as AuthorityError where failure.code == .unavailable {
                 // The server's disk is full.
                 simulation.note("cannot compact: \(failure)", by: "server")
             }

@@ -31,12 +31,13 @@ extension World {
         let call = ServerRequest.push(request)
         let stranger = AccessWatch.reader
         let bytes = try parts.wire(.current).encode(call)
-        let answer = server.disk.withoutFaults {
+        let response = server.disk.withoutFaults {
             server.receive(bytes, from: stranger.name, as: Caller(owner: stranger, bearer: stranger))
         }
         simulation.note(
             "takes a forged push\(isForeign ? " with a foreign client id" : "")", by: "server", as: .fault)
-        guard isForeign, let answer, case .push(.answered)? = try? parts.wire(.current).decodeResponse(answer, to: call)
+        guard isForeign, let response,
+            case .push(.answered)? = try? parts.wire(.current).decodeResponse(response, to: call)
         else {
             return
         }

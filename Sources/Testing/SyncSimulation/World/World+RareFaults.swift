@@ -9,9 +9,9 @@ extension World {
         case .clockDrifts(let parts):
             count(.clockDrifts)
             device.wallClock.drift(partsPerMillion: Int64(parts))
-        case .meets(let answer, let times):
-            if answer == .stale { conduct.isMisled(device.name) }
-            network.script(answer, times: times, for: device.name)
+        case .meets(let response, let times):
+            if response == .stale { conduct.isMisled(device.name) }
+            network.script(response, times: times, for: device.name)
         case .isToldLies(let lie, let times):
             conduct.isMisled(device.name)
             network.lie(lie, times: times, to: device.name)
@@ -29,7 +29,7 @@ extension World {
                 network.watch.beginsAnew(device.name + ".rival")
                 try device.startRival()
                 simulation.note("has a second engine", by: device.name)
-            } catch let failure as StoreFailure {
+            } catch let failure as StoreError {
                 simulation.note("has no second engine: \(failure.code.rawValue)", by: device.name)
             }
         case .diskFilled(let room):

@@ -23,7 +23,7 @@ extension World {
             do {
                 try user.carryOut(operation)
                 operations.withLock { $0.done += 1 }
-            } catch let failure as StoreFailure {
+            } catch let failure as StoreError {
                 simulation.note("refused: \(failure.code.rawValue)", by: name)
                 operations.withLock { $0.refusals[failure.code.rawValue, default: 0] += 1 }
             } catch {
@@ -34,7 +34,7 @@ extension World {
 
     /// Records an error of a store. A store may fail only because of a disk fault; any other error is a finding.
     private func note(_ error: any Error, on device: SimulatedDevice) {
-        guard let failure = error as? StoreFailure else {
+        guard let failure = error as? StoreError else {
             operations.withLock { $0.failure = $0.failure ?? error }
             return
         }

@@ -35,7 +35,7 @@ public final class World {
     /// The number of checks so far.
     var looks = 0
     /// The check, counted by `looks`, at which each device was last checked in full.
-    var lastLooks: [String: Int] = [:]
+    var lastReads: [String: Int] = [:]
     /// The number of changes of each device's disk, and of the server's, when it was last found correct.
     var checked: [String: Int] = [:]
     /// The last backup of the server, with the oracles' knowledge of it at that time.
@@ -61,7 +61,7 @@ public final class World {
     /// The readers of each device's files; empty when the parts do not provide them.
     var replicaFiles: [String: ReplicaFiles] = [:]
     /// The reader of the server's files; nil when the parts do not provide it.
-    var authorityFiles: Audit<any AuthorityLook>?
+    var authorityFiles: Audit<any AuthorityInspector>?
     /// The cursors of the world's own readers of the change feeds.
     var readers: [SpaceID: Cursor] = [:]
 
@@ -180,9 +180,9 @@ public final class World {
 
     /// Runs all three phases.
     ///
-    /// - Throws: `WorldFailure`, whose cause is a `Violation`, a `SimulationFailure`, or another error that correct
+    /// - Throws: `WorldError`, whose cause is a `Violation`, a `SimulationError`, or another error that correct
     ///   parts never throw.
-    public func run() throws(WorldFailure) -> WorldReport {
+    public func run() throws(WorldError) -> WorldReport {
         do {
             try begin()
             for moment in script.moments {
@@ -202,7 +202,7 @@ public final class World {
             record("found in step \(step)")
             let lines = simulation.trace.lines.suffix(SimulationLimits.printedTraceLines)
             tearDown()
-            throw WorldFailure(script: script, step: step, cause: error, lastLines: Array(lines))
+            throw WorldError(script: script, step: step, cause: error, lastLines: Array(lines))
         }
     }
 
@@ -268,7 +268,7 @@ public final class World {
 
     /// Twice the longest pause that a server can request. Devices keep the end of the pause by their wall clocks, which
     /// may be set back meanwhile.
-    private let patience = Duration.seconds(2 * 3_600)
+    private let timeout = Duration.seconds(2 * 3_600)
 
     private func comeToRest() throws {
         let start = simulation.now
@@ -281,11 +281,11 @@ public final class World {
             if let device = devices.first(where: { $0.ending != nil }) {
                 throw Violation(.I18, "\(device.name) has stopped: \(device.ending ?? "")")
             }
-            guard simulation.now - start < patience else {
+            guard simulation.now - start < timeout else {
                 try checkRefusalsAreHeeded()
                 let states = devices.map { "\($0.name): \($0.status.map { "\($0)" } ?? "down")" }
                 throw Violation(
-                    .I18, "not at rest \(patience) after the last fault: \(states.joined(separator: "; "))")
+                    .I18, "not at rest \(timeout) after the last fault: \(states.joined(separator: "; "))")
             }
         }
         report.timeToRest = simulation.now - start
@@ -308,7 +308,7 @@ public final class World {
     /// Returns whether every device has reached the server's newest version of each space.
     private func isShownToAll() throws -> Bool {
         // The heads come from the server: the oracle may not know of a commit whose sender was rolled back before the
-        // answer arrived.
+        // response arrived.
         guard let heads = try headsOfServer(), let epoch = try epochOfServer() else { return false }
         for device in devices {
             guard let session = try device.store?.session(), session.epoch == epoch else { return false }
@@ -329,7 +329,7 @@ public final class World {
             for stored in try device.store?.session().spaces ?? [] {
                 guard stored.hasAccess, !access.has(device.owner, accessTo: stored.space) else { continue }
                 throw Violation(
-                    .I21, "\(device.name) may not read \(stored.space), and keeps it \(patience) after the last fault")
+                    .I21, "\(device.name) may not read \(stored.space), and keeps it \(timeout) after the last fault")
             }
         }
     }

@@ -37,7 +37,7 @@ public struct WorldParts: Sendable {
     /// Whether the authority notifies a device of its values that lost a conflict, as the protocol requires.
     ///
     /// The checks of what users were told run only then.
-    public var tellsLosers = true
+    public var notifiesLosers = true
 
     /// Makes the flight recorder of each device's engine over the store from `openStore`; nil for no recorder.
     package var recorder: SimulatedDevice.Recorder?
@@ -60,9 +60,9 @@ public struct WorldParts: Sendable {
     public var wrapTransport: @Sendable (any RemoteTransport, EngineRuntime) -> any RemoteTransport = { way, _ in way }
 
     /// Reads the files of a device without the code under test; nil when the parts do not support it.
-    public var auditReplica: (@Sendable (DiskProcess) throws -> any ReplicaLook)?
+    public var auditReplica: (@Sendable (DiskProcess) throws -> any ReplicaInspector)?
     /// Reads the files of the server without the code under test; nil when the parts do not support it.
-    public var auditAuthority: (@Sendable (DiskProcess) throws -> any AuthorityLook)?
+    public var auditAuthority: (@Sendable (DiskProcess) throws -> any AuthorityInspector)?
     public var bounds: ReplicaBounds?
     /// The bounds on the sizes of pages and pushes; nil when the parts state none.
     public var messageBounds: MessageBounds?

@@ -22,7 +22,7 @@ public struct WorldReport: Hashable, Sendable {
 }
 
 /// The failure of a run.
-public struct WorldFailure: Error, CustomStringConvertible {
+public struct WorldError: Error, CustomStringConvertible {
     public let script: WorldScript
     /// The number of the step in which the failure was found.
     public let step: Int

@@ -9,7 +9,7 @@ public final class FaultyAuthorityStore: AuthorityStore {
     private struct Plan: Sendable {
         /// The number of calls that pass before one fails; nil when all pass.
         var passing: Int?
-        var losesAnswer = false
+        var losesResponse = false
         var calls = 0
         var hasFailed = false
     }
@@ -27,8 +27,8 @@ public final class FaultyAuthorityStore: AuthorityStore {
     }
 
     /// Commits the next write and then fails, as if the response was lost after the commit.
-    public func loseNextAnswer() {
-        plan.withLock { $0 = Plan(losesAnswer: true) }
+    public func loseNextResponse() {
+        plan.withLock { $0 = Plan(losesResponse: true) }
     }
 
     public func disarm() {
@@ -39,39 +39,39 @@ public final class FaultyAuthorityStore: AuthorityStore {
     public var hasFailed: Bool { plan.withLock(\.hasFailed) }
 
     public func read<Result>(
-        _ body: (any AuthorityView) throws(AuthorityStoreFailure) -> Result
-    ) throws(AuthorityStoreFailure) -> Result {
-        try base.read { (view) throws(AuthorityStoreFailure) in
+        _ body: (any AuthorityView) throws(AuthorityStoreError) -> Result
+    ) throws(AuthorityStoreError) -> Result {
+        try base.read { (view) throws(AuthorityStoreError) in
             try body(FaultyView(base: view, store: self))
         }
     }
 
     public func write<Result>(
-        _ body: (any AuthorityTransaction) throws(AuthorityStoreFailure) -> Result
-    ) throws(AuthorityStoreFailure) -> Result {
-        let result = try base.write { (transaction) throws(AuthorityStoreFailure) in
+        _ body: (any AuthorityTransaction) throws(AuthorityStoreError) -> Result
+    ) throws(AuthorityStoreError) -> Result {
+        let result = try base.write { (transaction) throws(AuthorityStoreError) in
             let result = try body(FaultyTransaction(base: transaction, store: self))
             try self.step("commit")
             return result
         }
         let isLost = plan.withLock { plan in
-            guard plan.losesAnswer else { return false }
-            plan.losesAnswer = false
+            guard plan.losesResponse else { return false }
+            plan.losesResponse = false
             plan.hasFailed = true
             return true
         }
-        if isLost { throw AuthorityStoreFailure(.inputOutput, "the answer to a commit was lost, as planned") }
+        if isLost { throw AuthorityStoreError(.inputOutput, "the response to a commit was lost, as planned") }
         return result
     }
 
-    fileprivate func step(_ call: String) throws(AuthorityStoreFailure) {
+    fileprivate func step(_ call: String) throws(AuthorityStoreError) {
         let number = plan.withLock { plan -> Int? in
             plan.calls += 1
             guard let passing = plan.passing, plan.calls == passing + 1 else { return nil }
             plan.hasFailed = true
             return plan.calls
         }
-        if let number { throw AuthorityStoreFailure(.inputOutput, "call \(number), \(call), fails as planned") }
+        if let number { throw AuthorityStoreError(.inputOutput, "call \(number), \(call), fails as planned") }
     }
 }
 
@@ -102,170 +102,170 @@ extension FaultyTransaction: Counted {
 }
 
 extension Counted {
-    func state() throws(AuthorityStoreFailure) -> AuthorityState {
+    func state() throws(AuthorityStoreError) -> AuthorityState {
         try store.step("state")
         return try view.state()
     }
 
-    func extent(of space: SpaceID) throws(AuthorityStoreFailure) -> SpaceExtent {
+    func extent(of space: SpaceID) throws(AuthorityStoreError) -> SpaceExtent {
         try store.step("extent")
         return try view.extent(of: space)
     }
 
-    func chain(at version: Version, in space: SpaceID) throws(AuthorityStoreFailure) -> HistoryChain? {
+    func chain(at version: Version, in space: SpaceID) throws(AuthorityStoreError) -> HistoryChain? {
         try store.step("chain")
         return try view.chain(at: version, in: space)
     }
 
-    func spaces(havingMoreCommitsThan count: Int) throws(AuthorityStoreFailure) -> [SpaceID] {
+    func spaces(havingMoreCommitsThan count: Int) throws(AuthorityStoreError) -> [SpaceID] {
         try store.step("spaces")
         return try view.spaces(havingMoreCommitsThan: count)
     }
 
-    func record(_ address: RecordAddress) throws(AuthorityStoreFailure) -> StoredRecord? {
+    func record(_ address: RecordAddress) throws(AuthorityStoreError) -> StoredRecord? {
         try store.step("record")
         return try view.record(address)
     }
 
-    func record(_ collection: CollectionName, _ uid: UID) throws(AuthorityStoreFailure) -> StoredRecord? {
+    func record(_ collection: CollectionName, _ uid: UID) throws(AuthorityStoreError) -> StoredRecord? {
         try store.step("record by uid")
         return try view.record(collection, uid)
     }
 
     func referrers(
         of target: RecordAddress, through fields: [ReferenceField], limit: Int
-    ) throws(AuthorityStoreFailure) -> [Referrer] {
+    ) throws(AuthorityStoreError) -> [Referrer] {
         try store.step("referrers")
         return try view.referrers(of: target, through: fields, limit: limit)
     }
 
     func rows(
         in space: SpaceID, of collection: CollectionName, after id: RecordID?, budget: PageBudget
-    ) throws(AuthorityStoreFailure) -> RowSlice {
+    ) throws(AuthorityStoreError) -> RowSlice {
         try store.step("rows")
         return try view.rows(in: space, of: collection, after: id, budget: budget)
     }
 
     func commits(
         in space: SpaceID, after version: Version, budget: PageBudget
-    ) throws(AuthorityStoreFailure) -> [Commit] {
+    ) throws(AuthorityStoreError) -> [Commit] {
         try store.step("commits")
         return try view.commits(in: space, after: version, budget: budget)
     }
 
-    func author(of version: Version, in space: SpaceID) throws(AuthorityStoreFailure) -> CommitAuthor? {
+    func author(of version: Version, in space: SpaceID) throws(AuthorityStoreError) -> CommitAuthor? {
         try store.step("author")
         return try view.author(of: version, in: space)
     }
 
-    func ledger(of key: LedgerKey) throws(AuthorityStoreFailure) -> Ledger {
+    func ledger(of key: LedgerKey) throws(AuthorityStoreError) -> Ledger {
         try store.step("ledger")
         return try view.ledger(of: key)
     }
 
-    func outcome(of key: LedgerKey, _ number: TransactionNumber) throws(AuthorityStoreFailure) -> StoredOutcome? {
+    func outcome(of key: LedgerKey, _ number: TransactionNumber) throws(AuthorityStoreError) -> StoredOutcome? {
         try store.step("outcome")
         return try view.outcome(of: key, number)
     }
 
     func conflicts(
         in space: SpaceID, after number: Int64, limit: Int
-    ) throws(AuthorityStoreFailure) -> [RecordedConflict] {
+    ) throws(AuthorityStoreError) -> [RecordedConflict] {
         try store.step("conflicts")
         return try view.conflicts(in: space, after: number, limit: limit)
     }
 
-    func conflictCount() throws(AuthorityStoreFailure) -> Int {
+    func conflictCount() throws(AuthorityStoreError) -> Int {
         try store.step("conflict count")
         return try view.conflictCount()
     }
 
     func notices(
         for clients: [ClientID], in space: SpaceID, after number: Int64, limit: Int
-    ) throws(AuthorityStoreFailure) -> [RecordedConflict] {
+    ) throws(AuthorityStoreError) -> [RecordedConflict] {
         try store.step("notices")
         return try view.notices(for: clients, in: space, after: number, limit: limit)
     }
 
-    func owner(of client: ClientID) throws(AuthorityStoreFailure) -> Principal? {
+    func owner(of client: ClientID) throws(AuthorityStoreError) -> Principal? {
         try store.step("owner")
         return try view.owner(of: client)
     }
 }
 
 extension FaultyTransaction {
-    func set(_ state: AuthorityState) throws(AuthorityStoreFailure) {
+    func set(_ state: AuthorityState) throws(AuthorityStoreError) {
         try store.step("set state")
         try base.set(state)
     }
 
-    func takeVersion(in space: SpaceID) throws(AuthorityStoreFailure) -> Version {
+    func takeVersion(in space: SpaceID) throws(AuthorityStoreError) -> Version {
         try store.step("take version")
         return try base.takeVersion(in: space)
     }
 
-    func takeUID(in collection: CollectionName) throws(AuthorityStoreFailure) -> UID {
+    func takeUID(in collection: CollectionName) throws(AuthorityStoreError) -> UID {
         try store.step("take uid")
         return try base.takeUID(in: collection)
     }
 
-    func put(_ record: StoredRecord) throws(AuthorityStoreFailure) {
+    func put(_ record: StoredRecord) throws(AuthorityStoreError) {
         try store.step("put")
         try base.put(record)
     }
 
-    func link(_ referrer: Referrer, to target: RecordAddress) throws(AuthorityStoreFailure) {
+    func link(_ referrer: Referrer, to target: RecordAddress) throws(AuthorityStoreError) {
         try store.step("link")
         try base.link(referrer, to: target)
     }
 
-    func unlink(_ referrer: Referrer, from target: RecordAddress) throws(AuthorityStoreFailure) {
+    func unlink(_ referrer: Referrer, from target: RecordAddress) throws(AuthorityStoreError) {
         try store.step("unlink")
         try base.unlink(referrer, from: target)
     }
 
     func append(
         _ commit: Commit, to space: SpaceID, by author: CommitAuthor, chain: HistoryChain
-    ) throws(AuthorityStoreFailure) {
+    ) throws(AuthorityStoreError) {
         try store.step("append")
         try base.append(commit, to: space, by: author, chain: chain)
     }
 
-    func set(_ ledger: Ledger, of key: LedgerKey) throws(AuthorityStoreFailure) {
+    func set(_ ledger: Ledger, of key: LedgerKey) throws(AuthorityStoreError) {
         try store.step("set ledger")
         try base.set(ledger, of: key)
     }
 
     func keep(
         _ outcome: StoredOutcome, of key: LedgerKey, _ number: TransactionNumber
-    ) throws(AuthorityStoreFailure) {
+    ) throws(AuthorityStoreError) {
         try store.step("keep")
         try base.keep(outcome, of: key, number)
     }
 
-    func forgetOutcomes(of key: LedgerKey, below number: TransactionNumber) throws(AuthorityStoreFailure) {
+    func forgetOutcomes(of key: LedgerKey, below number: TransactionNumber) throws(AuthorityStoreError) {
         try store.step("forget outcomes")
         try base.forgetOutcomes(of: key, below: number)
     }
 
     func note(
         _ conflict: FieldConflict, in space: SpaceID, at version: Version, by author: CommitAuthor
-    ) throws(AuthorityStoreFailure) {
+    ) throws(AuthorityStoreError) {
         try store.step("note")
         try base.note(conflict, in: space, at: version, by: author)
     }
 
-    func bind(_ client: ClientID, to principal: Principal) throws(AuthorityStoreFailure) {
+    func bind(_ client: ClientID, to principal: Principal) throws(AuthorityStoreError) {
         try store.step("bind")
         try base.bind(client, to: principal)
     }
 
-    func trimConflicts(keeping count: Int, limit: Int) throws(AuthorityStoreFailure) -> Int {
+    func trimConflicts(keeping count: Int, limit: Int) throws(AuthorityStoreError) -> Int {
         try store.step("trim conflicts")
         return try base.trimConflicts(keeping: count, limit: limit)
     }
 
-    func trim(_ space: SpaceID, through version: Version) throws(AuthorityStoreFailure) {
+    func trim(_ space: SpaceID, through version: Version) throws(AuthorityStoreError) {
         try store.step("trim")
         try base.trim(space, through: version)
     }

@@ -5,7 +5,7 @@ extension AuthorityStoreConformance {
     static var transactionChecks: [Check] {
         [
             Check("a new store has its epoch and nothing else") { world in
-                let (state, extent, ledger) = try world.read { (view) throws(AuthorityStoreFailure) in
+                let (state, extent, ledger) = try world.read { (view) throws(AuthorityStoreError) in
                     (try view.state(), try view.extent(of: .default), try view.ledger(of: AuthorityStoreWorld.key("a")))
                 }
                 try world.expect(state.history, AuthorityStoreWorld.history, "the history")
@@ -19,14 +19,14 @@ extension AuthorityStoreConformance {
                     history: HistoryIdentity(
                         epoch: Epoch(rawValue: "other"), key: HistoryKey(words: (.max, 0, 1, .max))),
                     clock: HybridClock(last: HybridTime(rawValue: .max)))
-                try world.write { (transaction) throws(AuthorityStoreFailure) in try transaction.set(state) }
-                let found = try world.read { (view) throws(AuthorityStoreFailure) in try view.state() }
+                try world.write { (transaction) throws(AuthorityStoreError) in try transaction.set(state) }
+                let found = try world.read { (view) throws(AuthorityStoreError) in try view.state() }
                 try world.expect(found, state, "the state")
             },
             Check("a transaction sees what it has written itself") { world in
                 let record = AuthorityStoreWorld.record(1, uid: 0)
                 let key = AuthorityStoreWorld.key("anna")
-                let seen = try world.write { (transaction) throws(AuthorityStoreFailure) in
+                let seen = try world.write { (transaction) throws(AuthorityStoreError) in
                     _ = try transaction.takeVersion(in: .default)
                     try transaction.put(record)
                     try transaction.set(Ledger(next: TransactionNumber(1), acknowledged: .first), of: key)
@@ -40,24 +40,24 @@ extension AuthorityStoreConformance {
                 try world.expect(seen.2, TransactionNumber(1), "the ledger")
             },
             Check("a write that throws leaves nothing behind") { world in
-                let thrown = AuthorityStoreFailure(.inputOutput, "on purpose")
+                let thrown = AuthorityStoreError(.inputOutput, "on purpose")
                 do {
-                    try world.write { (transaction) throws(AuthorityStoreFailure) in
+                    try world.write { (transaction) throws(AuthorityStoreError) in
                         try writeEverything(in: transaction)
                         throw thrown
                     }
                     throw Violation(rule: world.rule, detail: "the failure of the body did not come out")
-                } catch let failure as AuthorityStoreFailure {
+                } catch let failure as AuthorityStoreError {
                     try world.expect(failure, thrown, "the failure")
                 }
                 try world.expect(try contents(of: world), nothing, "what is left")
-                let version = try world.write { (transaction) throws(AuthorityStoreFailure) in
+                let version = try world.write { (transaction) throws(AuthorityStoreError) in
                     try transaction.takeVersion(in: .default)
                 }
                 try world.expect(version, Version(1), "the version taken after the failure")
             },
             Check("everything that a write wrote is there afterwards") { world in
-                try world.write { (transaction) throws(AuthorityStoreFailure) in
+                try world.write { (transaction) throws(AuthorityStoreError) in
                     try writeEverything(in: transaction)
                 }
                 try world.expect(
@@ -66,7 +66,7 @@ extension AuthorityStoreConformance {
         ]
     }
 
-    private static func writeEverything(in transaction: any AuthorityTransaction) throws(AuthorityStoreFailure) {
+    private static func writeEverything(in transaction: any AuthorityTransaction) throws(AuthorityStoreError) {
         let record = AuthorityStoreWorld.record(1, uid: 0)
         let key = AuthorityStoreWorld.key("anna")
         let author = AuthorityStoreWorld.author(0)
@@ -86,7 +86,7 @@ extension AuthorityStoreConformance {
     }
 
     private static func contents(of world: AuthorityStoreWorld) throws -> [String] {
-        try world.read { (view) throws(AuthorityStoreFailure) in
+        try world.read { (view) throws(AuthorityStoreError) in
             let key = AuthorityStoreWorld.key("anna")
             let target = RecordAddress("avatar", AuthorityStoreWorld.id(2))
             let budget = PageBudget(rows: 10, bytes: AuthorityStoreWorld.ample)

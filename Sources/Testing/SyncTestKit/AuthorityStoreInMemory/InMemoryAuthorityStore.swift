@@ -31,22 +31,22 @@ public final class InMemoryAuthorityStore: AuthorityStore {
     }
 
     public func read<Result>(
-        _ body: (any AuthorityView) throws(AuthorityStoreFailure) -> Result
-    ) throws(AuthorityStoreFailure) -> Result {
+        _ body: (any AuthorityView) throws(AuthorityStoreError) -> Result
+    ) throws(AuthorityStoreError) -> Result {
         try body(InMemoryTransaction(contents.withLock { $0.tables }))
     }
 
     public func write<Result>(
-        _ body: (any AuthorityTransaction) throws(AuthorityStoreFailure) -> Result
-    ) throws(AuthorityStoreFailure) -> Result {
+        _ body: (any AuthorityTransaction) throws(AuthorityStoreError) -> Result
+    ) throws(AuthorityStoreError) -> Result {
         let begun = contents.withLock { contents -> AuthorityTables? in
             guard !contents.isWriting else { return nil }
             contents.isWriting = true
             return contents.tables
         }
-        guard let begun else { throw AuthorityStoreFailure(.busy, "another write is running") }
+        guard let begun else { throw AuthorityStoreError(.busy, "another write is running") }
         let transaction = InMemoryTransaction(begun)
-        do throws(AuthorityStoreFailure) {
+        do throws(AuthorityStoreError) {
             let result = try body(transaction)
             let tables = transaction.tables
             contents.withLock { contents in
@@ -179,7 +179,7 @@ final class InMemoryTransaction: AuthorityTransaction {
     func notices(for clients: [ClientID], in space: SpaceID, after number: Int64, limit: Int) -> [RecordedConflict] {
         let found = tables.conflicts.lazy.filter { recorded in
             recorded.space == space && recorded.number > number
-                && recorded.conflict.addressee(pushedBy: recorded.author).map(clients.contains) ?? false
+                && recorded.conflict.recipient(pushedBy: recorded.author).map(clients.contains) ?? false
         }
         return found.prefix(limit).map(attributed)
     }
@@ -205,7 +205,7 @@ final class InMemoryTransaction: AuthorityTransaction {
 
     func trimConflicts(keeping count: Int, limit: Int) -> Int {
         let owners = tables.conflicts.map { recorded in
-            recorded.conflict.addressee(pushedBy: recorded.author).flatMap { tables.owners[$0] }
+            recorded.conflict.recipient(pushedBy: recorded.author).flatMap { tables.owners[$0] }
                 ?? recorded.author.principal
         }
         let counts = Dictionary(owners.map { ($0.name, 1) }, uniquingKeysWith: +)

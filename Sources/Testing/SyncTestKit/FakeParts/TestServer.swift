@@ -11,7 +11,7 @@ public import TomboloModeling
 /// options.transport = server.transport(for: "ned")
 /// ```
 ///
-/// It is the real authority, in memory. A test that needs no real client is faster in a ``SyncLab``.
+/// It is the real authority, in memory. A test that needs no real client is faster in a ``SyncTestbed``.
 public final class TestServer: Sendable {
     private let catalog: SchemaCatalog
     private let authority: Authority

@@ -15,7 +15,7 @@ public final class FaultyTransport: RemoteTransport {
 
     /// The fate of one call.
     fileprivate enum Fate: Sendable {
-        case passes, refused, throttled(Duration?), requestLost, answerLost, repeated
+        case passes, refused, throttled(Duration?), requestLost, responseLost, repeated
     }
 
     private let transport: any RemoteTransport
@@ -43,21 +43,21 @@ public final class FaultyTransport: RemoteTransport {
     /// The number of calls that met a fault other than a delay.
     public var struckCount: Int { state.withLock { $0.struck } }
 
-    public func send(_ request: ServerRequest) async throws(TransportFailure) -> ServerResponse {
-        let (fate, delay, patience) = state.withLock { $0.draw() }
+    public func send(_ request: ServerRequest) async throws(TransportError) -> ServerResponse {
+        let (fate, delay, timeout) = state.withLock { $0.draw() }
         if delay > .zero { try await pause(delay) }
         switch fate {
         case .passes: return try await transport.send(request)
-        case .refused: throw TransportFailure(.unreachable, "the connection was refused")
+        case .refused: throw TransportError(.unreachable, "the connection was refused")
         case .throttled(let retryAfter):
-            throw TransportFailure(.throttled, "the server is busy", retryAfter: retryAfter)
+            throw TransportError(.throttled, "the server is busy", retryAfter: retryAfter)
         case .requestLost:
-            try await pause(patience)
-            throw TransportFailure(.timedOut, "the request was lost")
-        case .answerLost:
+            try await pause(timeout)
+            throw TransportError(.timedOut, "the request was lost")
+        case .responseLost:
             _ = try await transport.send(request)
-            try await pause(patience)
-            throw TransportFailure(.timedOut, "the answer was lost")
+            try await pause(timeout)
+            throw TransportError(.timedOut, "the response was lost")
         case .repeated:
             _ = try await transport.send(request)
             return try await transport.send(request)
@@ -71,27 +71,27 @@ public final class FaultyTransport: RemoteTransport {
         return AsyncThrowingStream { try await source.next() }
     }
 
-    private func pause(_ duration: Duration) async throws(TransportFailure) {
-        do { try await wait(duration) } catch { throw TransportFailure(.cancelled, "the caller gave up") }
+    private func pause(_ duration: Duration) async throws(TransportError) {
+        do { try await wait(duration) } catch { throw TransportError(.cancelled, "the caller gave up") }
     }
 }
 
 extension FaultyTransport.State {
     /// Draws the same count of random numbers for every call, so that changing one rate does not affect the other
     /// faults.
-    fileprivate mutating func draw() -> (FaultyTransport.Fate, delay: Duration, patience: Duration) {
+    fileprivate mutating func draw() -> (FaultyTransport.Fate, delay: Duration, timeout: Duration) {
         let refused = random.chance(faults.refuse)
         let throttled = random.chance(faults.throttle)
         let requestLost = random.chance(faults.loseRequests)
-        let answerLost = random.chance(faults.loseAnswers)
+        let responseLost = random.chance(faults.loseResponses)
         let repeated = random.chance(faults.repeatRequests)
         let delay = random.duration(in: faults.delay)
         let fate: FaultyTransport.Fate =
             if refused { .refused } else if throttled { .throttled(faults.retryAfter) } else if requestLost {
                 .requestLost
-            } else if answerLost { .answerLost } else if repeated { .repeated } else { .passes }
+            } else if responseLost { .responseLost } else if repeated { .repeated } else { .passes }
         if case .passes = fate {} else { struck += 1 }
-        return (fate, delay, faults.patience)
+        return (fate, delay, faults.timeout)
     }
 }
 

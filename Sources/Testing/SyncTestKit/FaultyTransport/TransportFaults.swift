@@ -2,10 +2,10 @@
 ///
 /// Each rate is the fraction of calls that the fault affects, from 0 to 1.
 public struct TransportFaults: Hashable, Sendable {
-    /// The request never reaches the server, and the call times out after `patience`.
+    /// The request never reaches the server, and the call times out after `timeout`.
     public var loseRequests = 0.0
     /// The server handles the request, and the response never arrives.
-    public var loseAnswers = 0.0
+    public var loseResponses = 0.0
     /// The request is sent twice, one after the other, and the second response is returned.
     public var repeatRequests = 0.0
     /// The connection is refused at once.
@@ -16,7 +16,7 @@ public struct TransportFaults: Hashable, Sendable {
     /// The time that each call takes to reach the server.
     public var delay = Duration.zero...(.zero)
     /// The time until a call whose request or response was lost times out.
-    public var patience = Duration.seconds(30)
+    public var timeout = Duration.seconds(30)
     /// A hint never arrives.
     public var loseHints = 0.0
 
@@ -29,7 +29,7 @@ public struct TransportFaults: Hashable, Sendable {
     public static let poor: TransportFaults = {
         var faults = TransportFaults()
         faults.loseRequests = 0.2
-        faults.loseAnswers = 0.2
+        faults.loseResponses = 0.2
         faults.repeatRequests = 0.2
         faults.loseHints = 0.2
         faults.delay = .milliseconds(50)...(.seconds(2))

@@ -14,18 +14,18 @@ extension AuthorityEndpoint {
         guard !readable.isEmpty else {
             let names = spaces.map(\.rawValue).joined(separator: ", ")
             return AsyncThrowingStream {
-                throw TransportFailure(
+                throw TransportError(
                     .forbidden, "there is none of these spaces, or none that you may read: \(names)")
             }
         }
         // The heads are read after the subscription starts, so that no commit is missed in between.
         let news = authority.commits.subscribe()
-        do throws(AuthorityFailure) {
+        do throws(AuthorityError) {
             let heads = try authority.heads(of: readable, for: principal, now: now())
             let source = HintSource(heads, news, spaces: Set(readable))
             return AsyncThrowingStream { await source.next() }
         } catch {
-            let failure = TransportFailure(error)
+            let failure = TransportError(error)
             return AsyncThrowingStream { throw failure }
         }
     }

@@ -12,18 +12,18 @@ struct AuthorityEndpoint: Sendable {
     let now: @Sendable () -> WallTime
 
     /// Performs a call, and throws the failure that a remote client would get. Returns nil for "not found".
-    func exchange(_ call: ServerCall, _ body: [UInt8]) throws(TransportFailure) -> [UInt8]? {
+    func exchange(_ call: ServerCall, _ body: [UInt8]) throws(TransportError) -> [UInt8]? {
         do {
             let request = try ServerRequest.decode(body, of: call)
             return try authority.respond(to: request, by: principal, now: now())
                 .encode(to: request, catalog: catalog)
-        } catch let failure as AuthorityFailure {
-            throw TransportFailure(failure)
+        } catch let failure as AuthorityError {
+            throw TransportError(failure)
         } catch let error as WireError {
             let isRequest = error.code != .unencodable
-            throw TransportFailure(isRequest ? .refused : .serverFailed, error.message, isDefinite: isRequest)
+            throw TransportError(isRequest ? .refused : .serverFailed, error.message, isDefinite: isRequest)
         } catch {
-            throw TransportFailure(.serverFailed, "\(call.rawValue) failed")
+            throw TransportError(.serverFailed, "\(call.rawValue) failed")
         }
     }
 }
@@ -37,19 +37,19 @@ extension ServerRequest {
     ///     found".
     func exchanged(
         _ catalog: SchemaCatalog,
-        by exchange: (ServerCall, [UInt8]) async throws(TransportFailure) -> [UInt8]?
-    ) async throws(TransportFailure) -> ServerResponse {
+        by exchange: (ServerCall, [UInt8]) async throws(TransportError) -> [UInt8]?
+    ) async throws(TransportError) -> ServerResponse {
         let body: [UInt8]
         do throws(WireError) {
             body = try encode()
         } catch {
-            throw TransportFailure(.refused, error.message, isDefinite: true)
+            throw TransportError(.refused, error.message, isDefinite: true)
         }
-        let reply = try await exchange(call, body)
+        let response = try await exchange(call, body)
         do throws(WireError) {
-            return try ServerResponse.decode(reply, to: self, catalog: catalog)
+            return try ServerResponse.decode(response, to: self, catalog: catalog)
         } catch {
-            throw TransportFailure(.notUnderstood, error.message)
+            throw TransportError(.notUnderstood, error.message)
         }
     }
 }

@@ -19,9 +19,9 @@ public struct InProcessTransport: RemoteTransport {
         endpoint = AuthorityEndpoint(authority: authority, catalog: catalog, principal: principal, now: now)
     }
 
-    public func send(_ request: ServerRequest) async throws(TransportFailure) -> ServerResponse {
-        try await request.exchanged(endpoint.catalog) { (call, body) throws(TransportFailure) in
-            if Task.isCancelled { throw TransportFailure(.cancelled, "\(call.rawValue): the caller gave up") }
+    public func send(_ request: ServerRequest) async throws(TransportError) -> ServerResponse {
+        try await request.exchanged(endpoint.catalog) { (call, body) throws(TransportError) in
+            if Task.isCancelled { throw TransportError(.cancelled, "\(call.rawValue): the caller gave up") }
             return try endpoint.exchange(call, body)
         }
     }

@@ -9,7 +9,7 @@ extension Community {
     }
 
     /// A community in which every write fails with the given error.
-    public static func mock(failingWith failure: ModelFailure, runtime: EngineRuntime = .mock()) -> Community {
+    public static func mock(failingWith failure: ModelError, runtime: EngineRuntime = .mock()) -> Community {
         Community(
             source: MockSource(catalog: CommunityCatalog.catalog, failingWith: failure), runtime: runtime)
     }

@@ -6,11 +6,11 @@ public import SyncObjects
 /// A source of live objects with no store and no network, which confirms each write at once.
 public final class MockSource: ModelSource {
     public let catalog: SchemaCatalog
-    private let failure: ModelFailure?
+    private let failure: ModelError?
     private let space: Guarded<RemoteSpace>
 
     /// - Parameter failure: the error that each write throws; nil when writes succeed.
-    public init(catalog: SchemaCatalog, failingWith failure: ModelFailure? = nil) {
+    public init(catalog: SchemaCatalog, failingWith failure: ModelError? = nil) {
         self.catalog = catalog
         self.failure = failure
         space = Guarded(RemoteSpace(catalog))
@@ -24,15 +24,15 @@ public final class MockSource: ModelSource {
         if case .here(let record) = lookup(collection, key) { record } else { nil }
     }
 
-    public func records(matching query: RecordQuery) throws(ModelFailure) -> [Record] {
+    public func records(matching query: RecordQuery) throws(ModelError) -> [Record] {
         guard let schema = catalog[query.collection] else {
-            throw ModelFailure(.invalidValue, "there is no collection \(query.collection)")
+            throw ModelError(.invalidValue, "there is no collection \(query.collection)")
         }
         let records = space.withLock { $0[query.collection] }
         return query.matches(among: records.values, schema: schema)
     }
 
-    public func write(_ edits: [ModelEdit], now: WallTime) throws(ModelFailure) -> WriteTicket {
+    public func write(_ edits: [ModelEdit], now: WallTime) throws(ModelError) -> WriteTicket {
         if let failure { throw failure }
         space.withLock { _ = $0.commit(edits.map(\.edit)) }
         return WriteTicket(sequence: nil)

@@ -4,9 +4,9 @@ public import SyncCore
 public import SyncModel
 import SyncWire
 
-/// A server for tests: a real authority in process, behind a script of faults and canned replies.
+/// A server for tests: a real authority in process, behind a script of faults and canned responses.
 ///
-/// Each call takes the next step of its script; a call without a step reaches the authority. Requests and replies are
+/// Each call takes the next step of its script; a call without a step reaches the authority. Requests and responses are
 /// encoded to bytes and decoded again, so code that works with this server works with a real one. Safe to call from any
 /// task.
 public final class MockServer: RemoteTransport {
@@ -25,7 +25,7 @@ public final class MockServer: RemoteTransport {
 
     /// - Parameters:
     ///   - catalog: the server's models.
-    ///   - clientCatalog: the device's models, used to decode replies; nil when they are the same as the server's.
+    ///   - clientCatalog: the device's models, used to decode responses; nil when they are the same as the server's.
     ///   - now: the server's wall clock.
     ///   - wait: waits for the script's delays on the test's clock.
     public init(
@@ -72,8 +72,8 @@ public final class MockServer: RemoteTransport {
         state.withLock { state in state.steps.values.reduce(state.hintSteps.count) { $0 + $1.count } }
     }
 
-    public func send(_ request: ServerRequest) async throws(TransportFailure) -> ServerResponse {
-        try await request.exchanged(clientCatalog) { [self] (call, body) async throws(TransportFailure) in
+    public func send(_ request: ServerRequest) async throws(TransportError) -> ServerResponse {
+        try await request.exchanged(clientCatalog) { [self] (call, body) async throws(TransportError) in
             let step = state.withLock { state in
                 let step = state.steps[call]?.isEmpty == false ? state.steps[call]?.removeFirst() : nil
                 state.log.append(.call(call, step ?? .pass, bytes: body.count))
@@ -99,16 +99,16 @@ public final class MockServer: RemoteTransport {
 
     private func take(
         _ step: MockStep, _ request: ServerRequest, _ body: [UInt8]
-    ) async throws(TransportFailure) -> [UInt8]? {
+    ) async throws(TransportError) -> [UInt8]? {
         let call = request.call
         switch step {
         case .pass:
             return try endpoint.exchange(call, body)
         case .dropRequest:
-            throw TransportFailure(.timedOut, "\(call.rawValue): the request was lost")
-        case .dropReply:
+            throw TransportError(.timedOut, "\(call.rawValue): the request was lost")
+        case .dropResponse:
             _ = try endpoint.exchange(call, body)
-            throw TransportFailure(.timedOut, "\(call.rawValue): the reply was lost")
+            throw TransportError(.timedOut, "\(call.rawValue): the response was lost")
         case .duplicate:
             _ = try endpoint.exchange(call, body)
             return try endpoint.exchange(call, body)
@@ -116,26 +116,26 @@ public final class MockServer: RemoteTransport {
             do {
                 try await wait(duration)
             } catch {
-                throw TransportFailure(.cancelled, "\(call.rawValue): the caller gave up")
+                throw TransportError(.cancelled, "\(call.rawValue): the caller gave up")
             }
             return try await take(next, request, body)
         case .fail(let failure):
             throw failure
-        case .reply(let response):
+        case .response(let response):
             do throws(WireError) {
                 return try response.encode(to: request, catalog: endpoint.catalog)
             } catch {
                 return []
             }
-        case .replyBytes(let bytes):
+        case .responseBytes(let bytes):
             return bytes
         case .captivePortal:
             return Array("<!DOCTYPE html><html><title>Welcome</title><body>Please sign in</body></html>".utf8)
         case .corruptRequest(let offset, let mask):
             return try endpoint.exchange(call, body.corrupted(at: offset, by: mask))
-        case .corruptReply(let offset, let mask):
+        case .corruptResponse(let offset, let mask):
             return try endpoint.exchange(call, body)?.corrupted(at: offset, by: mask)
-        case .cutReply(let bytes):
+        case .cutResponse(let bytes):
             return try endpoint.exchange(call, body).map { Array($0.prefix(bytes)) }
         }
     }

@@ -7,33 +7,33 @@ public indirect enum MockStep: Hashable, Sendable {
     case pass
     /// The request never reaches the authority, and the call times out.
     case dropRequest
-    /// The authority handles the request, and the reply never arrives.
-    case dropReply
-    /// The request arrives twice, and the second reply is returned.
+    /// The authority handles the request, and the response never arrives.
+    case dropResponse
+    /// The request arrives twice, and the second response is returned.
     case duplicate
     /// Waits on the test's clock, then takes another step.
     case delay(Duration, then: MockStep)
-    case fail(TransportFailure)
+    case fail(TransportError)
     /// Returns this response without calling the authority. A response that cannot be encoded becomes an empty body,
     /// which every client refuses.
-    case reply(ServerResponse)
+    case response(ServerResponse)
     /// Returns these bytes without calling the authority.
-    case replyBytes([UInt8])
+    case responseBytes([UInt8])
     /// Returns the HTML sign-in page of a captive portal.
     case captivePortal
     /// Changes one byte of the request on its way. The offset wraps around at the end of the body.
     case corruptRequest(offset: Int, mask: UInt8)
-    /// Changes one byte of the reply on its way. The offset wraps around at the end of the body.
-    case corruptReply(offset: Int, mask: UInt8)
-    /// Cuts the reply off after the given number of bytes.
-    case cutReply(bytes: Int)
+    /// Changes one byte of the response on its way. The offset wraps around at the end of the body.
+    case corruptResponse(offset: Int, mask: UInt8)
+    /// Cuts the response off after the given number of bytes.
+    case cutResponse(bytes: Int)
 }
 
 /// The way in which a `MockServer` handles the opening of a hint stream.
 public enum MockHintStep: Hashable, Sendable {
     /// The authority opens the stream.
     case pass
-    case fail(TransportFailure)
+    case fail(TransportError)
     /// Sends these hints, then ends the stream.
     case send([Hint])
 }

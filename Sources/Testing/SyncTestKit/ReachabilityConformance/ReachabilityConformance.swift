@@ -51,7 +51,7 @@ public struct ReachabilityConformance: Sendable {
                 try await check.body(links) { try await clock.sleep(for: .seconds(1)) }
             }
             try simulation.finish()
-        } catch let failure as SimulationFailure {
+        } catch let failure as SimulationError {
             throw ConformanceViolation(rule: rule, detail: "\(failure)")
         }
     }

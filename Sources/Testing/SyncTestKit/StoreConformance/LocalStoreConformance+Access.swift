@@ -22,7 +22,7 @@ extension LocalStoreConformance {
                 try world.expect(
                     try world.vacate(),
                     is: VacatedSpace(
-                        stored: stored, outbox: OutboxSummary(), removedRecords: 0), "a second answer")
+                        stored: stored, outbox: OutboxSummary(), removedRecords: 0), "a second response")
             },
             Check("what was written where the access is lost stays, until the server refuses it") { world in
                 let id = try world.syncedUser()
@@ -35,7 +35,7 @@ extension LocalStoreConformance {
                 try world.expect(try world.store.fate(of: edit), is: .pending(.waiting), "the fate of the edit")
                 let batch = try world.push()
                 try world.expect(batch.transactions.count, is: 2, "the count of what is sent")
-                for sent in batch.transactions { try world.answer(sent.number, world.rejected()) }
+                for sent in batch.transactions { try world.response(sent.number, world.rejected()) }
                 try world.expect(try world.user(made) == nil, "a refused record is still shown")
                 let kept = try world.store.journal(state: .active, limit: 9).compactMap { entry in
                     if case .rejected(let transaction, _) = entry.event { (entry.sequence, transaction) } else { nil }
@@ -47,7 +47,7 @@ extension LocalStoreConformance {
             Check("what was answered before the access was lost is confirmed without a page") { world in
                 try world.sendHello()
                 let (id, creation) = try world.createUser()
-                try world.answer(try world.push().transactions[0].number, world.applied(3))
+                try world.response(try world.push().transactions[0].number, world.applied(3))
                 let vacated = try world.vacate()
                 try world.expect(vacated.outbox.count, is: 0, "the count of what is owed")
                 try world.expect(try world.user(id) == nil, "a record that the server has is still shown")
@@ -55,9 +55,9 @@ extension LocalStoreConformance {
                     throw ConformanceViolation(rule: world.rule, detail: "its fate is not to be confirmed")
                 }
 
-                // The same holds when the answer comes after the access is lost.
+                // The same holds when the response comes after the access is lost.
                 let (late, _) = try world.createUser("late")
-                try world.answer(try world.push().transactions[0].number, world.applied(4))
+                try world.response(try world.push().transactions[0].number, world.applied(4))
                 try world.expect(try world.vacate().outbox.count, is: 0, "the count of what is owed")
                 try world.expect(try world.user(late) == nil, "a late record is still shown")
             },
@@ -70,10 +70,10 @@ extension LocalStoreConformance {
                     collection: "users", record: id, field: "username", base: .text("ada"),
                     winner: .init(value: .text("theirs"), stamp: stamp),
                     loser: .init(value: .text("mine"), stamp: stamp), rule: .latestEdit)
-                try world.answer(sent.number, world.applied(2, conflicts: [conflict]))
+                try world.response(sent.number, world.applied(2, conflicts: [conflict]))
                 let (_, refused) = try world.createUser("refused")
                 let number = try world.push().transactions[0].number
-                try world.answer(number, world.rejected())
+                try world.response(number, world.rejected())
                 try world.expect(try world.store.outboxSummary().journal, is: 2, "the count of the journal")
                 _ = try world.vacate()
                 let left = try world.store.journal(state: nil, limit: 9)
@@ -122,7 +122,7 @@ extension LocalStoreConformance {
                 try world.pull(world.feed([world.at(2, world.renamed(id, "bo"))], to: 2))
                 _ = try world.vacate()
                 let old = SnapshotRows(collection: "users", records: [world.shownUser(id, uid: 7, version: 1, "ada")])
-                try world.expect(.contradiction) { () throws(StoreFailure) in
+                try world.expect(.contradiction) { () throws(StoreError) in
                     _ = try world.store.apply(world.snapshot([old], at: 1), after: nil, brake: nil, now: world.now())
                 }
                 try world.expect(try world.stored()?.hasAccess, is: false, "the access after a stale page")

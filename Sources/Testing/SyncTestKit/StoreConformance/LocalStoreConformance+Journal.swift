@@ -9,7 +9,7 @@ extension LocalStoreConformance {
         let number = try world.push().transactions[0].number
         let page = world.feed([world.at(2, world.deleted(id))], to: 2)
         if pageIsFirst { try world.pull(page) }
-        try world.answer(number, world.rejected(.recordDeleted))
+        try world.response(number, world.rejected(.recordDeleted))
         if !pageIsFirst { try world.pull(page) }
         try world.expect(try world.user(id) == nil, "the deleted user is still there")
         let entry = try world.store.journal(state: .active, limit: 1)[0].number
@@ -37,13 +37,13 @@ extension LocalStoreConformance {
             Check("what was sent, or never was, is not cancelled") { world in
                 let (_, sequence) = try world.createUser()
                 _ = try world.push()
-                try world.expect(.entryIsFrozen) { () throws(StoreFailure) in
+                try world.expect(.entryIsFrozen) { () throws(StoreError) in
                     try world.store.cancel(sequence, now: world.now())
                 }
-                try world.expect(.missingEntry) { () throws(StoreFailure) in
+                try world.expect(.missingEntry) { () throws(StoreError) in
                     try world.store.cancel(OutboxSequence(rawValue: 99), now: world.now())
                 }
-                try world.expect(.missingEntry) { () throws(StoreFailure) in
+                try world.expect(.missingEntry) { () throws(StoreError) in
                     _ = try world.store.fate(of: OutboxSequence(rawValue: 99))
                 }
             },
@@ -51,7 +51,7 @@ extension LocalStoreConformance {
                 let id = try world.syncedUser("ada")
                 try world.commit(.update("users", id, ["username": .text("eve")]))
                 _ = try world.push()
-                try world.answer(.first, world.rejected())
+                try world.response(.first, world.rejected())
                 try world.pull(world.feed([world.at(2, world.renamed(id, "zoe"))], to: 2))
                 let number = try world.store.journal(state: .active, limit: 1)[0].number
                 let again = try world.store.resend(journal: number, now: world.now(), newID: world.newID)
@@ -65,7 +65,7 @@ extension LocalStoreConformance {
                     ]), "the new mutation")
                 try world.expect(try world.store.journal(state: .resent, limit: 9).count, is: 1, "the resent entries")
                 try world.expect(try world.store.outboxSummary().journal, is: 0, "the unseen entries")
-                try world.expect(.entryIsFrozen) { () throws(StoreFailure) in
+                try world.expect(.entryIsFrozen) { () throws(StoreError) in
                     _ = try world.store.resend(journal: number, now: world.now(), newID: world.newID)
                 }
             },
@@ -79,7 +79,7 @@ extension LocalStoreConformance {
                 try world.sendHello()
                 let (id, _) = try world.createUser("ada")
                 _ = try world.push()
-                try world.answer(.first, world.rejected())
+                try world.response(.first, world.rejected())
                 let number = try world.store.journal(state: .active, limit: 1)[0].number
                 _ = try world.store.resend(journal: number, now: world.now(), newID: world.newID)
                 try world.expect(try world.name(id), is: .text("ada"), "the name")
@@ -95,7 +95,7 @@ extension LocalStoreConformance {
                 try world.expect(try world.store.outboxSummary().journal, is: 0, "the unseen entries")
                 try world.expect(
                     try world.store.journal(state: .dismissed, limit: 9).count, is: 1, "the dismissed ones")
-                try world.expect(.missingEntry) { () throws(StoreFailure) in
+                try world.expect(.missingEntry) { () throws(StoreError) in
                     try world.store.dismiss(journal: 99)
                 }
             },
@@ -151,7 +151,7 @@ extension LocalStoreConformance {
             Check("a database belongs to the account that it first met a server with") { world in
                 try world.sendHello()
                 let session = try world.store.session()
-                try world.expect(.otherAccount) { () throws(StoreFailure) in
+                try world.expect(.otherAccount) { () throws(StoreError) in
                     _ = try world.store.adopt(Epoch(rawValue: "another"), as: AccountID(rawValue: "someone else"))
                 }
                 try world.expect(try world.store.session(), is: session, "the session")
@@ -160,7 +160,7 @@ extension LocalStoreConformance {
                 let id = try world.syncedUser("ada")
                 try world.commit(.update("users", id, ["age": .integer(1)]))
                 let first = try world.push()
-                try world.answer(.first, world.applied(2))
+                try world.response(.first, world.applied(2))
                 try world.commit(.update("users", id, ["age": .integer(2)]))
                 let session = try world.store.adopt(Epoch(rawValue: "restored"), as: world.account)
                 try world.expect(session.identity, is: first.identity.next, "the identity")
@@ -202,7 +202,7 @@ extension LocalStoreConformance {
                 _ = try world.store.renewIdentity(as: world.anotherClient)
                 let sent = try world.store.outbox(limit: 9)[0]
                 try world.expect(sent.isUnsent, is: false, "whether it may be taken back")
-                try world.expect(.entryIsFrozen) { () throws(StoreFailure) in
+                try world.expect(.entryIsFrozen) { () throws(StoreError) in
                     try world.store.cancel(sent.sequence, now: world.now())
                 }
                 try world.commit(.update("users", id, ["age": .integer(2)]))

@@ -70,7 +70,7 @@ extension LocalStoreConformance {
                 for (name, page) in pages {
                     do {
                         try world.pull(page)
-                    } catch let failure as StoreFailure {
+                    } catch let failure as StoreError {
                         try world.expect(failure.code, is: .contradiction, "the failure of '\(name)'")
                         try world.expect(try world.store.session(), is: session, "the session after '\(name)'")
                         try world.expect(try world.name(id), is: .text("a"), "the name after '\(name)'")
@@ -95,7 +95,7 @@ extension LocalStoreConformance {
                 try world.expect(try world.stored()?.version, is: Version(3), "the version")
                 try world.pull(world.feed([world.at(4, change(.deleted), world.renamed(id, "c"))], to: 4))
                 try world.expect(try world.name(id), is: .text("c"), "the name")
-                try world.expect(.contradiction) { () throws(StoreFailure) in
+                try world.expect(.contradiction) { () throws(StoreError) in
                     _ = try world.store.apply(
                         world.feed([world.at(5, change(.updated(["name": .text("x")])))], to: 5),
                         after: try world.store.session().spaces[0].cursor, brake: nil, now: world.now())
@@ -113,7 +113,7 @@ extension LocalStoreConformance {
                         ], to: 3))
                 try world.expect(try world.user(id)?.values.prefix(2), is: [.text("eve"), .integer(9)], "the record")
                 _ = try world.push()
-                try world.answer(.first, world.rejected())
+                try world.response(.first, world.rejected())
                 try world.expect(try world.user(id)?.values.prefix(2), is: [.text("zoe"), .integer(9)], "the base")
             },
             Check("a record deleted there stays deleted under pending changes, and they are kept") { world in
@@ -123,18 +123,18 @@ extension LocalStoreConformance {
                 try world.expect(try world.user(id) == nil, "the record is still there")
                 try world.expect(try world.store.fate(of: sequence), is: .pending(.waiting), "the fate")
                 _ = try world.push()
-                try world.answer(.first, world.rejected(.recordDeleted))
+                try world.response(.first, world.rejected(.recordDeleted))
                 try world.expect(try world.user(id) == nil, "the record came back")
                 try world.expect(try world.store.journal(state: .active, limit: 9).count, is: 1, "the journal")
             },
-            Check("a record that was created here and deleted there does not come back before the answer") { world in
+            Check("a record that was created here and deleted there does not come back before the response") { world in
                 try world.sendHello()
                 let (id, _) = try world.createUser("ada")
                 _ = try world.push()
                 try world.pull(world.feed([world.at(1, world.created(id, uid: 1, "ada"))], to: 1))
                 try world.pull(world.feed([world.at(2, world.deleted(id))], to: 2))
                 try world.expect(try world.user(id) == nil, "the record is there")
-                try world.answer(.first, world.applied(1))
+                try world.response(.first, world.applied(1))
                 try world.expect(try world.user(id) == nil, "the record came back")
                 try world.expect(try world.store.outboxSummary(), is: OutboxSummary(), "the outbox")
             },

@@ -1,7 +1,7 @@
 import SyncCore
 import SyncModel
 
-// Pushes to the server, and its answers.
+// Pushes to the server, and its responses.
 extension LocalStoreConformance {
     var pushChecks: [Check] {
         [
@@ -31,7 +31,7 @@ extension LocalStoreConformance {
                 let (id, sequence) = try world.createUser("ada")
                 _ = try world.push()
                 let uid = AssignedUID(collection: "users", record: id, uid: UID(40))
-                let summary = try world.answer(.first, world.applied(1, uids: [uid]))
+                let summary = try world.response(.first, world.applied(1, uids: [uid]))
                 try world.expect(summary.answered, is: 1, "the count of answered entries")
                 try world.expect(try world.user(id)?.uid, is: UID(40), "the uid")
                 try world.expect(try world.store.record("users", .uid(UID(40)))?.id, is: id, "the record by its uid")
@@ -53,7 +53,7 @@ extension LocalStoreConformance {
                     CommitReceipt(
                         space: world.space, version: Version(version), cursor: Cursor(rawValue: "receipt-\(version)"))
                 }
-                func answer(_ number: Int64, _ version: Int64) throws {
+                func response(_ number: Int64, _ version: Int64) throws {
                     _ = try world.store.record(
                         [
                             TransactionResult(
@@ -63,9 +63,9 @@ extension LocalStoreConformance {
                 }
                 let users = try (1...3).map { try world.createUser("u\($0)").0 }
                 _ = try world.push()
-                try answer(0, 1)
+                try response(0, 1)
                 try world.expect(try world.stored()?.receipt, is: receipt(1), "the first receipt")
-                try answer(1, 2)
+                try response(1, 2)
                 try world.expect(try world.stored()?.receipt, is: receipt(2), "the newer receipt")
                 try world.expect(try world.push().cursors, is: [receipt(2).cursor], "what a push shows")
                 try world.pull(world.feed([world.at(1, world.created(users[0], uid: 0, "u1"))], to: 1, head: 2))
@@ -75,7 +75,7 @@ extension LocalStoreConformance {
                 let shown = try world.stored()?.cursor
                 try world.expect(try world.push().cursors, is: [shown].compactMap(\.self), "what a push shows then")
                 try world.pull(world.feed([world.at(3, world.created(users[2], uid: 2, "u3"))], to: 3))
-                try answer(2, 3)
+                try response(2, 3)
                 try world.expect(try world.stored()?.receipt, is: nil, "a receipt for what the cursor has reached")
             },
             Check("another history forgets the receipts of the one before; a new cursor does not") { world in
@@ -94,26 +94,26 @@ extension LocalStoreConformance {
                 try world.expect(try world.stored()?.receipt, is: nil, "after a restore")
                 try world.expect(try world.store.outboxSummary().waiting, is: 1, "what is sent again")
             },
-            Check("an answer that comes after its page confirms at once") { world in
+            Check("a response that comes after its page confirms at once") { world in
                 try world.sendHello()
                 let (id, sequence) = try world.createUser("ada")
                 _ = try world.push()
                 try world.pull(world.feed([world.at(1, world.created(id, uid: 40, "ada"))], to: 1))
-                try world.expect(try world.store.isPending("users", id), is: true, "isPending before the answer")
-                try world.answer(
+                try world.expect(try world.store.isPending("users", id), is: true, "isPending before the response")
+                try world.response(
                     .first, world.applied(1, uids: [AssignedUID(collection: "users", record: id, uid: UID(40))]))
                 try world.expect(try world.store.fate(of: sequence), is: .confirmed, "the fate")
                 try world.expect(try world.store.isPending("users", id), is: false, "isPending")
             },
-            Check("late and repeated answers change nothing") { world in
+            Check("late and repeated responses change nothing") { world in
                 try world.sendHello()
                 let (id, _) = try world.createUser()
                 _ = try world.push()
-                try world.answer(.first, world.applied(1))
+                try world.response(.first, world.applied(1))
                 let before = try world.store.session()
-                try world.answer(.first, world.applied(1))
-                try world.answer(.first, world.rejected())
-                try world.answer(TransactionNumber(77), world.rejected())
+                try world.response(.first, world.applied(1))
+                try world.response(.first, world.rejected())
+                try world.response(TransactionNumber(77), world.rejected())
                 try world.expect(try world.store.session(), is: before, "the session")
                 try world.expect(try world.user(id) != nil, "the record is gone")
                 try world.expect(try world.store.journal(state: nil, limit: 9), is: [], "the journal")
@@ -122,7 +122,7 @@ extension LocalStoreConformance {
                 let id = try world.syncedUser("ada")
                 let sequence = try world.written(.update("users", id, ["username": .text("eve")]))
                 let batch = try world.push()
-                try world.answer(.first, world.rejected())
+                try world.response(.first, world.rejected())
                 try world.expect(try world.name(id), is: .text("ada"), "the name")
                 try world.expect(try world.store.isPending("users", id), is: false, "isPending")
                 let journal = try world.store.journal(state: .active, limit: 9)
@@ -141,8 +141,8 @@ extension LocalStoreConformance {
                 try world.commit(.delete("users", id))
                 let (other, _) = try world.createUser("eve")
                 _ = try world.push()
-                try world.answer(TransactionNumber(0), world.rejected())
-                try world.answer(TransactionNumber(1), world.rejected())
+                try world.response(TransactionNumber(0), world.rejected())
+                try world.response(TransactionNumber(1), world.rejected())
                 try world.expect(
                     try world.user(id), is: world.shownUser(id, uid: 7, version: 1, "ada"), "the deleted one")
                 try world.expect(try world.user(other) == nil, "the created one is still there")
@@ -170,7 +170,7 @@ extension LocalStoreConformance {
                 // The record stays visible until the server has confirmed that no other transaction will take its
                 // number.
                 try world.expect(try world.user(id) != nil, "the record is gone too early")
-                try world.answer(.first, world.rejected(.malformed))
+                try world.response(.first, world.rejected(.malformed))
                 for (sequence, code) in [(sequence, RejectionCode.tooLarge), (avatar, .dependsOnRejected)] {
                     guard case .rejected(let entry) = try world.store.fate(of: sequence),
                         case .rejected(_, let rejection) = entry.event
@@ -201,7 +201,7 @@ extension LocalStoreConformance {
                 let refers = try world.written(.create("avatars", avatar, ["author": .reference(user)]))
                 let indirect = try world.written(.update("avatars", avatar, ["title": .text("t")]))
                 let (other, free) = try world.createUser("bob")
-                try world.answer(.first, world.rejected())
+                try world.response(.first, world.rejected())
                 for sequence in [root, rename, refers, indirect] {
                     guard case .rejected(let entry) = try world.store.fate(of: sequence),
                         case .rejected(_, let rejection) = entry.event
@@ -214,13 +214,13 @@ extension LocalStoreConformance {
                 try world.expect(try world.user(user) == nil, "the rejected user is still there")
                 try world.expect(try world.store.record("avatars", .id(avatar)) == nil, "its avatar is still there")
             },
-            Check("dependants that were sent wait for their own answer") { world in
+            Check("dependants that were sent wait for their own response") { world in
                 let id = try world.syncedUser("ada")
                 _ = try world.written(.update("users", id, ["username": .text("eve")]))
                 _ = try world.push()
                 let second = try world.written(.update("users", id, ["age": .integer(4)]))
                 _ = try world.push()
-                try world.answer(TransactionNumber(0), world.rejected())
+                try world.response(TransactionNumber(0), world.rejected())
                 try world.expect(
                     try world.store.fate(of: second), is: .pending(.sent(TransactionNumber(1), attempts: 1)), "the fate"
                 )
@@ -236,7 +236,7 @@ extension LocalStoreConformance {
                     collection: "users", record: id, field: "username", base: .text("ada"),
                     winner: Contender(value: .text("zoe"), stamp: stamp),
                     loser: Contender(value: .null, stamp: stamp), rule: .latestEdit)
-                try world.answer(.first, world.applied(3, conflicts: [conflict]))
+                try world.response(.first, world.applied(3, conflicts: [conflict]))
                 try world.expect(
                     try world.store.journal(state: nil, limit: 9).map(\.event), is: [.merged([conflict])], "the journal"
                 )
@@ -245,7 +245,7 @@ extension LocalStoreConformance {
                 try world.sendHello()
                 let (id, _) = try world.createUser()
                 let batch = try world.push()
-                try world.expect(.contradiction) { () throws(StoreFailure) in
+                try world.expect(.contradiction) { () throws(StoreError) in
                     let uid = AssignedUID(collection: "users", record: id, uid: UID(-5))
                     _ = try world.store.record(
                         [TransactionResult(number: .first, outcome: world.applied(1, uids: [uid]))],

@@ -46,7 +46,7 @@ private struct RandomHistory<Store: LocalStore & EngineStore> {
             case 0, 1, 2, 3: try write()
             case 4, 5: otherDevice()
             case 6, 7: try push()
-            case 8: try answerLate()
+            case 8: try responseLate()
             case 9: try cancel()
             default: try pull()
             }
@@ -116,7 +116,7 @@ private struct RandomHistory<Store: LocalStore & EngineStore> {
         }
     }
 
-    /// Sends a batch. The server's answer may be lost on its way.
+    /// Sends a batch. The server's response may be lost on its way.
     mutating func push(loses: Bool = true) throws {
         guard
             let batch = try world.store.takeBatch(
@@ -160,8 +160,8 @@ private struct RandomHistory<Store: LocalStore & EngineStore> {
         return .applied(version: Version(Int64(commits.count)), uids: uids, conflicts: [])
     }
 
-    /// Delivers the answer to an earlier transaction again.
-    mutating func answerLate() throws {
+    /// Delivers the response to an earlier transaction again.
+    mutating func responseLate() throws {
         let numbers = outcomes.keys.sorted()
         guard !numbers.isEmpty else { return }
         let number = numbers[random.below(numbers.count)]

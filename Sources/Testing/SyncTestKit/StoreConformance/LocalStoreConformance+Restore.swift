@@ -11,7 +11,7 @@ extension LocalStoreConformance {
         try world.commit(.update("avatars", avatar, ["title": .text("mine")]))
         let number = try world.push().transactions[0].number
         let conflict = try world.lostTitle(of: avatar)
-        try world.answer(number, world.applied(3, conflicts: [conflict]))
+        try world.response(number, world.applied(3, conflicts: [conflict]))
         // The scale changes between the merge and the deletion.
         try world.pull(world.feed([world.at(3, world.changed(avatar, ["scale": .real(2)]))], to: 3))
         let entry = try world.store.journal(state: .active, limit: 9)[0]
@@ -31,14 +31,14 @@ extension LocalStoreConformance {
         let numbers = try world.push().transactions.map(\.number)
         let page = world.feed([world.at(2, world.deleted(user))], to: 2)
         if pageIsFirst { try world.pull(page) }
-        try world.answer(numbers[0], world.rejected(.danglingReference))
-        try world.answer(numbers[1], world.rejected(.missingRecord))
+        try world.response(numbers[0], world.rejected(.danglingReference))
+        try world.response(numbers[1], world.rejected(.missingRecord))
         if !pageIsFirst { try world.pull(page) }
         try world.expect(try world.store.journal(state: .active, limit: 9).map(\.number), is: [2, 1], "the journal")
         do {
             _ = try world.store.resend(journal: 2, now: world.now(), newID: world.newID)
             throw ConformanceViolation(rule: world.rule, detail: "the edit of a missing avatar was restored")
-        } catch let failure as StoreFailure {
+        } catch let failure as StoreError {
             try world.expect(failure.code, is: .missingRecord, "the code")
             try world.expect(failure.message.contains("restore entry 1 first"), "the message is \(failure.message)")
         }
@@ -60,7 +60,7 @@ extension LocalStoreConformance {
             Check("a merged value is restored with its whole record after this device deleted the record") { world in
                 try restoresMerged(in: world) { world, avatar in
                     try world.commit(.delete("avatars", avatar))
-                    try world.answer(try world.push().transactions[0].number, world.applied(4))
+                    try world.response(try world.push().transactions[0].number, world.applied(4))
                 }
             },
             Check("a merged value is restored with its whole record after a snapshot without the record") { world in
@@ -75,10 +75,10 @@ extension LocalStoreConformance {
                 let number = try world.push().transactions[0].number
                 try world.commit(.delete("avatars", avatar))
                 try world.commit(.delete("users", user))
-                try world.answer(number, world.applied(3, conflicts: [try world.lostTitle(of: avatar)]))
+                try world.response(number, world.applied(3, conflicts: [try world.lostTitle(of: avatar)]))
                 let entry = try world.store.journal(state: .active, limit: 9)[0]
                 for sent in try world.push().transactions {
-                    try world.answer(sent.number, world.applied(sent.number.rawValue + 3))
+                    try world.response(sent.number, world.applied(sent.number.rawValue + 3))
                 }
                 let commits = [
                     world.at(3, world.changed(avatar, ["scale": .real(2)])), world.at(4, world.deletedAvatar(avatar)),
@@ -120,7 +120,7 @@ extension LocalStoreConformance {
                 let number = try world.push().transactions[0].number
                 try world.pull(world.feed([world.at(2, world.deleted(user))], to: 2))
                 _ = try world.vacate()
-                try world.answer(number, world.rejected(.danglingReference))
+                try world.response(number, world.rejected(.danglingReference))
                 try world.expect(
                     try world.store.journal(state: nil, limit: 9).map(\.records), is: [nil], "what is kept")
             },

@@ -26,13 +26,13 @@ extension LocalStoreConformance {
                 }
                 _ = try next(rows(b), first: true)
                 for groups in [rows(b), rows(a)] {
-                    try world.expect(.contradiction) { () throws(StoreFailure) in
-                        do { _ = try next(groups) } catch let failure as StoreFailure { throw failure } catch {}
+                    try world.expect(.contradiction) { () throws(StoreError) in
+                        do { _ = try next(groups) } catch let failure as StoreError { throw failure } catch {}
                     }
                 }
                 _ = try next(rows(world.id(), in: "avatars"))
-                try world.expect(.contradiction) { () throws(StoreFailure) in
-                    do { _ = try next(rows(world.id())) } catch let failure as StoreFailure { throw failure } catch {}
+                try world.expect(.contradiction) { () throws(StoreError) in
+                    do { _ = try next(rows(world.id())) } catch let failure as StoreError { throw failure } catch {}
                 }
                 // A new snapshot starts over with its first row.
                 try world.store.resetCursor(of: world.space)
@@ -141,7 +141,7 @@ extension LocalStoreConformance {
                 let id = try world.syncedUser("ada")
                 try world.commit(.update("users", id, ["username": .text("mine")]))
                 let batch = try world.push()
-                _ = try world.answer(batch.transactions[0].number, world.applied(2))
+                _ = try world.response(batch.transactions[0].number, world.applied(2))
                 try world.pull(world.feed([world.at(2, world.renamed(id, "mine"))], to: 2))
                 // The age came from another device, which offers it itself.
                 let aged = RecordChange(collection: "users", id: id, effect: .updated(["age": .integer(40)]))
@@ -184,13 +184,14 @@ extension LocalStoreConformance {
                 try world.expect(try world.user(dee)?.values[3], is: .null, "the reference to what is gone")
                 let left = try world.store.journal(state: .active, limit: 9)
                 try world.expect(left.count, is: 1, "the count of offers that are left")
-                try world.expect(.danglingReference) { () throws(StoreFailure) in
+                try world.expect(.danglingReference) { () throws(StoreError) in
                     _ = try world.store.resend(journal: left[0].number, now: world.now(), newID: world.newID)
                 }
                 try world.expect(
                     try world.store.journal(state: .active, limit: 9), is: left, "what is left, after it was refused")
             },
-            Check("a page asked for with another cursor changes nothing, and the answer tells where the store stands") {
+            Check("a page asked for with another cursor changes nothing, and the response tells where the store stands")
+            {
                 world in
                 let one = world.id()
                 let two = world.id()
@@ -221,7 +222,7 @@ extension LocalStoreConformance {
                 try world.pull(world.feed([world.at(2, world.renamed(id, "b"))], to: 2))
                 try world.store.resetCursor(of: world.space)
                 let old = world.snapshot([], at: 1)
-                try world.expect(.contradiction) { () throws(StoreFailure) in
+                try world.expect(.contradiction) { () throws(StoreError) in
                     _ = try world.store.apply(old, after: nil, brake: nil, now: world.now())
                 }
                 try world.expect(try world.name(id), is: .text("b"), "the record")
@@ -260,7 +261,7 @@ extension LocalStoreConformance {
                 try world.expect(try world.user(mine) != nil, "what was created here is gone")
                 try world.expect(try world.store.outboxSummary().waiting, is: 3, "the count of waiting entries")
                 for _ in 0..<3 { _ = try world.push() }
-                try world.answer(TransactionNumber(1), world.rejected())
+                try world.response(TransactionNumber(1), world.rejected())
                 try world.expect(try world.user(hidden) == nil, "a record deleted on both sides came back")
             },
             Check("the brake stops a snapshot that would delete too much, and nothing is applied") { world in
@@ -303,7 +304,7 @@ extension LocalStoreConformance {
                 try world.sendHello()
                 let (id, sequence) = try world.createUser("ada")
                 _ = try world.push()
-                try world.answer(.first, world.applied(3))
+                try world.response(.first, world.applied(3))
                 try world.pull(world.snapshot([], at: 4, last: false))
                 try world.expect(try world.user(id) != nil, "the record vanished while the snapshot ran")
                 try world.expect(
@@ -327,7 +328,7 @@ extension LocalStoreConformance {
                         world.snapshot(
                             [SnapshotRows(collection: "users", records: [third])], at: 2, first: false, last: true))
                     throw ConformanceViolation(rule: world.rule, detail: "one uid of two records was taken")
-                } catch let failure as StoreFailure {
+                } catch let failure as StoreError {
                     try world.expect(failure.code, is: .contradiction, "the failure")
                 }
                 try world.pull(world.snapshot([], at: 2, first: false))

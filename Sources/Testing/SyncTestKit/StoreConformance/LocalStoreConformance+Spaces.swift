@@ -9,13 +9,13 @@ extension LocalStoreConformance {
                 let (id, _) = try world.createUser()
                 try world.expect(try world.store.space(of: "users", id), is: world.space, "its space")
                 try world.expect(try world.store.space(of: "users", world.id()), is: nil, "the space of nothing")
-                let edits: [(StoreFailure.Code, RecordEdit)] = [
+                let edits: [(StoreError.Code, RecordEdit)] = [
                     (.missingRecord, .update("users", id, ["age": .integer(1)])),
                     (.missingRecord, .delete("users", id)),
                     (.duplicateRecord, .create("users", id, ["username": .text("twin")])),
                 ]
                 for (code, edit) in edits {
-                    try world.expect(code) { () throws(StoreFailure) in
+                    try world.expect(code) { () throws(StoreError) in
                         _ = try world.store.commit([edit], in: "elsewhere", now: world.now())
                     }
                 }
@@ -23,7 +23,7 @@ extension LocalStoreConformance {
             },
             Check("a record refers to none of another space") { world in
                 let (author, _) = try world.createUser()
-                try world.expect(.danglingReference) { () throws(StoreFailure) in
+                try world.expect(.danglingReference) { () throws(StoreError) in
                     _ = try world.store.commit(
                         [.create("avatars", world.id(), ["author": .reference(author)])], in: "elsewhere",
                         now: world.now())
@@ -36,10 +36,10 @@ extension LocalStoreConformance {
                 let theirs = SnapshotRows(
                     collection: "users", records: [world.shownUser(id, uid: 7, version: 1, "theirs")])
                 try world.pull(world.snapshot([theirs], at: 1, in: "elsewhere"))
-                try world.expect(try world.name(id), is: .text("theirs"), "its name before the answer")
+                try world.expect(try world.name(id), is: .text("theirs"), "its name before the response")
                 let mine = RecordEdit.update("users", id, ["age": .integer(9)])
                 let later = try world.written(mine, in: "elsewhere")
-                try world.answer(batch.transactions[0].number, world.rejected(.duplicateRecord))
+                try world.response(batch.transactions[0].number, world.rejected(.duplicateRecord))
                 try world.expect(try world.name(id), is: .text("theirs"), "its name")
                 try world.expect(try world.store.space(of: "users", id), is: "elsewhere", "its space")
                 try world.expect(try world.store.fate(of: later), is: .pending(.waiting), "the fate of an edit there")

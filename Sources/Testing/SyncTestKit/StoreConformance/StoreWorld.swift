@@ -59,8 +59,8 @@ final class StoreWorld<Store: LocalStore & EngineStore> {
         try expect(found == expected, "\(what) is \(found), expected \(expected)")
     }
 
-    func expect(_ code: StoreFailure.Code, from body: () throws(StoreFailure) -> Void) throws {
-        do throws(StoreFailure) {
+    func expect(_ code: StoreError.Code, from body: () throws(StoreError) -> Void) throws {
+        do throws(StoreError) {
             try body()
         } catch {
             try expect(error.code == code, "threw \(error.code) (\(error.message)), expected \(code)")
@@ -127,7 +127,7 @@ final class StoreWorld<Store: LocalStore & EngineStore> {
     }
 
     @discardableResult
-    func answer(_ number: TransactionNumber, _ outcome: Outcome) throws -> OutboxSummary {
+    func response(_ number: TransactionNumber, _ outcome: Outcome) throws -> OutboxSummary {
         try store.record(
             [TransactionResult(number: number, outcome: outcome)], of: try store.session().identity, now: now())
     }

@@ -60,7 +60,7 @@ extension TransportConformance {
                 let failure = await exchange(.push, Array(repeating: UInt8(ascii: " "), count: limit + 1))
                 try world.expect(
                     failure?.code == .tooLarge && failure?.isDefinite == true,
-                    "\(failure?.description ?? "an answer"), too large expected, and definite")
+                    "\(failure?.description ?? "a response"), too large expected, and definite")
             },
         ]
     }
@@ -71,12 +71,12 @@ extension TransportConformance {
                 guard let stranger = world.subject.stranger else { return }
                 let request = try world.request(world.makeClient(), [world.create(world.makeRecord())])
                 let failures = [
-                    try await world.failure("hello") { () throws(TransportFailure) in try await stranger.hello() },
-                    try await world.failure("push") { () throws(TransportFailure) in try await stranger.push(request) },
-                    try await world.failure("pull") { () throws(TransportFailure) in
+                    try await world.failure("hello") { () throws(TransportError) in try await stranger.hello() },
+                    try await world.failure("push") { () throws(TransportError) in try await stranger.push(request) },
+                    try await world.failure("pull") { () throws(TransportError) in
                         try await stranger.pull(PullRequest(space: world.subject.space, cursor: nil, limit: 1))
                     },
-                    try await world.failure("fetch") { () throws(TransportFailure) in
+                    try await world.failure("fetch") { () throws(TransportError) in
                         try await stranger.fetch(
                             FetchRequest(
                                 space: world.subject.space, collection: world.subject.collection, key: .uid(UID(0))))
@@ -89,7 +89,7 @@ extension TransportConformance {
                 do {
                     for try await _ in stranger.hints(for: [world.subject.space]) { break }
                     throw world.violation("the stream of hints is open to strangers")
-                } catch let failure as TransportFailure {
+                } catch let failure as TransportError {
                     try world.expect(
                         failure.code == .unauthorized, "\(failure.code): \(failure), unauthorized expected")
                 }
@@ -104,10 +104,10 @@ extension TransportConformance {
                     identity: whole.identity, epoch: whole.epoch, account: account, acknowledged: whole.acknowledged,
                     transactions: whole.transactions)
                 let failures = [
-                    try await world.failure("push") { () throws(TransportFailure) in
+                    try await world.failure("push") { () throws(TransportError) in
                         try await world.transport.push(request)
                     },
-                    try await world.failure("pull") { () throws(TransportFailure) in
+                    try await world.failure("pull") { () throws(TransportError) in
                         try await world.transport.pull(
                             PullRequest(space: world.subject.space, cursor: nil, limit: 1, account: account))
                     },

@@ -74,14 +74,14 @@ extension TransportConformance {
             Check("a cursor that the server did not make is refused") { world in
                 let request = PullRequest(
                     space: world.subject.space, cursor: Cursor(rawValue: "' OR 1=1 --"), limit: 1)
-                let reply: PullReply
-                do throws(TransportFailure) {
-                    reply = try await world.transport.pull(request)
+                let response: PullResponse
+                do throws(TransportError) {
+                    response = try await world.transport.pull(request)
                 } catch {
                     try world.expect(error.code == .refused, "\(error.code): \(error), refused expected")
                     return
                 }
-                if case .page = reply { throw world.violation("a page for a cursor made up") }
+                if case .page = response { throw world.violation("a page for a cursor made up") }
             },
         ]
     }

@@ -42,7 +42,7 @@ extension TransportConformance {
                     shown?.uid == uids[0].uid && shown?.version == version,
                     "the record has uid \(shown?.uid.description ?? "none"), the outcome says \(uids[0].uid)")
             },
-            Check("after a lost reply, the same numbers with more behind them take effect once") { world in
+            Check("after a lost response, the same numbers with more behind them take effect once") { world in
                 let client = world.makeClient()
                 let records = (0..<3).map { _ in world.makeRecord() }
                 let creates = records.enumerated().map { world.create($1, $0) }
@@ -134,7 +134,7 @@ extension TransportConformance {
                 let transaction = world.delete(world.makeRecord(), seen: .zero)
                 let request = try world.request(world.makeClient(), Array(repeating: transaction, count: count))
                 let failure = try await world.failure("a push of \(count) transactions") {
-                    () throws(TransportFailure) in
+                    () throws(TransportError) in
                     try await world.transport.push(request)
                 }
                 try world.expect(failure.code == .tooLarge, "\(failure.code): \(failure), too large expected")

@@ -25,7 +25,7 @@ public struct TransportConformance: Sendable {
 
     /// Checks one rule.
     ///
-    /// - Throws: `ConformanceViolation` when the rule is broken, or the `TransportFailure` that prevented the check.
+    /// - Throws: `ConformanceViolation` when the rule is broken, or the `TransportError` that prevented the check.
     public func run(_ rule: String) async throws {
         guard let check = checks.first(where: { $0.rule == rule }) else {
             throw ConformanceViolation(
@@ -83,7 +83,7 @@ extension TransportConformance {
         public var random: @Sendable () -> UInt64
         /// Sends an unmodified body to `push`, `pull`, or `fetch`, and returns the failure; nil when the call
         /// succeeded.
-        public var exchange: (@Sendable (ServerCall, [UInt8]) async -> TransportFailure?)?
+        public var exchange: (@Sendable (ServerCall, [UInt8]) async -> TransportError?)?
         /// The longest body that the server accepts, in bytes; nil when it has no limit.
         public var maximumBodyBytes: Int?
         /// A transport with an invalid token.
@@ -92,7 +92,7 @@ extension TransportConformance {
         public init(
             transport: any RemoteTransport, space: SpaceID, collection: CollectionName, textField: FieldName,
             values: @escaping @Sendable (Int) -> Patch, random: @escaping @Sendable () -> UInt64,
-            exchange: (@Sendable (ServerCall, [UInt8]) async -> TransportFailure?)? = nil, maximumBodyBytes: Int? = nil,
+            exchange: (@Sendable (ServerCall, [UInt8]) async -> TransportError?)? = nil, maximumBodyBytes: Int? = nil,
             stranger: (any RemoteTransport)? = nil
         ) {
             self.transport = transport

@@ -159,9 +159,9 @@ struct TransportWorld: Sendable {
 
     /// Makes a call that must fail, and returns its failure.
     func failure<Value>(
-        _ what: String, _ call: () async throws(TransportFailure) -> Value
-    ) async throws -> TransportFailure {
-        do throws(TransportFailure) {
+        _ what: String, _ call: () async throws(TransportError) -> Value
+    ) async throws -> TransportError {
+        do throws(TransportError) {
             _ = try await call()
         } catch {
             return error

@@ -9,11 +9,11 @@ public protocol Address: Sendable {
     /// The address as it is stored: a JSON object with `kind` and the parts.
     var json: String { get }
 
-    func validate() throws(InvalidAddress)
+    func validate() throws(InvalidAddressError)
 }
 
 /// An error in an address: the kind, the part, and what was expected.
-public struct InvalidAddress: Error, Hashable, Sendable, CustomStringConvertible {
+public struct InvalidAddressError: Error, Hashable, Sendable, CustomStringConvertible {
     public let kind: String
     public let part: String
     public let expected: String

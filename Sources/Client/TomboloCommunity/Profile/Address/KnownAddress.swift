@@ -53,9 +53,9 @@ extension KnownAddress {
 
     public var json: String { AddressCodec.json(of: self) }
 
-    public func validate() throws(InvalidAddress) {
+    public func validate() throws(InvalidAddressError) {
         for part in Self.parts where !part.rule.holds(self[keyPath: part.value]) {
-            throw InvalidAddress(kind: Self.kind, part: part.name, expected: part.rule.expected)
+            throw InvalidAddressError(kind: Self.kind, part: part.name, expected: part.rule.expected)
         }
     }
 }

@@ -28,9 +28,9 @@ public struct UnknownAddress: Address, Hashable {
     public var display: String { texts.joined(separator: ", ") }
 
     /// Checks only the form, because the rules of the kind are not known here.
-    public func validate() throws(InvalidAddress) {
+    public func validate() throws(InvalidAddressError) {
         if kind.isEmpty {
-            throw InvalidAddress(kind: "?", part: "text", expected: "a JSON object with a kind")
+            throw InvalidAddressError(kind: "?", part: "text", expected: "a JSON object with a kind")
         }
     }
 

@@ -81,7 +81,7 @@ extension History {
         try state.withLock { state throws(Violation) in
             guard let replay = state.replays[space], version == replay.head else {
                 let known = state.replays[space]?.head ?? .zero
-                throw Violation(.I5, "the server is at \(version) of \(space), but its answers account for \(known)")
+                throw Violation(.I5, "the server is at \(version) of \(space), but its responses account for \(known)")
             }
             for schema in catalog.models {
                 for record in records[schema.collection] ?? [] {

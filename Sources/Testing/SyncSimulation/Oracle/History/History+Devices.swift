@@ -81,7 +81,7 @@ extension History: DeviceWitness {
     func unreadable(_ error: any Error, on device: String) {}
     func sessionChanged(_ session: StoredSession, of device: String) {}
     func pushRefused(_ refusal: PushRefusal, of device: String) {}
-    func pageRefused(_ failure: StoreFailure, by device: String) {}
+    func pageRefused(_ failure: StoreError, by device: String) {}
 
     /// Returns the current debts of a device, to be restored with an old image of its disk.
     func debts(of device: String) -> Debts {

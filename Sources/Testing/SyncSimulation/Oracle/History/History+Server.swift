@@ -27,18 +27,18 @@ extension History: ServerWitness {
         }
     }
 
-    func pushFailed(_ request: PushRequest, _ failure: AuthorityFailure) {}
-    func pullAnswered(_ request: PullRequest, _ reply: PullReply, to device: String, as principal: Principal) {}
+    func pushFailed(_ request: PushRequest, _ failure: AuthorityError) {}
+    func pullAnswered(_ request: PullRequest, _ response: PullResponse, to device: String, as principal: Principal) {}
     func served(_ caller: Caller, on device: String) {}
 
-    func pushAnswered(_ request: PushRequest, _ reply: PushReply, now: WallTime) {
-        guard case .answered(let results, _, _) = reply else { return }
+    func pushAnswered(_ request: PushRequest, _ response: PushResponse, now: WallTime) {
+        guard case .answered(let results, _, _) = response else { return }
         state.withLock { state in
             for (position, result) in results.enumerated() {
                 guard position < request.transactions.count, request.transactions[position].number == result.number
                 else {
                     state.violations.report(
-                        Violation(.I3, "the answer to \(result.number) is not in the request's order"))
+                        Violation(.I3, "the response to \(result.number) is not in the request's order"))
                     continue
                 }
                 let operation = Operation(identity: request.identity, number: result.number)

@@ -16,7 +16,7 @@ extension UserOracle {
         let spaces: Set<SpaceID>
 
         /// Reads everything that a store shows through its public interface.
-        init(_ device: String, _ store: any LocalStore, _ status: SyncStatus?) throws(StoreFailure) {
+        init(_ device: String, _ store: any LocalStore, _ status: SyncStatus?) throws(StoreError) {
             self.device = device
             var records: [RecordAddress: Record] = [:]
             for schema in store.catalog.models {

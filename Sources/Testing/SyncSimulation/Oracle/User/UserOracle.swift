@@ -72,7 +72,7 @@ final class UserOracle: Sendable {
     /// - Returns: each record as the device shows it; nil where it shows none.
     func read(
         _ addresses: [RecordAddress], in store: any LocalStore
-    ) throws(StoreFailure) -> [RecordAddress: Record?] {
+    ) throws(StoreError) -> [RecordAddress: Record?] {
         var shown: [RecordAddress: Record?] = [:]
         for address in addresses where store.catalog[address.collection] != nil {
             shown.updateValue(try store.record(address.collection, .id(address.id)), forKey: address)
@@ -97,7 +97,7 @@ final class UserOracle: Sendable {
         _ edits: [RecordEdit], in space: SpaceID, on device: String, having shown: [RecordAddress: Record?],
         _ failure: any Error
     ) {
-        if let failure = failure as? StoreFailure, failure.advice == .changeTheRequest { return }
+        if let failure = failure as? StoreError, failure.advice == .changeTheRequest { return }
         state.withLock { state in
             for change in changes(edits, shown) { state.note(change, on: device, in: space, isSaved: false) }
         }
@@ -148,7 +148,7 @@ final class UserOracle: Sendable {
     }
 
     /// Records that a device has lost power and does not flush each commit. Its user checks what is left.
-    func losePower(_ device: String, _ store: any LocalStore) throws(StoreFailure) {
+    func losePower(_ device: String, _ store: any LocalStore) throws(StoreError) {
         let held = image(of: device)
         let offer = JournalOffer(try store.wholeJournal())
         let waiting = JournalOffer(waiting: try store.outbox(limit: .max).map(\.transaction))

@@ -13,7 +13,7 @@ public struct TransactionResult: Hashable, Sendable {
 }
 
 /// The server's response to a push.
-public enum PushReply: Hashable, Sendable {
+public enum PushResponse: Hashable, Sendable {
     /// The outcomes of the first transactions of the request. The others have not been processed, and the client sends
     /// them again.
     case answered([TransactionResult], epoch: Epoch, serverTime: HybridTime)

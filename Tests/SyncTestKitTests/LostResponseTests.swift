@@ -9,22 +9,22 @@ import TomboloModeling
 
 /// A transaction that the server has applied is never reported as rejected, even if the device did not get the
 /// response.
-@Suite(.ring(.unit)) struct LostAnswerTests {
-    static let refusals: [TransportFailure.Code] = [.tooLarge, .forbidden, .refused]
+@Suite(.ring(.unit)) struct LostResponseTests {
+    static let refusals: [TransportError.Code] = [.tooLarge, .forbidden, .refused]
 
-    private func lab() throws -> SyncLab { try SyncLab(models: CommunityCatalog.models) }
+    private func lab() throws -> SyncTestbed { try SyncTestbed(models: CommunityCatalog.models) }
 
     @Test(arguments: refusals)
     func `a transaction that was applied with a lost response is confirmed despite later refusals`(
-        code: TransportFailure.Code
+        code: TransportError.Code
     ) throws {
         let lab = try lab()
         let (phone, tablet) = (try lab.device("phone"), try lab.device("tablet"))
         try lab.settle()
-        phone.server.script(.push, .dropReply)
+        phone.server.script(.push, .dropResponse)
         // These are more refusals than the device accepts before it withdraws a single transaction.
         for _ in 0..<5 {
-            phone.server.script(.push, .fail(TransportFailure(code, "planted", isDefinite: true)))
+            phone.server.script(.push, .fail(TransportError(code, "planted", isDefinite: true)))
         }
         try lab.run { try await phone.community.users.make(username: "Ned").create() }
         let sequence = try #require(try phone.store.outbox(limit: 1).first?.sequence)
@@ -41,13 +41,12 @@ import TomboloModeling
 
     /// The same refusals without a previous success prove that the test above can fail.
     @Test(arguments: refusals)
-    func `a transaction that was only refused is rejected with the server's reason`(code: TransportFailure.Code) throws
-    {
+    func `a transaction that was only refused is rejected with the server's reason`(code: TransportError.Code) throws {
         let lab = try lab()
         let phone = try lab.device("phone")
         try lab.settle()
         for _ in 0..<3 {
-            phone.server.script(.push, .fail(TransportFailure(code, "planted", isDefinite: true)))
+            phone.server.script(.push, .fail(TransportError(code, "planted", isDefinite: true)))
         }
         try lab.run { try await phone.community.users.make(username: "Ned").create() }
         let sequence = try #require(try phone.store.outbox(limit: 1).first?.sequence)

@@ -1,5 +1,5 @@
 /// An error of the authority's store. The store was not changed.
-public struct AuthorityStoreFailure: Error, Hashable, Sendable {
+public struct AuthorityStoreError: Error, Hashable, Sendable {
     public let code: Code
     /// The message: what was wrong and what was expected. It contains no value of a record and no secret. It contains a
     /// path only when the database file could not be opened or is no longer in place.
@@ -27,21 +27,21 @@ public struct AuthorityStoreFailure: Error, Hashable, Sendable {
     }
 }
 
-extension AuthorityStoreFailure: CustomStringConvertible {
+extension AuthorityStoreError: CustomStringConvertible {
     public var description: String { message }
 }
 
-extension AuthorityFailure {
+extension AuthorityError {
     /// Converts a failure of the store to the failure that clients see: nothing happened, and they may try again.
     ///
     /// Clients get the kind of the failure. The details, which may name files, are for the operator's log.
-    init(_ failure: AuthorityStoreFailure) {
+    init(_ failure: AuthorityStoreError) {
         let retryAfter: Duration? = failure.code == .busy ? AuthorityLimits.busyRetry : nil
         self.init(.unavailable, failure.code.messageForClients, detail: failure.message, retryAfter: retryAfter)
     }
 }
 
-extension AuthorityStoreFailure.Code {
+extension AuthorityStoreError.Code {
     fileprivate var messageForClients: String {
         switch self {
         case .corrupt, .notADatabase: "the server's database is damaged; its operator has to restore it"

@@ -1,7 +1,7 @@
 import SyncModel
 
 /// The records of the benchmarks, with the same columns and lengths as those of the C program.
-enum Islanders {
+enum SimulatedUsers {
     static let schema = ModelSchema(
         collection: "user",
         fields: [
@@ -30,7 +30,7 @@ enum Islanders {
         let hex = String(salt & 0xFFFFFF, radix: 16)
         return [
             "avatar_uid": .integer(Int64(salt % 100_000)), "bio": .text(bio),
-            "display_name": .text("Islander " + String(repeating: "0", count: 6 - hex.count) + hex),
+            "display_name": .text("SimulatedUser " + String(repeating: "0", count: 6 - hex.count) + hex),
             "updated_at": .integer(1_700_000_000_000 + uid), "username": .text("user\(uid)"),
         ]
     }

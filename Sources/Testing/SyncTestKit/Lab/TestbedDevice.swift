@@ -9,10 +9,10 @@ import SyncStoreSQLite
 public import TomboloCommunity
 import TomboloModeling
 
-/// A device of a `SyncLab`, with its store, its engine, its link, and its route to the server.
-public final class LabDevice: ModelAccess {
+/// A device of a `SyncTestbed`, with its store, its engine, its link, and its route to the server.
+public final class TestbedDevice: ModelAccess {
     public let name: String
-    /// The server as this device sees it. Script it to change the replies to this device.
+    /// The server as this device sees it. Script it to change the responses to this device.
     public let server: MockServer
     /// The transport to the server. Set its faults to disturb this device's calls.
     public let network: FaultyTransport
@@ -66,7 +66,7 @@ public final class LabDevice: ModelAccess {
     // MARK: Process
 
     /// Starts the application's process, unless it is already running.
-    public func start() throws(StoreFailure) {
+    public func start() throws(StoreError) {
         guard state.withLock({ $0.life == nil }) else { return }
         let number = state.withLock { state in
             state.lives += 1
@@ -134,7 +134,7 @@ public final class LabDevice: ModelAccess {
     ///
     /// - Throws: `invalidModel` when the device was made without the community's models.
     public var community: Community {
-        get throws(ModelFailure) { try Community(self) }
+        get throws(ModelError) { try Community(self) }
     }
 
     /// The clock and the random numbers of this device. The device must be on.

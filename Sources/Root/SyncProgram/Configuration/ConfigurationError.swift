@@ -1,5 +1,5 @@
 /// An error in the configuration, which keeps a program from starting.
-public struct ConfigurationProblem: Error, Hashable, Sendable, CustomStringConvertible {
+public struct ConfigurationError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The key, the source of its value, what is wrong, and what was expected. Contains no secret.
     public let message: String
     /// The remedy, if the message alone does not say it.

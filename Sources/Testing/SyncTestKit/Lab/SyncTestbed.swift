@@ -11,7 +11,7 @@ public import TomboloModeling
 /// in a synchronous test:
 ///
 /// ```swift
-/// let lab = try SyncLab(models: [Todo.self])
+/// let lab = try SyncTestbed(models: [Todo.self])
 /// let (phone, tablet) = (try lab.device("phone"), try lab.device("tablet"))
 /// try lab.run { try await phone.create(Todo.self) { $0.title = "Milk" } }
 /// try lab.settle()
@@ -20,7 +20,7 @@ public import TomboloModeling
 /// ```
 ///
 /// The devices keep their records in the real SQLite store, on a disk in memory. The server is the real authority.
-public final class SyncLab {
+public final class SyncTestbed {
     public let simulation: Simulation
     /// The models of the server, and of devices created without models of their own.
     public private(set) var catalog: SchemaCatalog
@@ -28,7 +28,7 @@ public final class SyncLab {
     private let policy: SyncPolicy
     private let store: InMemoryAuthorityStore
     private var authority: Authority
-    private var devices: [LabDevice] = []
+    private var devices: [TestbedDevice] = []
 
     /// - Parameters:
     ///   - seed: decides the order of events wherever several orders are possible.
@@ -57,28 +57,28 @@ public final class SyncLab {
 
     /// Adds a device that is on, has a link, and syncs the space `default`.
     ///
-    /// - Throws: `StoreFailure` when the store cannot be opened.
-    public func device(_ name: String) throws(StoreFailure) -> LabDevice {
+    /// - Throws: `StoreError` when the store cannot be opened.
+    public func device(_ name: String) throws(StoreError) -> TestbedDevice {
         try device(name, catalog: catalog, models: models)
     }
 
     /// Adds a device with an older or newer build of the application.
     ///
-    /// - Throws: `ModelDeclarationError` when a declaration has an error, or `StoreFailure` when the store cannot be opened.
-    public func device(_ name: String, models: [any Model.Type]) throws -> LabDevice {
+    /// - Throws: `ModelDeclarationError` when a declaration has an error, or `StoreError` when the store cannot be opened.
+    public func device(_ name: String, models: [any Model.Type]) throws -> TestbedDevice {
         let models = try ModelCatalog(models)
         return try device(name, catalog: models.schemas, models: models)
     }
 
     /// Adds a device with an older or newer build that is known by its schemas alone.
-    public func device(_ name: String, catalog: SchemaCatalog) throws(StoreFailure) -> LabDevice {
+    public func device(_ name: String, catalog: SchemaCatalog) throws(StoreError) -> TestbedDevice {
         try device(name, catalog: catalog, models: ModelCatalog())
     }
 
     private func device(
         _ name: String, catalog: SchemaCatalog, models: ModelCatalog
-    ) throws(StoreFailure) -> LabDevice {
-        let device = LabDevice(
+    ) throws(StoreError) -> TestbedDevice {
+        let device = TestbedDevice(
             name: name, simulation: simulation, catalog: catalog, models: models, policy: policy, authority: authority,
             serverCatalog: self.catalog)
         try device.start()
@@ -108,7 +108,7 @@ public final class SyncLab {
     /// Runs a part of the application to its end, and advances virtual time whenever nothing else is left to do.
     ///
     /// - Parameter limit: the most virtual time that it may take.
-    /// - Throws: any error that `body` throws, or a `SimulationFailure`.
+    /// - Throws: any error that `body` throws, or a `SimulationError`.
     @discardableResult public func run<Value: Sendable>(
         limit: Duration = .seconds(3_600), _ body: @escaping @Sendable () async throws -> Value
     ) throws -> Value {
@@ -122,41 +122,41 @@ public final class SyncLab {
 
     /// Advances virtual time until every device that is on and has a link is in sync with the server.
     ///
-    /// - Throws: `LabFailure` with the name of a device that is still out of sync after `limit` of virtual time.
+    /// - Throws: `TestbedError` with the name of a device that is still out of sync after `limit` of virtual time.
     public func settle(within limit: Duration = .seconds(1_200)) throws {
         let end = simulation.now + limit
         // The engine publishes a status only after it has had a turn.
         try simulation.advance(by: .milliseconds(1))
         while let laggard = devices.first(where: { $0.isConnected && !isInSync($0) }) {
             guard simulation.now < end else {
-                throw LabFailure("\(laggard.name) is not in step after \(limit): \(laggard.situation)")
+                throw TestbedError("\(laggard.name) is not in step after \(limit): \(laggard.situation)")
             }
             try simulation.advance(by: .milliseconds(500))
         }
     }
 
-    private func isInSync(_ device: LabDevice) -> Bool {
+    private func isInSync(_ device: TestbedDevice) -> Bool {
         guard let status = device.status, status.isInSync else { return false }
         return status.spaces.allSatisfy { space in
-            let head = try? store.read { (view) throws(AuthorityStoreFailure) in try view.extent(of: space.space).head }
+            let head = try? store.read { (view) throws(AuthorityStoreError) in try view.extent(of: space.space).head }
             return head == space.version
         }
     }
 
     /// Ends the test and checks that no work is left.
     ///
-    /// - Throws: `LabFailure` when a device has unconfirmed transactions or active journal entries, or when a script
-    ///   has steps that no call has taken; `SimulationFailure` when tasks do not end.
+    /// - Throws: `TestbedError` when a device has unconfirmed transactions or active journal entries, or when a script
+    ///   has steps that no call has taken; `SimulationError` when tasks do not end.
     public func finish() throws {
         let left = devices.flatMap(\.leftovers)
         for device in devices { device.stop() }
         try simulation.finish()
-        guard left.isEmpty else { throw LabFailure(left.joined(separator: "; ")) }
+        guard left.isEmpty else { throw TestbedError(left.joined(separator: "; ")) }
     }
 }
 
 /// The work that a test left behind, or the state that it waited for in vain.
-public struct LabFailure: Error, Hashable, Sendable, CustomStringConvertible {
+public struct TestbedError: Error, Hashable, Sendable, CustomStringConvertible {
     public let description: String
 
     init(_ description: String) {

@@ -3,7 +3,7 @@ import SyncObjects
 import SyncProgram
 
 /// The failure of a command: one line about the problem, one line of advice, and an exit status.
-struct CommandFailure: Error {
+struct CommandError: Error {
     let status: CommandStatus
     let message: String
     let advice: String?
@@ -15,8 +15,8 @@ struct CommandFailure: Error {
     }
 }
 
-extension CommandFailure {
-    init(_ failure: StoreFailure) {
+extension CommandError {
+    init(_ failure: StoreError) {
         let status: CommandStatus =
             switch failure.advice {
             case .changeTheRequest: .failed
@@ -50,7 +50,7 @@ extension CommandFailure {
         self.init(status, failure.message, advice: advice)
     }
 
-    init(_ failure: TransportFailure) {
+    init(_ failure: TransportError) {
         switch failure.code {
         case .unauthorized, .forbidden, .otherAccount:
             self.init(.refused, failure.message, advice: "check server.token-file (syncctl config show)")
@@ -81,19 +81,19 @@ extension CommandFailure {
     /// The reassurance that a failed sync loses nothing.
     static let safe = "what was written is safe in the outbox"
 
-    init(_ problem: ConfigurationProblem) {
+    init(_ problem: ConfigurationError) {
         self.init(.configuration, problem.message, advice: problem.advice)
     }
 
     /// Converts any error, including unexpected ones.
     init(wrapping error: any Error) {
         switch error {
-        case let failure as CommandFailure: self = failure
-        case let failure as StoreFailure: self.init(failure)
-        case let failure as TransportFailure: self.init(failure)
-        case let problem as ConfigurationProblem: self.init(problem)
+        case let failure as CommandError: self = failure
+        case let failure as StoreError: self.init(failure)
+        case let failure as TransportError: self.init(failure)
+        case let problem as ConfigurationError: self.init(problem)
         case let problem as TooFewFiles: self.init(.machine, problem.description, advice: problem.advice)
-        case let failure as ModelFailure: self.init(.failed, failure.message)
+        case let failure as ModelError: self.init(.failed, failure.message)
         case is CancellationError: self.init(.failed, "interrupted")
         default:
             self.init(.failed, "an unexpected error: \(error)", advice: "report this with the command that you ran")

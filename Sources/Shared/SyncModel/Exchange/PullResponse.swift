@@ -1,5 +1,5 @@
 /// The server's response to a pull.
-public enum PullReply: Hashable, Sendable {
+public enum PullResponse: Hashable, Sendable {
     case page(PullPage)
     /// The cursor can no longer be used. The client must start again with a snapshot, and keep its outbox.
     case mustReset(ResetReason)

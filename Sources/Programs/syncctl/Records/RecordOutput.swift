@@ -3,7 +3,7 @@ import SyncModel
 import SyncProgram
 
 /// The answer of a writing command.
-enum RecordAnswer {
+enum RecordOutput {
     static func print(
         _ ids: [RecordID], _ schema: ModelSchema, _ verb: String, _ store: any LocalStore, _ terminal: Terminal
     ) throws {

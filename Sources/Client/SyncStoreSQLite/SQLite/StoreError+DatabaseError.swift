@@ -1,16 +1,16 @@
 import SQLiteDatabase
 import SyncCore
 
-extension StoreFailure {
+extension StoreError {
     /// Calls `body`, and converts what it throws to an error of the port.
-    static func converting<Value>(_ body: () throws -> Value) throws(StoreFailure) -> Value {
-        do { return try body() } catch { throw StoreFailure(error) }
+    static func converting<Value>(_ body: () throws -> Value) throws(StoreError) -> Value {
+        do { return try body() } catch { throw StoreError(error) }
     }
 
     /// The store's error for an error that SQLite, its files, or this module have thrown.
     init(_ error: any Error) {
         switch error {
-        case let failure as StoreFailure: self = failure
+        case let failure as StoreError: self = failure
         case let error as DatabaseError where error.code == .closed: self = .closed
         case let error as DatabaseError: self.init(error)
         default: self.init(.inputOutput, "the store failed: \(error)")
@@ -41,12 +41,12 @@ extension StoreFailure {
         }
     }
 
-    static let withoutIdentity = StoreFailure(
+    static let withoutIdentity = StoreError(
         .corrupt, "sync_meta has no row: the database has lost its identity")
 
-    static let closed = StoreFailure(.inputOutput, "the store has been closed")
+    static let closed = StoreError(.inputOutput, "the store has been closed")
 
-    static func replaced(_ file: String) -> StoreFailure {
-        StoreFailure(.missingFile, "\(file) was deleted or replaced while it was open; nothing was written")
+    static func replaced(_ file: String) -> StoreError {
+        StoreError(.missingFile, "\(file) was deleted or replaced while it was open; nothing was written")
     }
 }

@@ -1,5 +1,5 @@
 /// The reason why a simulation failed: a fault in the simulated program, or in the way it uses the simulation.
-public struct SimulationFailure: Error, Sendable {
+public struct SimulationError: Error, Sendable {
     public let kind: Kind
     public let seed: UInt64
     public let policy: SchedulingPolicy
@@ -28,7 +28,7 @@ public struct SimulationFailure: Error, Sendable {
     }
 }
 
-extension SimulationFailure: CustomStringConvertible {
+extension SimulationError: CustomStringConvertible {
     public var description: String {
         var text = "\(headline) (seed \(seed), \(policy.rawValue), at \(time))"
         if !unfinished.isEmpty { text += "\nnot ended: \(unfinished.joined(separator: ", "))" }

@@ -1,9 +1,9 @@
 package import SyncAuthority
 package import SyncCore
 
-extension TransportFailure {
+extension TransportError {
     /// Creates the failure that a client gets for an authority's failure over HTTP.
-    package init(_ failure: AuthorityFailure) {
+    package init(_ failure: AuthorityError) {
         let code: Code =
             switch failure.code {
             case .otherAccount: .otherAccount

@@ -6,11 +6,11 @@ import NIOPosix
 import NIOSSL
 import SyncCore
 
-extension TransportFailure {
+extension TransportError {
     /// Creates a failure from an error that occurred during a call.
     init(_ error: any Error, calling route: String, _ configuration: HTTPTransportConfiguration) {
         switch error {
-        case let failure as TransportFailure:
+        case let failure as TransportError:
             self = failure.worded("\(route): \(failure.message)")
         case is CancellationError:
             self.init(.cancelled, "\(route): the caller gave up")
@@ -19,7 +19,7 @@ extension TransportFailure {
         case let error as NIOConnectionError:
             self.init(.unreachable, "there is no connection to \(configuration.baseURL): \(Self.reason(error))")
         case HTTPParserError.invalidEOFState:
-            self.init(.notUnderstood, "\(route): the connection ended in the middle of the answer")
+            self.init(.notUnderstood, "\(route): the connection ended in the middle of the response")
         case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
             self.init(
                 .unreachable,
@@ -31,7 +31,7 @@ extension TransportFailure {
         default:
             // The HTTP parsers throw several error types of their own. Any of them means that the response was not
             // HTTP.
-            self.init(.notUnderstood, "\(route): the answer is no good HTTP (\(type(of: error)))")
+            self.init(.notUnderstood, "\(route): the response is no good HTTP (\(type(of: error)))")
         }
     }
 
@@ -44,13 +44,14 @@ extension TransportFailure {
         case .deadlineExceeded:
             self.init(
                 .timedOut,
-                "\(route): no answer in time: \(configuration.callTimeout) allowed, and more for a long request")
+                "\(route): no response in time: \(configuration.callTimeout) allowed, and more for a long request")
         case .connectTimeout, .tlsHandshakeTimeout, .getConnectionFromPoolTimeout:
             self.init(
                 .unreachable,
-                "there is no connection to \(configuration.baseURL): no answer within \(configuration.connectTimeout)")
+                "there is no connection to \(configuration.baseURL): no response within \(configuration.connectTimeout)"
+            )
         case .remoteConnectionClosed, .uncleanShutdown, .bodyLengthMismatch:
-            self.init(.notUnderstood, "\(route): the connection ended in the middle of the answer")
+            self.init(.notUnderstood, "\(route): the connection ended in the middle of the response")
         case .invalidURL, .emptyHost, .emptyScheme:
             self.init(
                 .refused,
@@ -69,7 +70,7 @@ extension TransportFailure {
         case let error as IOError:
             return String(cString: strerror(error.errnoCode)).lowercased()
         case ChannelError.connectTimeout:
-            return "no answer in time"
+            return "no response in time"
         default:
             return "the connection was closed"
         }
@@ -101,7 +102,7 @@ extension TransportFailure {
     ]
 
     /// Returns this failure with the secret removed from its message.
-    func hiding(_ secret: String?) -> TransportFailure {
+    func hiding(_ secret: String?) -> TransportError {
         guard let secret, secret.utf8.count >= 8, message.contains(secret) else { return self }
         let words = message.split(separator: secret, omittingEmptySubsequences: false).joined(separator: "<token>")
         return worded(words)

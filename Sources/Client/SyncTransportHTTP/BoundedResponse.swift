@@ -6,7 +6,7 @@ import SyncModel
 import SyncWire
 
 /// A complete HTTP response, read within a deadline and a maximum size.
-struct HTTPAnswer {
+struct BoundedResponse {
     let status: Int
     let isJSON: Bool
     let retryAfter: Duration?
@@ -19,7 +19,7 @@ struct HTTPAnswer {
     /// The client's own deadline ends when the head arrives, so the body is checked against it here, chunk by chunk.
     /// The read timeout limits the wait for each chunk.
     ///
-    /// - Throws: `TransportFailure` when the response is too long or too slow; otherwise the client's error.
+    /// - Throws: `TransportError` when the response is too long or too slow; otherwise the client's error.
     init(
         _ response: HTTPClientResponse, deadline: NIODeadline, maximumBytes: Int, now: WallTime,
         to request: WireRequestID
@@ -42,15 +42,15 @@ struct HTTPAnswer {
             }
             body.append(contentsOf: chunk.readableBytesView)
             // Keep waiting for a slow link that still delivers, but not for one that only trickles.
-            if NIODeadline.now() > deadline + .seconds(Int64(body.count / HTTPTransportLimits.slowestReply)) {
-                throw TransportFailure(.timedOut, "the reply did not end in time, after \(body.count) bytes")
+            if NIODeadline.now() > deadline + .seconds(Int64(body.count / HTTPTransportLimits.slowestResponse)) {
+                throw TransportError(.timedOut, "the response did not end in time, after \(body.count) bytes")
             }
         }
         bytes = body
     }
 
-    private static func tooLong(_ limit: Int) -> TransportFailure {
-        TransportFailure(.notUnderstood, "the reply is longer than \(limit) bytes")
+    private static func tooLong(_ limit: Int) -> TransportError {
+        TransportError(.notUnderstood, "the response is longer than \(limit) bytes")
     }
 
     private static func isJSON(_ contentType: String?) -> Bool {
@@ -69,27 +69,27 @@ struct HTTPAnswer {
     }
 
     /// Returns the body of a successful response. Throws the matching failure for any other.
-    func goodBody() throws(TransportFailure) -> [UInt8] {
+    func goodBody() throws(TransportError) -> [UInt8] {
         guard status == 200 else { throw failure }
         guard isJSON else {
-            throw TransportFailure(
-                .notUnderstood, "the answer is no JSON: perhaps a network that wants one to sign in")
+            throw TransportError(
+                .notUnderstood, "the response is no JSON: perhaps a network that wants one to sign in")
         }
         return bytes
     }
 
-    var failure: TransportFailure {
+    var failure: TransportError {
         guard let error else {
-            return TransportFailure(
+            return TransportError(
                 statusCode,
                 "status \(status), and not in the words of a sync server: perhaps a proxy or a gateway answered",
                 retryAfter: retryAfter.map { min($0, HTTPTransportLimits.longestForeignPause) })
         }
-        return TransportFailure(
-            TransportFailure.Code(error.code) ?? statusCode, error.message, retryAfter: retryAfter, isDefinite: true)
+        return TransportError(
+            TransportError.Code(error.code) ?? statusCode, error.message, retryAfter: retryAfter, isDefinite: true)
     }
 
-    private var statusCode: TransportFailure.Code {
+    private var statusCode: TransportError.Code {
         switch status {
         case 401: .unauthorized
         case 403: .forbidden
@@ -106,7 +106,7 @@ struct HTTPAnswer {
     }
 }
 
-extension TransportFailure.Code {
+extension TransportError.Code {
     /// Returns nil for a code of a newer server.
     fileprivate init?(_ code: ErrorBody.Code) {
         switch code {

@@ -1,5 +1,5 @@
 /// The reason why a call to the server brought no usable response.
-public struct TransportFailure: Error, Hashable, Sendable {
+public struct TransportError: Error, Hashable, Sendable {
     public let code: Code
     /// States what was wrong and what was expected. Contains no secret.
     public let message: String
@@ -20,8 +20,8 @@ public struct TransportFailure: Error, Hashable, Sendable {
     }
 
     /// Returns the same failure with another message.
-    package func worded(_ message: String) -> TransportFailure {
-        TransportFailure(code, message, retryAfter: retryAfter, isDefinite: isDefinite)
+    package func worded(_ message: String) -> TransportError {
+        TransportError(code, message, retryAfter: retryAfter, isDefinite: isDefinite)
     }
 
     /// Whether the server has definitely refused the contents of the request, rather than its sender or its time.
@@ -66,6 +66,6 @@ public struct TransportFailure: Error, Hashable, Sendable {
     }
 }
 
-extension TransportFailure: CustomStringConvertible {
+extension TransportError: CustomStringConvertible {
     public var description: String { message }
 }

@@ -1,22 +1,22 @@
 import SQLiteDatabase
 import SyncAuthority
 
-extension AuthorityStoreFailure {
+extension AuthorityStoreError {
     /// Calls `body`, and converts what it throws to a failure of the port. Does not add a path or a value to its
     /// message.
     ///
     /// - Parameter action: what SQLite could not do if it throws, as in "could not read a record".
     static func converting<Value>(
         _ action: String, _ body: () throws -> Value
-    ) throws(AuthorityStoreFailure) -> Value {
+    ) throws(AuthorityStoreError) -> Value {
         do {
             return try body()
-        } catch let failure as AuthorityStoreFailure {
+        } catch let failure as AuthorityStoreError {
             throw failure
         } catch let error as DatabaseError {
-            throw AuthorityStoreFailure(kind(of: error.code), error.during(action).message)
+            throw AuthorityStoreError(kind(of: error.code), error.during(action).message)
         } catch {
-            throw AuthorityStoreFailure(.inputOutput, "could not \(action): \(error)")
+            throw AuthorityStoreError(.inputOutput, "could not \(action): \(error)")
         }
     }
 

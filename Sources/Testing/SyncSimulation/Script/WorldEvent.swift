@@ -1,6 +1,6 @@
 /// One event in a world. An event that is impossible at its time is skipped, such as killing a process that is already
 /// dead.
-public enum Happening: Hashable, Sendable {
+public enum WorldEvent: Hashable, Sendable {
     /// A user performs an operation, which depends on the seed and on the records that the device shows.
     case operation(device: Int, seed: UInt64)
     case device(Int, DeviceFault)
@@ -37,8 +37,8 @@ public enum DeviceFault: Hashable, Sendable {
     case rolledBack
     /// The wall clock runs fast by this many parts per million; negative values run slow.
     case clockDrifts(Int)
-    /// The next requests get this answer.
-    case meets(ScriptedAnswer, times: Int)
+    /// The next requests get this response.
+    case meets(ScriptedResponse, times: Int)
     /// The server lies to the next requests that the lie applies to.
     case isToldLies(Lie, times: Int)
     /// Another device's disk is copied to this one.

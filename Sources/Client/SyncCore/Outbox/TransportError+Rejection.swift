@@ -1,6 +1,6 @@
 import SyncModel
 
-extension TransportFailure {
+extension TransportError {
     /// The rejection that the journal shows for a transaction that the server refuses to take.
     var rejection: Rejection {
         let reason: RejectionCode =

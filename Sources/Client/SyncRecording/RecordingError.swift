@@ -1,5 +1,5 @@
 /// The reason why a recording cannot be read.
-package struct RecordingProblem: Error, Hashable, Sendable {
+package struct RecordingError: Error, Hashable, Sendable {
     package enum Code: Hashable, Sendable {
         /// The file is not a recording, or it violates the format.
         case malformed
@@ -25,12 +25,12 @@ package struct RecordingProblem: Error, Hashable, Sendable {
         self.init(.malformed, line: line, problem)
     }
 
-    func at(line: Int) -> RecordingProblem {
-        RecordingProblem(code, line: self.line ?? line, problem)
+    func at(line: Int) -> RecordingError {
+        RecordingError(code, line: self.line ?? line, problem)
     }
 }
 
-extension RecordingProblem: CustomStringConvertible {
+extension RecordingError: CustomStringConvertible {
     package var description: String {
         line.map { "line \($0): \(problem)" } ?? problem
     }

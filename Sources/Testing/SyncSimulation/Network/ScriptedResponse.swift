@@ -1,9 +1,9 @@
 import SyncCore
 import SyncModel
 
-/// An answer from something between a device and the server: a proxy, a gateway, a cache, or the server's own front
+/// A response from something between a device and the server: a proxy, a gateway, a cache, or the server's own front
 /// end.
-public enum ScriptedAnswer: String, Hashable, Sendable, CaseIterable {
+public enum ScriptedResponse: String, Hashable, Sendable, CaseIterable {
     /// HTTP 401: the token has expired, until the device is given a new one.
     case unauthorized
     /// HTTP 403.
@@ -20,19 +20,19 @@ public enum ScriptedAnswer: String, Hashable, Sendable, CaseIterable {
     case serverError
     /// HTTP 200, with a body of a different format.
     case wrongShape
-    /// HTTP 200, with an earlier answer to the same request. Only for calls that read.
+    /// HTTP 200, with an earlier response to the same request. Only for calls that read.
     case stale
 
-    /// The failure that the device's transport reports; nil for answers that arrive as bytes.
-    var failure: TransportFailure? {
+    /// The failure that the device's transport reports; nil for responses that arrive as bytes.
+    var failure: TransportError? {
         switch self {
-        case .unauthorized: TransportFailure(.unauthorized, "the token has expired")
-        case .forbidden: TransportFailure(.forbidden, "a gateway says no")
-        case .requestTimeout: TransportFailure(.timedOut, "the gateway has waited too long")
-        case .tooLarge: TransportFailure(.tooLarge, "the gateway takes no more than this")
-        case .retryLater: TransportFailure(.throttled, "too many requests", retryAfter: .seconds(400))
-        case .retryMuchLater: TransportFailure(.throttled, "too many requests", retryAfter: .seconds(864_000))
-        case .serverError: TransportFailure(.serverFailed, "internal error")
+        case .unauthorized: TransportError(.unauthorized, "the token has expired")
+        case .forbidden: TransportError(.forbidden, "a gateway says no")
+        case .requestTimeout: TransportError(.timedOut, "the gateway has waited too long")
+        case .tooLarge: TransportError(.tooLarge, "the gateway takes no more than this")
+        case .retryLater: TransportError(.throttled, "too many requests", retryAfter: .seconds(400))
+        case .retryMuchLater: TransportError(.throttled, "too many requests", retryAfter: .seconds(864_000))
+        case .serverError: TransportError(.serverFailed, "internal error")
         case .wrongShape, .stale: nil
         }
     }
@@ -46,7 +46,7 @@ public enum ScriptedAnswer: String, Hashable, Sendable, CaseIterable {
         case .retryLater, .retryMuchLater: .retryLater
         case .serverError: .serverError
         case .wrongShape: .wrongShape
-        case .stale: .staleAnswer
+        case .stale: .staleResponse
         }
     }
 

@@ -5,7 +5,7 @@ import SyncSimulation
 ///
 /// It may be kept as long as the process that it reads through lives. SQLite then reads the schema only once, which
 /// takes longer than any read of a small database. It holds no lock between reads.
-final class SQLiteLook {
+final class SQLiteInspector {
     private var handle: OpaquePointer?
     private var statements: [String: OpaquePointer] = [:]
 

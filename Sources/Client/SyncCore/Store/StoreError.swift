@@ -1,6 +1,6 @@
 /// The reason why a local store could not do what was requested. Nothing was changed, because every call is all or
 /// nothing.
-public struct StoreFailure: Error, Hashable, Sendable {
+public struct StoreError: Error, Hashable, Sendable {
     public let code: Code
     /// States what was wrong, where, and what was expected. Contains no value of a record and no secret.
     public let message: String
@@ -37,11 +37,11 @@ public struct StoreFailure: Error, Hashable, Sendable {
     }
 }
 
-extension StoreFailure: CustomStringConvertible {
+extension StoreError: CustomStringConvertible {
     public var description: String { message }
 }
 
-extension StoreFailure {
+extension StoreError {
     /// The remedy that the caller has.
     public var advice: Advice {
         switch code {

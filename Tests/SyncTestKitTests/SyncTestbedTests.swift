@@ -8,15 +8,17 @@ import Testing
 import TomboloCommunity
 import TomboloModeling
 
-@Suite(.ring(.unit)) struct SyncLabTests {
-    private func lab(seed: UInt64 = 1) throws -> SyncLab { try SyncLab(seed: seed, models: CommunityCatalog.models) }
+@Suite(.ring(.unit)) struct SyncTestbedTests {
+    private func lab(seed: UInt64 = 1) throws -> SyncTestbed {
+        try SyncTestbed(seed: seed, models: CommunityCatalog.models)
+    }
 
     @Test func `an unconfirmed transaction at the end is a failure that names the device`() throws {
         let lab = try lab()
         let phone = try lab.device("phone")
         phone.isOnline = false
         try lab.run { try await phone.community.users.make(username: "Ned").create() }
-        let failure = try #require(throws: LabFailure.self) { try lab.finish() }
+        let failure = try #require(throws: TestbedError.self) { try lab.finish() }
         #expect(failure.description == "phone: 1 transactions are not confirmed")
     }
 
@@ -25,7 +27,7 @@ import TomboloModeling
         let phone = try lab.device("phone")
         try lab.settle()
         phone.server.script(.push, .captivePortal)
-        let failure = try #require(throws: LabFailure.self) { try lab.finish() }
+        let failure = try #require(throws: TestbedError.self) { try lab.finish() }
         #expect(failure.description.contains("1 steps left"))
     }
 
@@ -35,14 +37,14 @@ import TomboloModeling
         let rejection = Rejection(code: .forbidden, message: "not you", mutation: nil)
         phone.server.script(
             .push,
-            .reply(
+            .response(
                 .push(
                     .answered(
                         [TransactionResult(number: .first, outcome: .rejected(rejection))],
                         epoch: Epoch(rawValue: "lab"), serverTime: HybridTime(wall: Simulation.startTime)))))
         try lab.run { try await phone.community.users.make(username: "Ned").create() }
         try lab.settle()
-        let failure = try #require(throws: LabFailure.self) { try lab.finish() }
+        let failure = try #require(throws: TestbedError.self) { try lab.finish() }
         #expect(failure.description.contains("the journal has"), "\(failure)")
     }
 
@@ -50,7 +52,7 @@ import TomboloModeling
         let lab = try lab()
         let phone = try lab.device("phone")
         phone.network.faults.refuse = 1
-        let failure = try #require(throws: LabFailure.self) { try lab.settle(within: .seconds(100)) }
+        let failure = try #require(throws: TestbedError.self) { try lab.settle(within: .seconds(100)) }
         #expect(failure.description.contains("phone is not in step after 100.0 seconds"))
         phone.network.faults = .none
         try lab.settle()

@@ -3,7 +3,7 @@ public import SyncModel
 public import TomboloModeling
 
 /// The reason why an object could not do what was requested.
-public struct ModelFailure: Error, Hashable, Sendable {
+public struct ModelError: Error, Hashable, Sendable {
     public let code: Code
     /// States what was wrong, where, and what was expected.
     public let message: String
@@ -43,24 +43,24 @@ public struct ModelFailure: Error, Hashable, Sendable {
     }
 
     public enum Cause: Hashable, Sendable {
-        case value(InvalidValue)
-        case store(StoreFailure)
-        case transport(TransportFailure)
+        case value(InvalidValueError)
+        case store(StoreError)
+        case transport(TransportError)
         case rejection(Rejection)
         case declaration(ModelDeclarationError)
     }
 }
 
-extension ModelFailure: CustomStringConvertible {
+extension ModelError: CustomStringConvertible {
     public var description: String { message }
 }
 
-extension ModelFailure {
+extension ModelError {
     public init(_ error: ModelDeclarationError) {
         self.init(.invalidModel, error.message, cause: .declaration(error))
     }
 
-    public init(_ failure: StoreFailure) {
+    public init(_ failure: StoreError) {
         let code: Code =
             switch failure.code {
             case .invalidValue, .danglingReference, .stillReferenced, .tooLarge, .unknownCollection: .invalidValue
@@ -74,11 +74,11 @@ extension ModelFailure {
         self.init(code, failure.message, cause: .store(failure))
     }
 
-    public init(_ failure: TransportFailure) {
+    public init(_ failure: TransportError) {
         self.init(failure.code == .cancelled ? .interrupted : .transport, failure.message, cause: .transport(failure))
     }
 
-    public init(_ problem: InvalidValue) {
+    public init(_ problem: InvalidValueError) {
         self.init(.invalidValue, problem.description, cause: .value(problem))
     }
 
