@@ -87,12 +87,12 @@ enum RuleCall {
     /// A body that takes too long is cancelled, and is left behind if it goes on.
     ///
     /// - Throws: `AuthorityError.unavailable` when the body throws or takes too long.
-    static func run<ServerOutput: Sendable>(
+    static func run<Value: Sendable>(
         _ name: String, _ timeout: Duration, _ runtime: EngineRuntime, _ logger: Logger,
-        _ body: @escaping @Sendable () async throws -> ServerOutput
-    ) async throws -> ServerOutput {
+        _ body: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
         let (answers, answer) = AsyncStream.makeStream(
-            of: Result<ServerOutput, any Error>.self, bufferingPolicy: .bufferingOldest(1))
+            of: Result<Value, any Error>.self, bufferingPolicy: .bufferingOldest(1))
         let call = runtime.spawn {
             do { answer.yield(.success(try await body())) } catch { answer.yield(.failure(error)) }
         }
