@@ -93,6 +93,7 @@ let package = Package(
                 .embedInCode("local/m0012_deleted.sql"),
                 .embedInCode("local/m0013_paused_by.sql"),
                 .embedInCode("authority/m0001_authority.sql"), .embedInCode("authority/m0002_catalog.sql"),
+                .embedInCode("authority-postgres/p0001_authority.sql"),
                 .embedInCode("wire/openapi.json"),
             ]),
 
@@ -118,11 +119,21 @@ let package = Package(
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ]),
 
-        // Adapters of the server.
+        // Adapters of the server. The statements of its store are the same for every SQL database.
+        .target(name: "AuthorityStoreSQL", dependencies: ["SyncModel", "SyncAuthority", "SyncWire"]),
         .target(
             name: "AuthorityStoreSQLite",
             dependencies: [
                 "SyncModel", "SyncAuthority", "SyncConcurrency", "SyncWire", "Schemas", "SQLiteDatabase",
+                "AuthorityStoreSQL",
+            ]),
+        .systemLibrary(
+            name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+        .target(
+            name: "AuthorityStorePostgres",
+            dependencies: [
+                "SyncModel", "SyncAuthority", "SyncConcurrency", "SyncWire", "Schemas", "AuthorityStoreSQL",
+                "CPostgres",
             ]),
         .target(
             name: "SyncServerHTTP",
@@ -245,7 +256,7 @@ let package = Package(
             name: "TomboloServer",
             dependencies: [
                 "SyncProgram", "SyncModel", "SyncConcurrency", "SyncCore", "SyncAuthority", "SyncRuntimeLive",
-                "SyncServerHTTP", "AuthorityStoreSQLite",
+                "SyncServerHTTP", "AuthorityStoreSQLite", "AuthorityStorePostgres",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -299,6 +310,11 @@ let package = Package(
             dependencies: [
                 "TestRings", "AuthorityStoreSQLite", "SyncAuthority", "SyncModel", "SyncTestKit", "SyncSimulation",
                 "SimulationRecipes", "SQLiteDatabase",
+            ]),
+        .testTarget(
+            name: "AuthorityStorePostgresTests",
+            dependencies: [
+                "TestRings", "AuthorityStorePostgres", "SyncAuthority", "SyncConcurrency", "SyncModel", "SyncTestKit",
             ]),
         .testTarget(name: "SyncCoreTests", dependencies: ["SyncCore", "SyncModel"]),
         .testTarget(
@@ -412,7 +428,10 @@ let sides = [
         "SyncCore", "SyncStoreSQLite", "SyncTransportHTTP", "SyncReachabilityLinux", "CNetlink", "SyncRecording",
         "SyncObjects", "TomboloCommunity", "RecordImport",
     ],
-    "Server": ["SyncAuthority", "AuthorityStoreSQLite", "SyncServerHTTP"],
+    "Server": [
+        "SyncAuthority", "AuthorityStoreSQL", "AuthorityStoreSQLite", "CPostgres", "AuthorityStorePostgres",
+        "SyncServerHTTP",
+    ],
     "Root": ["SyncProgram", "SyncBootstrap", "Tombolo", "TomboloServer"],
     "Programs": ["syncctl", "syncd", "syncsim", "syncbench", "CRawSQLite"],
     "Testing": [

@@ -13,3 +13,12 @@ public enum AuthoritySchema {
         Migration(name: "m0002_catalog", sql: String(decoding: PackageResources.m0002_catalog_sql, as: UTF8.self)),
     ]
 }
+
+/// The SQL of an authority's tables in PostgreSQL, from `authority-postgres/`.
+public enum AuthorityPostgresSchema {
+    /// The migrations in the order of their application. Their count is the version of the schema.
+    public static let migrations: [AuthoritySchema.Migration] = [
+        AuthoritySchema.Migration(
+            name: "p0001_authority", sql: String(decoding: PackageResources.p0001_authority_sql, as: UTF8.self))
+    ]
+}

@@ -30,8 +30,15 @@ enum ImportArrows {
             "NIOHTTP1", "NIOSSL",
         ],
         // Adapters of the server.
+        "AuthorityStoreSQL": ["SyncModel", "SyncAuthority", "SyncWire"],
         "AuthorityStoreSQLite": [
             "SyncModel", "SyncAuthority", "SyncConcurrency", "SyncWire", "Schemas", "SQLiteDatabase",
+            "AuthorityStoreSQL",
+        ],
+        // Only this target imports libpq.
+        "AuthorityStorePostgres": [
+            "SyncModel", "SyncAuthority", "SyncConcurrency", "SyncWire", "Schemas", "AuthorityStoreSQL", "CPostgres",
+            "Dispatch",
         ],
         "SyncServerHTTP": [
             "SyncModel", "SyncAuthority", "SyncWire", "SyncConcurrency", "Schemas", "Hummingbird", "HummingbirdCore",
@@ -62,7 +69,8 @@ enum ImportArrows {
         ],
         "TomboloServer": [
             "SyncProgram", "SyncModel", "SyncConcurrency", "SyncCore", "SyncAuthority", "AuthorityStoreSQLite",
-            "SyncServerHTTP", "SyncRuntimeLive", "ArgumentParser", "ServiceLifecycle", "UnixSignals", "Logging",
+            "AuthorityStorePostgres", "SyncServerHTTP", "SyncRuntimeLive", "ArgumentParser", "ServiceLifecycle",
+            "UnixSignals", "Logging",
             "Foundation",
         ],
         // Programs.

@@ -94,6 +94,8 @@ public final class ServerComposition {
             ServerRecipes.Service(
                 settings: settings, application: application, authority: authority, authentication: authentication,
                 runtime: runtime, logger: logger))
+        let unfollow = try openAuthority?.follow?()
+        defer { unfollow?() }
         var configuration = ServiceGroupConfiguration(
             services: [
                 // This service stops last, when there are no more commits.

@@ -7,6 +7,8 @@ package struct ServerKeys: SettingValues {
     package var environment = Environment.production
     package var logLevel = LogLevel.warning
     package var folder: String?
+    var postgres: String?
+    var postgresSchema = "tombolo"
     var durability = Durability.full
     var keptCommits = AuthorityLimits.keptCommits
     var tokenFile: String?
@@ -46,7 +48,14 @@ package struct ServerKeys: SettingValues {
             ),
             Setting(
                 "authority.folder", \.folder, .path, defaultInWords: "a folder of the program's name in ~/.local/share",
-                "Folder of the server's database."),
+                "Folder of the server's database, or of its other files if the database is PostgreSQL."),
+            Setting(
+                "authority.postgres", \.postgres, .text, defaultInWords: "SQLite in the folder",
+                "Connection string of PostgreSQL, such as 'host=db1,db2 dbname=sync target_session_attrs=read-write'. Several servers may share the database. Passwords belong in the file that PGPASSFILE names."
+            ),
+            Setting(
+                "authority.postgres-schema", \.postgresSchema, .text,
+                "Schema of the tables in PostgreSQL. It is created if it is missing."),
             Setting(
                 "authority.durability", \.durability, .choice,
                 "Failures that a confirmed push survives. normal: a crash of the program. full: also a power loss."),

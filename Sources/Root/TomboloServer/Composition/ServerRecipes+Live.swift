@@ -1,4 +1,3 @@
-import AuthorityStoreSQLite
 import Logging
 import SyncAuthority
 import SyncCore
@@ -24,27 +23,21 @@ extension ServerRecipes {
     public static let live = ServerRecipes(
         machine: { _ in .live(label: "tombolo.authority") },
         authority: { (settings, application, runtime, logger, opening) throws(ConfigurationError) in
-            let configuration = SQLiteAuthorityConfiguration(durability: settings.durability)
             let histories = LiveHistories(runtime: runtime, logger: logger)
             if opening == .makingIfMissing { try PrivateFolder.make(settings.folder) }
-            let store: SQLiteAuthorityStore
-            do throws(AuthorityStoreError) {
-                store = try SQLiteAuthorityStore(
-                    at: settings.file, newHistory: histories.nextHistory(), creating: opening == .makingIfMissing,
-                    configuration: configuration)
-            } catch {
-                throw ConfigurationError(error)
-            }
+            let opened = try OpenStore(settings, newHistory: histories.nextHistory(), opening)
             do throws(ConfigurationError) {
                 // A command that only looks serves nothing, and leaves the stored models alone.
                 let stored = try storedCatalog(
-                    of: store, adopting: opening == .makingIfMissing ? application.catalog : nil, logger)
+                    of: opened.store, adopting: opening == .makingIfMissing ? application.catalog : nil,
+                    isPostgres: settings.postgres != nil, logger)
                 let authority = Authority(
-                    store: store, catalog: application.catalog, policy: AuthorityPolicy(access: application.access),
-                    histories: histories)
-                return OpenAuthority(authority, catalog: stored) { try? store.close() }
+                    store: opened.store, catalog: application.catalog,
+                    policy: AuthorityPolicy(access: application.access), histories: histories)
+                return OpenAuthority(
+                    authority, catalog: stored, follow: opened.follow(authority, logger), close: opened.close)
             } catch {
-                try? store.close()
+                opened.close()
                 throw error
             }
         },
@@ -99,11 +92,11 @@ extension ServerRecipes {
     ///
     /// - Throws: when the new models do not fit the stored ones.
     private static func storedCatalog(
-        of store: SQLiteAuthorityStore, adopting catalog: SchemaCatalog?, _ logger: Logger
+        of store: any CatalogStore, adopting catalog: SchemaCatalog?, isPostgres: Bool, _ logger: Logger
     ) throws(ConfigurationError) -> SchemaCatalog? {
         let stored: SchemaCatalog?
         do throws(AuthorityStoreError) { stored = try store.storedCatalog() } catch {
-            throw ConfigurationError(error)
+            throw ConfigurationError(error, isPostgres: isPostgres)
         }
         guard let catalog, catalog != stored else { return stored }
         if let stored {
@@ -113,28 +106,9 @@ extension ServerRecipes {
                 "The models have changed.",
                 metadata: ["added": "\(change.additions)", "changed": "\(change.adjustments)"])
         }
-        do throws(AuthorityStoreError) { try store.remember(catalog) } catch { throw ConfigurationError(error) }
-        return catalog
-    }
-}
-
-extension ConfigurationError {
-    fileprivate init(_ failure: AuthorityStoreError) {
-        self.init("authority.folder: \(failure)", advice: failure.advice)
-    }
-}
-
-extension AuthorityStoreError {
-    /// The advice to the operator, where the message alone is not enough.
-    fileprivate var advice: String? {
-        switch code {
-        case .noDatabase: "syncd serve makes one"
-        case .notADatabase, .corrupt:
-            "put the database back from a backup, without the files -wal and -shm of the present one"
-        case .newerSchema, .otherSchema: "use the build of syncd that made it, or a newer one"
-        case .missingFile, .readOnly: "check authority.folder (syncd config), and who owns it"
-        case .diskFull: "free some room on that disk"
-        case .unsafePermissions, .inUse, .notDurable, .unstorable, .busy, .inputOutput: nil
+        do throws(AuthorityStoreError) { try store.remember(catalog) } catch {
+            throw ConfigurationError(error, isPostgres: isPostgres)
         }
+        return catalog
     }
 }

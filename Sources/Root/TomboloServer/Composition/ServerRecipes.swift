@@ -59,11 +59,19 @@ public struct OpenAuthority: Sendable {
     public let authority: Authority
     /// The models with which its records were written; nil when it remembers none.
     public let catalog: SchemaCatalog?
+    /// Begins to publish the commits of other servers over the same store, and returns a closure that ends it; nil for a
+    /// store that one server has to itself.
+    public let follow: (@Sendable () throws -> @Sendable () -> Void)?
     public let close: @Sendable () -> Void
 
-    public init(_ authority: Authority, catalog: SchemaCatalog? = nil, close: @escaping @Sendable () -> Void) {
+    public init(
+        _ authority: Authority, catalog: SchemaCatalog? = nil,
+        follow: (@Sendable () throws -> @Sendable () -> Void)? = nil,
+        close: @escaping @Sendable () -> Void
+    ) {
         self.authority = authority
         self.catalog = catalog
+        self.follow = follow
         self.close = close
     }
 }

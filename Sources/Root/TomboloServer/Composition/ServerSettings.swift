@@ -15,6 +15,9 @@ public struct ServerSettings: Sendable {
     public let connections: Int
     public let connectionsPerAddress: Int
     public let folder: String
+    /// The connection string of PostgreSQL; nil for SQLite in the folder.
+    public let postgres: String?
+    public let postgresSchema: String
     public let durability: Durability
     /// Number of commits kept per space: a device that has been offline longer downloads a full snapshot.
     public let keptCommits: Int
@@ -28,10 +31,10 @@ public struct ServerSettings: Sendable {
         public let keyFile: String
     }
 
-    /// The database file.
+    /// The database file of SQLite.
     public var file: String { folder + "/authority.sqlite" }
     /// The file of the mark, which records how far this server's history has come.
-    public var markFile: String { file + "-mark" }
+    public var markFile: String { postgres == nil ? file + "-mark" : folder + "/authority.postgres-mark" }
 
     /// Checks the settings against each other.
     package init(_ configuration: ResolvedConfiguration<ServerKeys>) throws(ConfigurationError) {
@@ -50,6 +53,8 @@ public struct ServerSettings: Sendable {
         connections = keys.connections
         connectionsPerAddress = keys.connectionsPerAddress
         folder = try configuration.required(keys.folder, "authority.folder")
+        postgres = keys.postgres
+        postgresSchema = keys.postgresSchema
         durability = keys.durability
         keptCommits = keys.keptCommits
         tokenFile = keys.tokenFile ?? folder + "/tokens"

@@ -3,10 +3,7 @@ public import SyncAuthority
 public import SyncModel
 import SyncWire
 
-extension SQLiteAuthorityStore {
-    /// Returns the models with which the records were written; nil for a database that stores none.
-    ///
-    /// Field rules have only their names, and check nothing.
+extension SQLiteAuthorityStore: CatalogStore {
     public func storedCatalog() throws(AuthorityStoreError) -> SchemaCatalog? {
         let text = try AuthorityStoreError.converting("read the stored models") {
             try writer.inTurn {
@@ -25,7 +22,6 @@ extension SQLiteAuthorityStore {
         }
     }
 
-    /// Stores the models that are served from now on.
     public func remember(_ catalog: SchemaCatalog) throws(AuthorityStoreError) {
         let text = String(decoding: CatalogCodec.encode(catalog), as: UTF8.self)
         try AuthorityStoreError.converting("store the models") {

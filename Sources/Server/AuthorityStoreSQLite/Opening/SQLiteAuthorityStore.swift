@@ -79,8 +79,8 @@ public final class SQLiteAuthorityStore: AuthorityStore {
     ) throws(AuthorityStoreError) -> Result {
         try checkFile()
         return try AuthorityStoreError.converting("read") {
-            guard let readers else { return try SQLiteTransaction.read(on: writer, body) }
-            return try readers.withConnection { try SQLiteTransaction.read(on: $0, body) }
+            guard let readers else { return try SQLiteSession.read(on: writer, body) }
+            return try readers.withConnection { try SQLiteSession.read(on: $0, body) }
         }
     }
 
@@ -88,7 +88,7 @@ public final class SQLiteAuthorityStore: AuthorityStore {
         _ body: (any AuthorityTransaction) throws(AuthorityStoreError) -> Result
     ) throws(AuthorityStoreError) -> Result {
         try checkFile()
-        return try AuthorityStoreError.converting("write") { try SQLiteTransaction.write(on: writer, body) }
+        return try AuthorityStoreError.converting("write") { try SQLiteSession.write(on: writer, body) }
     }
 
     /// Throws `missingFile` if the file at the path is no longer the one that was opened.

@@ -21,6 +21,17 @@ public protocol AuthorityStore: Sendable {
     ) throws(AuthorityStoreError) -> Result
 }
 
+/// A store that keeps the models with which its records were written.
+public protocol CatalogStore: AuthorityStore {
+    /// Returns the models with which the records were written; nil for a store that keeps none yet.
+    ///
+    /// Field rules have only their names, and check nothing.
+    func storedCatalog() throws(AuthorityStoreError) -> SchemaCatalog?
+
+    /// Stores the models that are served from now on.
+    func remember(_ catalog: SchemaCatalog) throws(AuthorityStoreError)
+}
+
 /// The lookups that a decision about a transaction may make.
 public protocol RecordLookup {
     /// Returns the record, alive or deleted, in any space.

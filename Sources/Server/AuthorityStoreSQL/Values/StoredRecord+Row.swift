@@ -1,4 +1,3 @@
-import SQLiteDatabase
 import SyncAuthority
 import SyncModel
 
@@ -6,7 +5,7 @@ extension StoredRecord {
     /// The columns that `init` reads, in this order.
     static let columns = "collection, id, uid, space, version, creation, deletion, fields, origins"
 
-    init(_ row: Statement) throws(AuthorityStoreError) {
+    init(_ row: some SQLCursor) throws(AuthorityStoreError) {
         let what = "a row of record"
         var reader = BlobReader(row.bytes(5), "the creation in \(what)")
         let origin = try reader.origin()

@@ -1,11 +1,10 @@
-import SQLiteDatabase
-import SyncAuthority
-import SyncModel
+package import SyncAuthority
+package import SyncModel
 
-extension SQLiteTransaction: AuthorityTransaction {
-    func set(_ state: AuthorityState) throws(AuthorityStoreError) {
+extension SQLTransaction: AuthorityTransaction {
+    package func set(_ state: AuthorityState) throws(AuthorityStoreError) {
         try execute(
-            "write the server's state", "UPDATE server SET epoch = ?, clock = ?, key = ?",
+            "write the server's state", "UPDATE server SET epoch = $1, clock = $2, key = $3",
             [
                 .text(state.epoch.rawValue), .integer(Int64(bitPattern: state.clock.last.rawValue)),
                 .blob(state.history.key.bytes),
@@ -14,24 +13,24 @@ extension SQLiteTransaction: AuthorityTransaction {
 
     // MARK: Numbers
 
-    func takeVersion(in space: SpaceID) throws(AuthorityStoreError) -> Version {
+    package func takeVersion(in space: SpaceID) throws(AuthorityStoreError) -> Version {
         let head = try row(
             "take a version",
             """
-            INSERT INTO space (name, head, horizon) VALUES (?, 1, 0)
-            ON CONFLICT (name) DO UPDATE SET head = head + 1 RETURNING head
+            INSERT INTO space (name, head, horizon) VALUES ($1, 1, 0)
+            ON CONFLICT (name) DO UPDATE SET head = space.head + 1 RETURNING head
             """, [.text(space.rawValue)]
         ) { $0.integer(0) }
         guard let head else { throw AuthorityStoreError(.corrupt, "taking a version of \(space) gave none") }
         return Version(head)
     }
 
-    func takeUID(in collection: CollectionName) throws(AuthorityStoreError) -> UID {
+    package func takeUID(in collection: CollectionName) throws(AuthorityStoreError) -> UID {
         let uid = try row(
             "take a uid",
             """
-            INSERT INTO uid_counter (collection, next) VALUES (?, 1)
-            ON CONFLICT (collection) DO UPDATE SET next = next + 1 RETURNING next - 1
+            INSERT INTO uid_counter (collection, next) VALUES ($1, 1)
+            ON CONFLICT (collection) DO UPDATE SET next = uid_counter.next + 1 RETURNING next - 1
             """, [.text(collection.rawValue)]
         ) { $0.integer(0) }
         guard let uid else { throw AuthorityStoreError(.corrupt, "taking a uid of \(collection) gave none") }
@@ -40,11 +39,11 @@ extension SQLiteTransaction: AuthorityTransaction {
 
     // MARK: Records
 
-    func put(_ record: StoredRecord) throws(AuthorityStoreError) {
+    package func put(_ record: StoredRecord) throws(AuthorityStoreError) {
         try execute(
             "write a record",
             """
-            INSERT INTO record (\(StoredRecord.columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+            INSERT INTO record (\(StoredRecord.columns)) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
             ON CONFLICT (collection, id) DO UPDATE SET uid = excluded.uid, space = excluded.space,
                 version = excluded.version, creation = excluded.creation, deletion = excluded.deletion,
                 fields = excluded.fields, origins = excluded.origins
@@ -57,21 +56,21 @@ extension SQLiteTransaction: AuthorityTransaction {
             ])
     }
 
-    func link(_ referrer: Referrer, to target: RecordAddress) throws(AuthorityStoreError) {
+    package func link(_ referrer: Referrer, to target: RecordAddress) throws(AuthorityStoreError) {
         try execute(
             "note a reference",
             """
-            INSERT INTO reference (target_collection, target_id, collection, field, id) VALUES (?, ?, ?, ?, ?)
+            INSERT INTO reference (target_collection, target_id, collection, field, id) VALUES ($1, $2, $3, $4, $5)
             ON CONFLICT DO NOTHING
             """, Self.values(referrer, target))
     }
 
-    func unlink(_ referrer: Referrer, from target: RecordAddress) throws(AuthorityStoreError) {
+    package func unlink(_ referrer: Referrer, from target: RecordAddress) throws(AuthorityStoreError) {
         try execute(
             "forget a reference",
             """
             DELETE FROM reference
-            WHERE target_collection = ? AND target_id = ? AND collection = ? AND field = ? AND id = ?
+            WHERE target_collection = $1 AND target_id = $2 AND collection = $3 AND field = $4 AND id = $5
             """, Self.values(referrer, target))
     }
 
@@ -85,14 +84,14 @@ extension SQLiteTransaction: AuthorityTransaction {
 
     // MARK: The change feed
 
-    func append(
+    package func append(
         _ commit: Commit, to space: SpaceID, by author: CommitAuthor, chain: HistoryChain
     ) throws(AuthorityStoreError) {
         try execute(
             "write a commit",
             """
             INSERT INTO log (space, version, changed, changes, chain, principal, client, incarnation, number, at)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
             """,
             [
                 .text(space.rawValue), .integer(commit.version.rawValue), .integer(Int64(commit.changes.count)),
@@ -100,7 +99,7 @@ extension SQLiteTransaction: AuthorityTransaction {
             ] + author.values)
     }
 
-    func trim(_ space: SpaceID, through version: Version) throws(AuthorityStoreError) {
+    package func trim(_ space: SpaceID, through version: Version) throws(AuthorityStoreError) {
         let extent = try extent(of: space)
         let through = min(version, extent.head)
         guard through > extent.horizon else { return }
@@ -108,31 +107,32 @@ extension SQLiteTransaction: AuthorityTransaction {
             throw AuthorityStoreError(.corrupt, "the feed of \(space) has no fingerprint at version \(through)")
         }
         try execute(
-            "trim the feed", "DELETE FROM log WHERE space = ? AND version <= ?",
+            "trim the feed", "DELETE FROM log WHERE space = $1 AND version <= $2",
             [.text(space.rawValue), .integer(through.rawValue)])
         try execute(
-            "move the horizon", "UPDATE space SET horizon = ?, horizon_chain = ? WHERE name = ?",
+            "move the horizon", "UPDATE space SET horizon = $1, horizon_chain = $2 WHERE name = $3",
             [.integer(through.rawValue), .blob(chain.bytes), .text(space.rawValue)])
     }
 
     // MARK: Transactions from clients
 
-    func set(_ ledger: Ledger, of key: LedgerKey) throws(AuthorityStoreError) {
+    package func set(_ ledger: Ledger, of key: LedgerKey) throws(AuthorityStoreError) {
         try execute(
             "write a ledger",
             """
-            INSERT INTO ledger (principal, client, incarnation, next, acknowledged) VALUES (?, ?, ?, ?, ?)
-            ON CONFLICT DO UPDATE SET next = excluded.next, acknowledged = excluded.acknowledged
+            INSERT INTO ledger (principal, client, incarnation, next, acknowledged) VALUES ($1, $2, $3, $4, $5)
+            ON CONFLICT (principal, client, incarnation)
+            DO UPDATE SET next = excluded.next, acknowledged = excluded.acknowledged
             """, key.values + [.integer(ledger.next.rawValue), .integer(ledger.acknowledged.rawValue)])
     }
 
-    func keep(
+    package func keep(
         _ outcome: StoredOutcome, of key: LedgerKey, _ number: TransactionNumber
     ) throws(AuthorityStoreError) {
         try execute(
             "write an outcome",
             """
-            INSERT INTO outcome (principal, client, incarnation, number, hash, outcome) VALUES (?, ?, ?, ?, ?, ?)
+            INSERT INTO outcome (principal, client, incarnation, number, hash, outcome) VALUES ($1, $2, $3, $4, $5, $6)
             """,
             key.values + [
                 .integer(number.rawValue), .text(outcome.hash.rawValue),
@@ -140,14 +140,14 @@ extension SQLiteTransaction: AuthorityTransaction {
             ])
     }
 
-    func forgetOutcomes(of key: LedgerKey, below number: TransactionNumber) throws(AuthorityStoreError) {
+    package func forgetOutcomes(of key: LedgerKey, below number: TransactionNumber) throws(AuthorityStoreError) {
         try execute(
             "forget outcomes",
-            "DELETE FROM outcome WHERE principal = ? AND client = ? AND incarnation = ? AND number < ?",
+            "DELETE FROM outcome WHERE principal = $1 AND client = $2 AND incarnation = $3 AND number < $4",
             key.values + [.integer(number.rawValue)])
     }
 
-    func note(
+    package func note(
         _ conflict: FieldConflict, in space: SpaceID, at version: Version, by author: CommitAuthor
     ) throws(AuthorityStoreError) {
         let values: Patch = [
@@ -158,7 +158,7 @@ extension SQLiteTransaction: AuthorityTransaction {
             """
             INSERT INTO conflict (space, version, collection, id, field, rule, field_values, winner, loser, recipient,
                 principal, client, incarnation, transaction_number, at)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
             """,
             [
                 .text(space.rawValue), .integer(version.rawValue), .text(conflict.collection.rawValue),
@@ -169,21 +169,23 @@ extension SQLiteTransaction: AuthorityTransaction {
             ] + author.values)
     }
 
-    func trimConflicts(keeping count: Int, limit: Int) throws(AuthorityStoreError) -> Int {
-        try execute(
+    package func trimConflicts(keeping count: Int, limit: Int) throws(AuthorityStoreError) -> Int {
+        let excess = min(limit, try conflictCount() - count)
+        guard excess > 0 else { return 0 }
+        return try execute(
             "remove old conflicts",
             """
             WITH owned AS (SELECT number, coalesce(
                 (SELECT principal FROM client WHERE id = conflict.recipient), conflict.principal) AS owner FROM conflict)
             DELETE FROM conflict WHERE number IN (SELECT number FROM owned
                 WHERE owner = (SELECT owner FROM owned GROUP BY owner ORDER BY count(*) DESC, owner LIMIT 1)
-                ORDER BY number LIMIT max(0, min(?2, (SELECT count(*) FROM conflict) - ?1)))
-            """, [.integer(Int64(count)), .integer(Int64(limit))])
+                ORDER BY number LIMIT $1)
+            """, [.integer(Int64(excess))])
     }
 
-    func bind(_ client: ClientID, to principal: Principal) throws(AuthorityStoreError) {
+    package func bind(_ client: ClientID, to principal: Principal) throws(AuthorityStoreError) {
         try execute(
-            "bind a client id", "INSERT INTO client (id, principal) VALUES (?, ?)",
+            "bind a client id", "INSERT INTO client (id, principal) VALUES ($1, $2)",
             [.blob(client.bits.bytes), .text(principal.name)])
     }
 }

@@ -1,9 +1,8 @@
-import SQLiteDatabase
-import SyncAuthority
-import SyncModel
+package import SyncAuthority
+package import SyncModel
 
-extension SQLiteTransaction: AuthorityView {
-    func state() throws(AuthorityStoreError) -> AuthorityState {
+extension SQLTransaction: AuthorityView {
+    package func state() throws(AuthorityStoreError) -> AuthorityState {
         let state = try row("read the server's state", "SELECT epoch, clock, key FROM server", []) { row in
             let secret = row.bytes(2)
             guard let key = HistoryKey(bytes: secret) else {
@@ -18,20 +17,20 @@ extension SQLiteTransaction: AuthorityView {
         return state
     }
 
-    func extent(of space: SpaceID) throws(AuthorityStoreError) -> SpaceExtent {
-        try row("read a space", "SELECT head, horizon FROM space WHERE name = ?", [.text(space.rawValue)]) {
+    package func extent(of space: SpaceID) throws(AuthorityStoreError) -> SpaceExtent {
+        try row("read a space", "SELECT head, horizon FROM space WHERE name = $1", [.text(space.rawValue)]) {
             SpaceExtent(head: Version($0.integer(0)), horizon: Version($0.integer(1)))
         } ?? .empty
     }
 
-    func chain(at version: Version, in space: SpaceID) throws(AuthorityStoreError) -> HistoryChain? {
+    package func chain(at version: Version, in space: SpaceID) throws(AuthorityStoreError) -> HistoryChain? {
         let place: [StoredValue?] = [.text(space.rawValue), .integer(version.rawValue)]
-        let logged = try row("read a fingerprint", "SELECT chain FROM log WHERE space = ? AND version = ?", place) {
+        let logged = try row("read a fingerprint", "SELECT chain FROM log WHERE space = $1 AND version = $2", place) {
             try HistoryChain(stored: $0.bytes(0))
         }
         if let logged { return logged }
         let atHorizon = try row(
-            "read the fingerprint at the horizon", "SELECT horizon_chain FROM space WHERE name = ? AND horizon = ?",
+            "read the fingerprint at the horizon", "SELECT horizon_chain FROM space WHERE name = $1 AND horizon = $2",
             place
         ) { try HistoryChain(stored: $0.bytes(0)) }
         if let atHorizon { return atHorizon }
@@ -39,30 +38,30 @@ extension SQLiteTransaction: AuthorityView {
         return version == .zero && extent == .empty ? .start : nil
     }
 
-    func spaces(havingMoreCommitsThan count: Int) throws(AuthorityStoreError) -> [SpaceID] {
+    package func spaces(havingMoreCommitsThan count: Int) throws(AuthorityStoreError) -> [SpaceID] {
         try rows(
-            "look for long feeds", "SELECT name FROM space WHERE head - horizon > ? ORDER BY name",
+            "look for long feeds", "SELECT name FROM space WHERE head - horizon > $1 ORDER BY name",
             [.integer(Int64(count))]
         ) { try SpaceID(stored: $0.text(0), "the name in a row of space") }
     }
 
     // MARK: Records
 
-    func record(_ address: RecordAddress) throws(AuthorityStoreError) -> StoredRecord? {
+    package func record(_ address: RecordAddress) throws(AuthorityStoreError) -> StoredRecord? {
         try row(
-            "read a record", "SELECT \(StoredRecord.columns) FROM record WHERE collection = ? AND id = ?",
+            "read a record", "SELECT \(StoredRecord.columns) FROM record WHERE collection = $1 AND id = $2",
             [.text(address.collection.rawValue), .blob(address.id.bits.bytes)]
         ) { try StoredRecord($0) }
     }
 
-    func record(_ collection: CollectionName, _ uid: UID) throws(AuthorityStoreError) -> StoredRecord? {
+    package func record(_ collection: CollectionName, _ uid: UID) throws(AuthorityStoreError) -> StoredRecord? {
         try row(
-            "read a record", "SELECT \(StoredRecord.columns) FROM record WHERE collection = ? AND uid = ?",
+            "read a record", "SELECT \(StoredRecord.columns) FROM record WHERE collection = $1 AND uid = $2",
             [.text(collection.rawValue), .integer(uid.rawValue)]
         ) { try StoredRecord($0) }
     }
 
-    func referrers(
+    package func referrers(
         of target: RecordAddress, through fields: [ReferenceField], limit: Int
     ) throws(AuthorityStoreError) -> [Referrer] {
         var result: [Referrer] = []
@@ -71,8 +70,8 @@ extension SQLiteTransaction: AuthorityView {
                 "read who refers to a record",
                 """
                 SELECT id FROM reference
-                WHERE target_collection = ? AND target_id = ? AND collection = ? AND field = ?
-                LIMIT ?
+                WHERE target_collection = $1 AND target_id = $2 AND collection = $3 AND field = $4
+                LIMIT $5
                 """,
                 [
                     .text(target.collection.rawValue), .blob(target.id.bits.bytes), .text(field.collection.rawValue),
@@ -88,7 +87,7 @@ extension SQLiteTransaction: AuthorityView {
 
     // MARK: Pages
 
-    func rows(
+    package func rows(
         in space: SpaceID, of collection: CollectionName, after id: RecordID?, budget: PageBudget
     ) throws(AuthorityStoreError) -> RowSlice {
         // The empty blob sorts before every id.
@@ -96,10 +95,12 @@ extension SQLiteTransaction: AuthorityView {
             "read a page of records",
             """
             SELECT \(StoredRecord.columns) FROM record
-            WHERE space = ? AND collection = ? AND id > ? AND deletion IS NULL ORDER BY id
+            WHERE space = $1 AND collection = $2 AND id > $3 AND deletion IS NULL ORDER BY id LIMIT $4
             """,
-            [.text(space.rawValue), .text(collection.rawValue), .blob(id?.bits.bytes ?? [])]
-        ) { row, _ in
+            [
+                .text(space.rawValue), .text(collection.rawValue), .blob(id?.bits.bytes ?? []), budget.mostRows,
+            ]
+        ) { row in
             var records: [StoredRecord] = []
             var bytes = 0
             while try row.step() {
@@ -112,14 +113,14 @@ extension SQLiteTransaction: AuthorityView {
         }
     }
 
-    func commits(
+    package func commits(
         in space: SpaceID, after version: Version, budget: PageBudget
     ) throws(AuthorityStoreError) -> [Commit] {
         try use(
             "read a page of the feed",
-            "SELECT version, changed, changes FROM log WHERE space = ? AND version > ? ORDER BY version",
-            [.text(space.rawValue), .integer(version.rawValue)]
-        ) { row, _ in
+            "SELECT version, changed, changes FROM log WHERE space = $1 AND version > $2 ORDER BY version LIMIT $3",
+            [.text(space.rawValue), .integer(version.rawValue), budget.mostRows]
+        ) { row in
             var commits: [Commit] = []
             var left = budget
             while try row.step() {
@@ -135,29 +136,30 @@ extension SQLiteTransaction: AuthorityView {
         }
     }
 
-    func author(of version: Version, in space: SpaceID) throws(AuthorityStoreError) -> CommitAuthor? {
+    package func author(of version: Version, in space: SpaceID) throws(AuthorityStoreError) -> CommitAuthor? {
         try row(
             "read who made a commit",
-            "SELECT principal, client, incarnation, number, at FROM log WHERE space = ? AND version = ?",
+            "SELECT principal, client, incarnation, number, at FROM log WHERE space = $1 AND version = $2",
             [.text(space.rawValue), .integer(version.rawValue)]
         ) { try CommitAuthor($0, from: 0) }
     }
 
     // MARK: Transactions from clients
 
-    func ledger(of key: LedgerKey) throws(AuthorityStoreError) -> Ledger {
+    package func ledger(of key: LedgerKey) throws(AuthorityStoreError) -> Ledger {
         try row(
             "read a ledger",
-            "SELECT next, acknowledged FROM ledger WHERE principal = ? AND client = ? AND incarnation = ?", key.values
+            "SELECT next, acknowledged FROM ledger WHERE principal = $1 AND client = $2 AND incarnation = $3",
+            key.values
         ) {
             Ledger(next: TransactionNumber($0.integer(0)), acknowledged: TransactionNumber($0.integer(1)))
         } ?? .empty
     }
 
-    func outcome(of key: LedgerKey, _ number: TransactionNumber) throws(AuthorityStoreError) -> StoredOutcome? {
+    package func outcome(of key: LedgerKey, _ number: TransactionNumber) throws(AuthorityStoreError) -> StoredOutcome? {
         try row(
             "read an outcome",
-            "SELECT hash, outcome FROM outcome WHERE principal = ? AND client = ? AND incarnation = ? AND number = ?",
+            "SELECT hash, outcome FROM outcome WHERE principal = $1 AND client = $2 AND incarnation = $3 AND number = $4",
             key.values + [.integer(number.rawValue)]
         ) {
             StoredOutcome(
@@ -166,26 +168,26 @@ extension SQLiteTransaction: AuthorityView {
         }
     }
 
-    func conflicts(
+    package func conflicts(
         in space: SpaceID, after number: Int64, limit: Int
     ) throws(AuthorityStoreError) -> [RecordedConflict] {
         try conflicts(
-            "WHERE space = ? AND number > ? ORDER BY number LIMIT ?",
+            "WHERE space = $1 AND number > $2 ORDER BY number LIMIT $3",
             [.text(space.rawValue), .integer(number), .integer(Int64(limit))])
     }
 
-    func conflictCount() throws(AuthorityStoreError) -> Int {
+    package func conflictCount() throws(AuthorityStoreError) -> Int {
         try row("count the conflicts", "SELECT count(*) FROM conflict", []) { Int($0.integer(0)) } ?? 0
     }
 
-    func notices(
+    package func notices(
         for clients: [ClientID], in space: SpaceID, after number: Int64, limit: Int
     ) throws(AuthorityStoreError) -> [RecordedConflict] {
         // One index lookup for each client, because there are few clients.
         var found: [RecordedConflict] = []
         for client in clients {
             found += try conflicts(
-                "WHERE recipient = ? AND space = ? AND number > ? ORDER BY number LIMIT ?",
+                "WHERE recipient = $1 AND space = $2 AND number > $3 ORDER BY number LIMIT $4",
                 [.blob(client.bits.bytes), .text(space.rawValue), .integer(number), .integer(Int64(limit))])
         }
         return Array(found.sorted { $0.number < $1.number }.prefix(limit))
@@ -199,16 +201,16 @@ extension SQLiteTransaction: AuthorityView {
         }
     }
 
-    func owner(of client: ClientID) throws(AuthorityStoreError) -> Principal? {
+    package func owner(of client: ClientID) throws(AuthorityStoreError) -> Principal? {
         try row(
-            "read the owner of a client id", "SELECT principal FROM client WHERE id = ?", [.blob(client.bits.bytes)]
+            "read the owner of a client id", "SELECT principal FROM client WHERE id = $1", [.blob(client.bits.bytes)]
         ) { Principal(name: $0.text(0)) }
     }
 }
 
 extension CommitAuthor {
     /// Reads the principal, client, incarnation, number, and time from five columns.
-    fileprivate init(_ row: Statement, from column: Int32) throws(AuthorityStoreError) {
+    fileprivate init(_ row: some SQLCursor, from column: Int32) throws(AuthorityStoreError) {
         let client = ClientID(bits: try Identifier128(stored: row.bytes(column + 1), "a client"))
         self.init(
             principal: Principal(name: row.text(column)),
@@ -226,7 +228,7 @@ extension RecordedConflict {
         (SELECT owner.principal FROM client AS owner WHERE owner.id = substr(loser, 9))
         """
 
-    fileprivate init(_ row: Statement) throws(AuthorityStoreError) {
+    fileprivate init(_ row: some SQLCursor) throws(AuthorityStoreError) {
         let what = "a row of conflict"
         let values = try StoredText.patch(row.text(7), "the values in \(what)")
         guard let base = values["base"], let winner = values["winner"], let loser = values["loser"] else {
@@ -249,4 +251,9 @@ extension RecordedConflict {
                     account: owners.loser.map(AccountID.init(rawValue:))),
                 rule: ConflictRule(rawValue: row.text(6))))
     }
+}
+
+extension PageBudget {
+    /// The number of rows that a page needs at most: those of the budget, and one more to see whether others follow.
+    fileprivate var mostRows: StoredValue { .integer(Int64(min(max(rows, 1), Int(Int32.max))) + 1) }
 }

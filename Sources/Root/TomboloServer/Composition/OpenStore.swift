@@ -1,0 +1,89 @@
+import AuthorityStorePostgres
+import AuthorityStoreSQLite
+import Logging
+import SyncAuthority
+import SyncConcurrency
+import SyncModel
+import SyncProgram
+
+/// The store that the settings select, opened.
+struct OpenStore {
+    let store: any CatalogStore
+    let close: @Sendable () -> Void
+    private let postgres: PostgresConfiguration?
+
+    init(
+        _ settings: ServerSettings, newHistory: HistoryIdentity, _ opening: ServerRecipes.StoreOpening
+    ) throws(ConfigurationError) {
+        let isCreating = opening == .makingIfMissing
+        postgres = settings.postgres.map { connection in
+            PostgresConfiguration(
+                connection: connection, schema: settings.postgresSchema, durability: settings.durability)
+        }
+        do throws(AuthorityStoreError) {
+            if let postgres {
+                let opened = try PostgresAuthorityStore(postgres, newHistory: newHistory, creating: isCreating)
+                (store, close) = (opened, { opened.close() })
+            } else {
+                let opened = try SQLiteAuthorityStore(
+                    at: settings.file, newHistory: newHistory, creating: isCreating,
+                    configuration: SQLiteAuthorityConfiguration(durability: settings.durability))
+                (store, close) = (opened, { try? opened.close() })
+            }
+        } catch {
+            throw ConfigurationError(error, isPostgres: settings.postgres != nil)
+        }
+    }
+
+    /// Returns a closure that begins to publish the commits of other servers; nil for SQLite, which has one server.
+    func follow(_ authority: Authority, _ logger: Logger) -> (@Sendable () throws -> @Sendable () -> Void)? {
+        guard let postgres else { return nil }
+        return {
+            let listener = CommitListener(postgres) { heads in
+                authority.commits.publish(SpaceHeads(heads: heads))
+            } note: { words in
+                logger.warning("\(words)")
+            }
+            try listener.start()
+            return { listener.stop() }
+        }
+    }
+}
+
+extension ConfigurationError {
+    init(_ failure: AuthorityStoreError, isPostgres: Bool) {
+        self.init(
+            "\(isPostgres ? "authority.postgres" : "authority.folder"): \(failure)",
+            advice: isPostgres ? failure.postgresAdvice : failure.advice)
+    }
+}
+
+extension AuthorityStoreError {
+    /// The advice to the operator, where the message alone is not enough.
+    fileprivate var advice: String? {
+        switch code {
+        case .noDatabase: "syncd serve makes one"
+        case .notADatabase, .corrupt:
+            "put the database back from a backup, without the files -wal and -shm of the present one"
+        case .newerSchema, .otherSchema: "use the build of syncd that made it, or a newer one"
+        case .missingFile, .readOnly: "check authority.folder (syncd config), and who owns it"
+        case .diskFull: "free some room on that disk"
+        case .unsafePermissions, .inUse, .notDurable, .unstorable, .busy, .inputOutput: nil
+        }
+    }
+
+    fileprivate var postgresAdvice: String? {
+        switch code {
+        case .noDatabase: "syncd serve makes one in a database that exists; createdb NAME makes that"
+        case .newerSchema: "use the build of syncd that made it, or a newer one"
+        case .otherSchema: "give authority.postgres-schema a name that no other program uses"
+        case .corrupt, .notADatabase: "put the database back from a backup"
+        case .diskFull: "free some room on the disk of the database"
+        case .readOnly: "name the primary, or add target_session_attrs=read-write"
+        case .unsafePermissions: "check the user, and its password in the file that PGPASSFILE names"
+        case .notDurable: "turn it on, or set authority.durability to normal"
+        case .inputOutput, .busy: "check that the database runs, and the connection string"
+        case .missingFile, .inUse, .unstorable: nil
+        }
+    }
+}

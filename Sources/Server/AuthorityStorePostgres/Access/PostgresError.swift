@@ -1,0 +1,79 @@
+import CPostgres
+import SyncAuthority
+
+/// An error of PostgreSQL, or of the connection to it.
+struct PostgresError: Error, CustomStringConvertible {
+    /// The five characters of SQLSTATE; nil when the error did not come from the server.
+    let state: String?
+    /// The primary message, which contains no values of records.
+    let message: String
+
+    var description: String { message }
+
+    init(state: String?, _ message: String) {
+        self.state = state
+        self.message = message
+    }
+
+    /// The error of a result.
+    init(_ result: OpaquePointer?, on connection: OpaquePointer) {
+        state = PQresultErrorField(result, Self.sqlState).map { String(cString: $0) }
+        message = Self.oneLine(PQresultErrorField(result, Self.primaryMessage) ?? PQerrorMessage(connection))
+    }
+
+    /// The error of a connection.
+    init(connection: OpaquePointer?) {
+        state = nil
+        message = Self.oneLine(PQerrorMessage(connection))
+    }
+
+    // The macros PG_DIAG_SQLSTATE and PG_DIAG_MESSAGE_PRIMARY, which Swift cannot import.
+    private static let sqlState = Int32(UInt8(ascii: "C"))
+    private static let primaryMessage = Int32(UInt8(ascii: "M"))
+
+    private static func oneLine(_ text: UnsafeMutablePointer<CChar>?) -> String {
+        guard let text else { return "out of memory" }
+        return String(cString: text).split(whereSeparator: \.isNewline).joined(separator: "; ")
+    }
+
+    /// Converts the error to one of the port. See "PostgreSQL Error Codes" in its manual for the classes.
+    func during(_ action: String) -> AuthorityStoreError {
+        AuthorityStoreError(code, "could not \(action): \(message)")
+    }
+
+    private var code: AuthorityStoreError.Code {
+        switch state {
+        // A lock was not free in time, another transaction won, or a statement took too long.
+        case "55P03", "40001", "40P01", "57014", "25P03", "53300": .busy
+        case "53100": .diskFull
+        // A standby, or a database in recovery.
+        case "25006", "57P03": .readOnly
+        case "3D000", "3F000": .noDatabase
+        case "28000", "28P01", "42501": .unsafePermissions
+        // Text with a byte that PostgreSQL does not store, and values over its limits.
+        case "22021", "22P05", "54000": .unstorable
+        case "42P01", "42703": .otherSchema
+        case let state? where state.hasPrefix("XX") || state.hasPrefix("23"): .corrupt
+        default: .inputOutput
+        }
+    }
+}
+
+extension AuthorityStoreError {
+    /// Calls `body`, and converts what it throws to an error of the port.
+    ///
+    /// - Parameter action: what could not be done if it throws, as in "could not read a record".
+    static func converting<Value>(
+        _ action: String, _ body: () throws -> Value
+    ) throws(AuthorityStoreError) -> Value {
+        do {
+            return try body()
+        } catch let error as AuthorityStoreError {
+            throw error
+        } catch let error as PostgresError {
+            throw error.during(action)
+        } catch {
+            throw AuthorityStoreError(.inputOutput, "could not \(action): \(error)")
+        }
+    }
+}

@@ -1,0 +1,46 @@
+import AuthorityStoreSQL
+
+/// The values of a statement, as libpq takes them: one buffer, and where each value lies in it.
+struct PostgresParameters {
+    private var bytes: [UInt8] = []
+    private var places: [(offset: Int, length: Int, format: Int32)?] = []
+
+    init(_ values: [StoredValue?]) {
+        for value in values {
+            guard let value else {
+                places.append(nil)
+                continue
+            }
+            let offset = bytes.count
+            let format: Int32
+            switch value {
+            case .integer(let number):
+                // As text, because the server alone knows how many bytes its type has.
+                bytes.append(contentsOf: String(number).utf8)
+                format = 0
+            case .text(let text):
+                bytes.append(contentsOf: text.utf8)
+                format = 1
+            case .blob(let blob):
+                bytes.append(contentsOf: blob)
+                format = 1
+            }
+            places.append((offset, bytes.count - offset, format))
+            // Ends a number. An empty value needs an address, too, because a null pointer is NULL.
+            bytes.append(0)
+        }
+    }
+
+    func with<Result>(
+        _ body: (
+            Int32, UnsafePointer<UnsafePointer<CChar>?>?, UnsafePointer<Int32>?, UnsafePointer<Int32>?
+        ) -> Result
+    ) -> Result {
+        bytes.withUnsafeBytes { buffer in
+            let start = buffer.baseAddress?.assumingMemoryBound(to: CChar.self)
+            let pointers = places.map { place in place.flatMap { place in start.map { $0 + place.offset } } }
+            return body(
+                Int32(places.count), pointers, places.map { Int32($0?.length ?? 0) }, places.map { $0?.format ?? 0 })
+        }
+    }
+}

@@ -1,0 +1,96 @@
+import Dispatch
+import SyncConcurrency
+
+/// A bounded number of connections, opened on first use. A caller waits for a free one.
+final class PostgresPool: Sendable {
+    private struct State {
+        var idle: [PostgresConnection] = []
+        var isClosed = false
+    }
+
+    private let state: Guarded<State>
+    private let free: DispatchSemaphore
+    private let open: @Sendable () throws -> PostgresConnection
+
+    /// - Parameters:
+    ///   - count: the number of concurrent transactions; at least one.
+    ///   - first: a connection that is open already.
+    ///   - open: opens another one.
+    init(
+        count: Int, first: PostgresConnection? = nil, open: @escaping @Sendable () throws -> PostgresConnection
+    ) {
+        state = Guarded(State(idle: first.map { [$0] } ?? []))
+        free = DispatchSemaphore(value: max(count, 1))
+        self.open = open
+    }
+
+    /// Calls `body` with a connection in a transaction, and commits it.
+    ///
+    /// A connection that was lost while it was idle is replaced. One that is lost later is dropped, and the error is
+    /// thrown: nobody knows then whether a commit took effect.
+    ///
+    /// - Parameter begin: the statements that begin the transaction.
+    func transaction<Result>(_ begin: String, _ body: (PostgresSession) throws -> Result) throws -> Result {
+        free.wait()
+        defer { free.signal() }
+        let connection = try begun(begin)
+        defer { put(connection) }
+        do {
+            let result = try body(PostgresSession(connection))
+            let tag = try connection.run("COMMIT")
+            // A transaction in which a statement failed is rolled back, without an error.
+            guard tag == "COMMIT" else { throw PostgresError(state: nil, "the transaction was rolled back") }
+            return result
+        } catch {
+            // The first error is the one to report.
+            if !connection.isLost { _ = try? connection.run("ROLLBACK") }
+            throw error
+        }
+    }
+
+    private func begun(_ begin: String) throws -> PostgresConnection {
+        if let idle = try take() {
+            do throws(PostgresError) {
+                try idle.run(begin)
+                return idle
+            } catch {
+                guard idle.isLost else {
+                    _ = try? idle.run("ROLLBACK")
+                    put(idle)
+                    throw error
+                }
+            }
+        }
+        let connection = try open()
+        do throws(PostgresError) {
+            try connection.run(begin)
+        } catch {
+            if !connection.isLost { _ = try? connection.run("ROLLBACK") }
+            put(connection)
+            throw error
+        }
+        return connection
+    }
+
+    private func take() throws(PostgresError) -> PostgresConnection? {
+        try state.withLock { (state) throws(PostgresError) in
+            guard !state.isClosed else { throw PostgresError(state: nil, "the database is closed") }
+            return state.idle.popLast()
+        }
+    }
+
+    private func put(_ connection: PostgresConnection) {
+        guard !connection.isLost else { return }
+        state.withLock { state in
+            if !state.isClosed { state.idle.append(connection) }
+        }
+    }
+
+    /// Closes the idle connections, and the others at the end of their transactions. Later transactions fail.
+    func close() {
+        state.withLock { state in
+            state.isClosed = true
+            state.idle = []
+        }
+    }
+}

@@ -1,0 +1,21 @@
+import AuthorityStoreSQL
+import SyncAuthority
+
+/// A connection to PostgreSQL with an open transaction.
+struct PostgresSession: SQLSession {
+    private let connection: PostgresConnection
+
+    init(_ connection: PostgresConnection) {
+        self.connection = connection
+    }
+
+    func query<Value: Sendable>(
+        _ action: String, _ sql: String, _ values: [StoredValue?], _ body: @Sendable (PostgresCursor) throws -> Value
+    ) throws(AuthorityStoreError) -> Value {
+        try AuthorityStoreError.converting(action) { try connection.query(sql, values, body) }
+    }
+
+    func execute(_ action: String, _ sql: String, _ values: [StoredValue?]) throws(AuthorityStoreError) -> Int {
+        try AuthorityStoreError.converting(action) { try connection.execute(sql, values) }
+    }
+}

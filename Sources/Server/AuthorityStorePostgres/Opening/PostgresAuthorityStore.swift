@@ -1,0 +1,94 @@
+import AuthorityStoreSQL
+public import SyncAuthority
+public import SyncModel
+import SyncWire
+
+/// The authority's store on PostgreSQL, which several servers may share.
+///
+/// Writes run one after another, over all servers: each takes an advisory lock first, so that everything it reads stays true
+/// until its end, and versions become visible in their order. Reads run beside them, each on one snapshot.
+///
+/// When the connection is lost during a commit, the call throws, although the commit may have taken effect. The authority
+/// recognizes the repeated transaction by its number.
+public final class PostgresAuthorityStore: CatalogStore {
+    private let writer: PostgresPool
+    private let readers: PostgresPool
+    private let begin: String
+
+    /// Connects to the database, and creates its schema if it is missing.
+    ///
+    /// - Parameters:
+    ///   - newHistory: the history of a new database; unused if the database has one already.
+    ///   - creating: whether to create a missing schema; if false, a missing one is an error (`noDatabase`).
+    public init(
+        _ configuration: PostgresConfiguration, newHistory: HistoryIdentity, creating: Bool = true
+    ) throws(AuthorityStoreError) {
+        try configuration.validate()
+        let parameters = configuration.parameters
+        let opening = PostgresOpening(configuration: configuration)
+        begin = "BEGIN ISOLATION LEVEL READ COMMITTED; \(opening.lock)"
+        let connection = try AuthorityStoreError.converting("open the database") {
+            let connection = try PostgresConnection(parameters)
+            try opening.prepare(connection, newHistory: newHistory, creating: creating)
+            return connection
+        }
+        writer = PostgresPool(count: 1, first: connection) { try PostgresConnection(parameters) }
+        readers = PostgresPool(count: configuration.readers) { try PostgresConnection(parameters) }
+    }
+
+    /// Closes the connections after the current calls have ended. Every later call fails.
+    public func close() {
+        readers.close()
+        writer.close()
+    }
+
+    public func read<Result>(
+        _ body: (any AuthorityView) throws(AuthorityStoreError) -> Result
+    ) throws(AuthorityStoreError) -> Result {
+        try AuthorityStoreError.converting("read") {
+            try readers.transaction("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") { session in
+                try body(SQLTransaction(session))
+            }
+        }
+    }
+
+    public func write<Result>(
+        _ body: (any AuthorityTransaction) throws(AuthorityStoreError) -> Result
+    ) throws(AuthorityStoreError) -> Result {
+        try AuthorityStoreError.converting("write") {
+            try writer.transaction(begin) { session in try body(SQLTransaction(session)) }
+        }
+    }
+
+    // MARK: The models
+
+    public func storedCatalog() throws(AuthorityStoreError) -> SchemaCatalog? {
+        let text = try AuthorityStoreError.converting("read the stored models") {
+            try readers.transaction("BEGIN READ ONLY") { session in
+                try session.query("read the stored models", "SELECT models FROM catalog", []) { cursor in
+                    try cursor.step() ? cursor.text(0) : nil
+                }
+            }
+        }
+        guard let text else { return nil }
+        do throws(WireError) {
+            return try CatalogCodec.decodeStored(Array(text.utf8))
+        } catch {
+            throw AuthorityStoreError(.corrupt, "the stored models cannot be read: \(error)")
+        }
+    }
+
+    public func remember(_ catalog: SchemaCatalog) throws(AuthorityStoreError) {
+        let text = String(decoding: CatalogCodec.encode(catalog), as: UTF8.self)
+        _ = try AuthorityStoreError.converting("store the models") {
+            try writer.transaction(begin) { session in
+                try session.execute(
+                    "store the models",
+                    """
+                    INSERT INTO catalog (singleton, models) VALUES (1, $1)
+                    ON CONFLICT (singleton) DO UPDATE SET models = excluded.models
+                    """, [.text(text)])
+            }
+        }
+    }
+}

@@ -1,0 +1,105 @@
+import CPostgres
+public import SyncAuthority
+public import SyncModel
+
+/// The configuration of an authority's database in PostgreSQL.
+public struct PostgresConfiguration: Hashable, Sendable {
+    /// The connection string of libpq: `host=… dbname=… user=…`, or a URL. Several hosts are allowed; see "Connection
+    /// Strings" in the manual of PostgreSQL. Passwords belong in the file that `PGPASSFILE` names.
+    public var connection: String
+    /// The schema of the tables. It is created if it is missing.
+    public var schema: String
+    /// Full flushes every commit; normal survives a crash of the program, and may lose the last commits when the database
+    /// crashes.
+    public var durability: Durability
+    /// The time that a write waits for the writes of other servers.
+    public var lockTimeout: Duration
+    /// Maximum number of concurrent reads.
+    public var readers: Int
+
+    public init(
+        connection: String, schema: String = "tombolo", durability: Durability = .full,
+        lockTimeout: Duration = PostgresLimits.lockTimeout, readers: Int = PostgresLimits.readers
+    ) {
+        self.connection = connection
+        self.schema = schema
+        self.durability = durability
+        self.lockTimeout = lockTimeout
+        self.readers = readers
+    }
+}
+
+/// The limits of the store.
+public enum PostgresLimits {
+    /// The default lock timeout. It is longer than the longest write of an authority, and shorter than a client's timeout.
+    public static let lockTimeout = Duration.seconds(5)
+    /// The default number of readers. Each is a process of the database.
+    public static let readers = 8
+    /// Longest time for one statement, and for a transaction without one. A server that hangs must not hold the lock of
+    /// the others.
+    static let statementTimeout = Duration.seconds(30)
+    /// Longest time to connect to one host.
+    static let connectTimeout = Duration.seconds(5)
+    /// Longest time that sent data may stay unacknowledged, after which a dead host is given up.
+    static let networkTimeout = Duration.seconds(10)
+    /// The time between two looks for commits of other servers whose notifications were lost.
+    static let pollInterval = Duration.seconds(5)
+}
+
+extension PostgresConfiguration {
+    /// Throws if the connection string or the schema is invalid.
+    public func validate() throws(AuthorityStoreError) {
+        guard schema.utf8.count <= 55, let first = schema.utf8.first, UInt8(ascii: "a")...UInt8(ascii: "z") ~= first,
+            schema.utf8.allSatisfy({ byte in
+                UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte || UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte
+                    || byte == UInt8(ascii: "_")
+            })
+        else {
+            throw AuthorityStoreError(
+                .unstorable,
+                "'\(schema)' is not a valid name of a schema: expected a-z, then a-z, 0-9 or _, at most 55 characters")
+        }
+        var message: UnsafeMutablePointer<CChar>?
+        guard let options = PQconninfoParse(connection, &message) else {
+            defer { PQfreemem(message) }
+            let reason = message.map { String(cString: $0).split(whereSeparator: \.isNewline).joined(separator: "; ") }
+            throw AuthorityStoreError(.unstorable, "the connection string is invalid: \(reason ?? "out of memory")")
+        }
+        defer { PQconninfoFree(options) }
+        var option = options
+        while let keyword = option.pointee.keyword {
+            if String(cString: keyword) == "password", option.pointee.val != nil {
+                throw AuthorityStoreError(
+                    .unstorable,
+                    "the connection string contains a password, which others could read; expected it in the file that PGPASSFILE names"
+                )
+            }
+            option += 1
+        }
+    }
+
+    /// The parameters of a connection, by libpq's keywords.
+    var parameters: [(keyword: String, value: String)] {
+        let options = [
+            // Identifiers were validated, so that they need no quotes.
+            "search_path=\(schema)",
+            "lock_timeout=\(lockTimeout.milliseconds)",
+            "statement_timeout=\(PostgresLimits.statementTimeout.milliseconds)",
+            "idle_in_transaction_session_timeout=\(PostgresLimits.statementTimeout.milliseconds)",
+            "synchronous_commit=\(durability == .full ? "on" : "off")",
+        ]
+        return [
+            ("connect_timeout", "\(PostgresLimits.connectTimeout.milliseconds / 1_000)"),
+            ("tcp_user_timeout", "\(PostgresLimits.networkTimeout.milliseconds)"),
+            ("application_name", "tombolo"),
+            // The string of the operator wins over the values before it.
+            ("dbname", connection),
+            ("client_encoding", "UTF8"),
+            ("options", options.map { "-c \($0)" }.joined(separator: " ")),
+        ]
+    }
+}
+
+extension Duration {
+    fileprivate var milliseconds: Int64 { components.seconds * 1_000 + components.attoseconds / 1_000_000_000_000_000 }
+}

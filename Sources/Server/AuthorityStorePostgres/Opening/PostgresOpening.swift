@@ -1,0 +1,96 @@
+import AuthorityStoreSQL
+import Schemas
+import SyncAuthority
+import SyncModel
+
+/// The steps that turn a connection into a database that can be trusted.
+struct PostgresOpening {
+    let configuration: PostgresConfiguration
+
+    /// Takes the lock of the writers of this schema until the end of the transaction.
+    ///
+    /// "Tmbl" in ASCII, so that the locks of other programs in the same database do not meet it.
+    var lock: String { "SELECT pg_advisory_xact_lock(\(0x546D_626C), hashtext('\(configuration.schema)'))" }
+
+    /// Checks the durability, migrates the schema, and begins a history in a new database.
+    func prepare(_ connection: PostgresConnection, newHistory: HistoryIdentity, creating: Bool) throws {
+        try checkDurability(connection)
+        try connection.run("BEGIN; \(lock)")
+        do {
+            try migrate(connection, creating: creating)
+            try begin(newHistory, on: connection)
+            try connection.run("COMMIT")
+        } catch {
+            if !connection.isLost { _ = try? connection.run("ROLLBACK") }
+            throw error
+        }
+    }
+
+    private func checkDurability(_ connection: PostgresConnection) throws {
+        guard configuration.durability == .full else { return }
+        for setting in ["fsync", "full_page_writes", "synchronous_commit"] {
+            let value = try text(connection, "SELECT current_setting($1)", [.text(setting)])
+            guard value == "off" else { continue }
+            throw AuthorityStoreError(
+                .notDurable, "\(setting) is off in the database; expected on, as full durability needs it")
+        }
+    }
+
+    /// Applies the migrations that the schema lacks.
+    private func migrate(_ connection: PostgresConnection, creating: Bool) throws {
+        let schema = configuration.schema
+        let known = AuthorityPostgresSchema.migrations
+        let hasSchema = try integer(
+            connection, "SELECT count(*) FROM information_schema.schemata WHERE schema_name = $1", [.text(schema)])
+        let hasTables = try integer(
+            connection, "SELECT count(*) FROM information_schema.tables WHERE table_schema = $1", [.text(schema)])
+        let isOurs = try integer(
+            connection,
+            "SELECT count(*) FROM information_schema.tables WHERE table_schema = $1 AND table_name = 'migration'",
+            [.text(schema)])
+        guard isOurs > 0 || hasTables == 0 else {
+            throw AuthorityStoreError(
+                .otherSchema,
+                "the schema \(schema) belongs to another program; expected an empty one, or an authority's")
+        }
+        if isOurs == 0 {
+            guard creating else {
+                throw AuthorityStoreError(.noDatabase, "there is no authority in the schema \(schema)")
+            }
+            if hasSchema == 0 { try connection.run("CREATE SCHEMA \(schema)") }
+            try connection.run(
+                "CREATE TABLE migration (version BIGINT PRIMARY KEY, name TEXT NOT NULL, at TIMESTAMPTZ DEFAULT now())")
+        }
+        let applied = Int(try integer(connection, "SELECT coalesce(max(version), 0) FROM migration", []))
+        guard applied <= known.count else {
+            throw AuthorityStoreError(
+                .newerSchema,
+                "the database has version \(applied) of the schema; this build knows \(known.count): update the server")
+        }
+        for (index, migration) in known.enumerated().dropFirst(applied) {
+            try connection.run(migration.sql)
+            _ = try connection.execute(
+                "INSERT INTO migration (version, name) VALUES ($1, $2)",
+                [.integer(Int64(index + 1)), .text(migration.name)])
+        }
+    }
+
+    private func begin(_ history: HistoryIdentity, on connection: PostgresConnection) throws {
+        guard try integer(connection, "SELECT count(*) FROM server", []) == 0 else { return }
+        guard Epoch.isWellFormed(history.epoch.rawValue) else {
+            throw AuthorityStoreError(
+                .unstorable, "an epoch is 1 to 64 letters, digits, - and _, not '\(history.epoch)'")
+        }
+        _ = try connection.execute(
+            "INSERT INTO server (singleton, epoch, clock, key) VALUES (1, $1, 0, $2)",
+            [.text(history.epoch.rawValue), .blob(history.key.bytes)])
+    }
+
+    private func integer(_ connection: PostgresConnection, _ sql: String, _ values: [StoredValue?]) throws -> Int64 {
+        try connection.query(sql, values) { cursor in try cursor.step() ? cursor.integer(0) : 0 }
+    }
+
+    private func text(_ connection: PostgresConnection, _ sql: String, _ values: [StoredValue?]) throws -> String {
+        try connection.query(sql, values) { cursor in try cursor.step() ? cursor.text(0) : "" }
+    }
+}

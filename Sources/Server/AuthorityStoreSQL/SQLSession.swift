@@ -1,0 +1,34 @@
+package import SyncAuthority
+
+/// A connection to a SQL database with an open transaction.
+package protocol SQLSession: Sendable {
+    associatedtype Cursor: SQLCursor
+
+    /// Runs a query, and calls `body` with its rows, which are valid during the call.
+    ///
+    /// - Parameters:
+    ///   - action: what cannot be done when the query fails, as in "could not read a record".
+    ///   - values: the values of the placeholders `$1`, `$2` and so on; nil is `NULL`.
+    func query<Value: Sendable>(
+        _ action: String, _ sql: String, _ values: [StoredValue?], _ body: @Sendable (Cursor) throws -> Value
+    ) throws(AuthorityStoreError) -> Value
+
+    /// Runs a statement to its end.
+    ///
+    /// - Returns: the number of rows that it changed.
+    func execute(_ action: String, _ sql: String, _ values: [StoredValue?]) throws(AuthorityStoreError) -> Int
+}
+
+/// The rows of a query, one at a time. Columns are counted from 0.
+package protocol SQLCursor {
+    /// Moves to the next row. Returns false after the last one.
+    func step() throws -> Bool
+
+    func isNull(_ column: Int32) -> Bool
+    func integer(_ column: Int32) -> Int64
+    func text(_ column: Int32) -> String
+    func optionalText(_ column: Int32) -> String?
+    func bytes(_ column: Int32) -> [UInt8]
+    /// Calls `body` with the bytes of a text or blob, without copying them.
+    func withBytes<Result>(_ column: Int32, _ body: (UnsafeRawBufferPointer) -> Result) -> Result
+}

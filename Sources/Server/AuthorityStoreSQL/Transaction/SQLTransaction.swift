@@ -1,0 +1,50 @@
+import SyncAuthority
+import SyncModel
+
+/// A transaction of the authority over a SQL database. It is valid only during the call that created it.
+///
+/// The statements are written once, in the SQL that SQLite and PostgreSQL share. Placeholders are `$1`, `$2` and so on, and
+/// occur first in ascending order, because SQLite numbers them by their first occurrence.
+package struct SQLTransaction<Session: SQLSession> {
+    private let session: Session
+
+    package init(_ session: Session) {
+        self.session = session
+    }
+
+    /// Runs a statement to its end.
+    ///
+    /// - Returns: the number of rows that it changed.
+    @discardableResult
+    func execute(
+        _ action: String, _ sql: String, _ values: [StoredValue?]
+    ) throws(AuthorityStoreError) -> Int {
+        try session.execute(action, sql, values)
+    }
+
+    /// Returns what `read` makes of the first row; nil if there is none.
+    func row<Value: Sendable>(
+        _ action: String, _ sql: String, _ values: [StoredValue?], _ read: @Sendable (Session.Cursor) throws -> Value
+    ) throws(AuthorityStoreError) -> Value? {
+        try use(action, sql, values) { cursor in try cursor.step() ? try read(cursor) : nil }
+    }
+
+    /// Returns what `read` makes of each row.
+    func rows<Value: Sendable>(
+        _ action: String, _ sql: String, _ values: [StoredValue?], _ read: @Sendable (Session.Cursor) throws -> Value
+    ) throws(AuthorityStoreError) -> [Value] {
+        try use(action, sql, values) { cursor in
+            var found: [Value] = []
+            while try cursor.step() { found.append(try read(cursor)) }
+            return found
+        }
+    }
+
+    /// Calls `body` with the rows of a query.
+    func use<Value: Sendable>(
+        _ action: String, _ sql: String, _ values: [StoredValue?],
+        _ body: @Sendable (Session.Cursor) throws -> Value
+    ) throws(AuthorityStoreError) -> Value {
+        try session.query(action, sql, values, body)
+    }
+}

@@ -1,0 +1,281 @@
+import SyncAuthority
+import SyncConcurrency
+import SyncModel
+import SyncTestKit
+import TestRings
+import Testing
+
+@testable import AuthorityStorePostgres
+
+@Suite(.ring(.check), .needsPostgres, .postgres, .serialized) struct PostgresAuthorityStoreTests {
+    @Test(arguments: AuthorityStoreConformance.ruleNames)
+    func `a store in PostgreSQL keeps the rules of the port`(rule: String) throws {
+        let database = try DatabaseServer.running
+        try AuthorityStoreConformance { history in
+            try PostgresAuthorityStore(
+                PostgresConfiguration(connection: database.connection, schema: database.newSchema()),
+                newHistory: history)
+        }.run(rule)
+    }
+
+    private static let history = HistoryIdentity.fixed(Epoch(rawValue: "first"))
+
+    private static func take(_ transaction: any AuthorityTransaction) throws(AuthorityStoreError) -> Version {
+        try transaction.takeVersion(in: .default)
+    }
+
+    /// The configuration of a new schema.
+    private func configuration(_ change: (inout PostgresConfiguration) -> Void = { _ in }) throws
+        -> PostgresConfiguration
+    {
+        let database = try DatabaseServer.running
+        var configuration = PostgresConfiguration(connection: database.connection, schema: database.newSchema())
+        change(&configuration)
+        return configuration
+    }
+
+    private func open(_ configuration: PostgresConfiguration) throws -> PostgresAuthorityStore {
+        try PostgresAuthorityStore(configuration, newHistory: Self.history)
+    }
+
+    @Test func `a reopened database keeps its data and its epoch`() throws {
+        let configuration = try configuration()
+        let store = try open(configuration)
+        #expect(try store.write(Self.take) == Version(1))
+        store.close()
+        let again = try PostgresAuthorityStore(configuration, newHistory: .fixed(Epoch(rawValue: "second")))
+        defer { again.close() }
+        let (epoch, head) = try again.read { (view) throws(AuthorityStoreError) in
+            (try view.state().epoch, try view.extent(of: .default).head)
+        }
+        #expect(epoch == Epoch(rawValue: "first") && head == Version(1))
+    }
+
+    @Test func `a closed store fails each call`() throws {
+        let store = try open(try configuration())
+        store.close()
+        #expect(throws: AuthorityStoreError.self) { try store.write(Self.take) }
+        #expect(throws: AuthorityStoreError.self) {
+            try store.read { (view) throws(AuthorityStoreError) in try view.state() }
+        }
+    }
+
+    // MARK: Several servers
+
+    @Test func `the writes of two servers follow one another`() throws {
+        let configuration = try configuration()
+        let (first, second) = (try open(configuration), try open(configuration))
+        defer {
+            first.close()
+            second.close()
+        }
+        for version in stride(from: Int64(1), through: 9, by: 2) {
+            #expect(try first.write(Self.take) == Version(version))
+            #expect(try second.write(Self.take) == Version(version + 1))
+        }
+    }
+
+    @Test func `a write waits for that of another server, and is busy after the lock timeout`() throws {
+        let configuration = try configuration { $0.lockTimeout = .milliseconds(50) }
+        let (first, second) = (try open(configuration), try open(configuration))
+        defer {
+            first.close()
+            second.close()
+        }
+        try first.write { (transaction) throws(AuthorityStoreError) in
+            _ = try Self.take(transaction)
+            let failure = #expect(throws: AuthorityStoreError.self) { try second.write(Self.take) }
+            #expect(failure?.code == .busy)
+        }
+        #expect(try second.write(Self.take) == Version(2))
+    }
+
+    @Test func `a read sees one snapshot beside the writes of another server`() throws {
+        let configuration = try configuration()
+        let (first, second) = (try open(configuration), try open(configuration))
+        defer {
+            first.close()
+            second.close()
+        }
+        try first.read { (view) throws(AuthorityStoreError) in
+            let before = try view.extent(of: .default)
+            #expect(try second.write(Self.take) == Version(1))
+            #expect(try view.extent(of: .default) == before)
+        }
+        #expect(
+            try first.read { (view) throws(AuthorityStoreError) in try view.extent(of: .default).head } == Version(1))
+    }
+
+    @Test func `a write that fails leaves nothing, and the next one takes the same version`() throws {
+        let store = try open(try configuration())
+        defer { store.close() }
+        #expect(throws: AuthorityStoreError.self) {
+            try store.write { (transaction) throws(AuthorityStoreError) in
+                _ = try Self.take(transaction)
+                throw AuthorityStoreError(.corrupt, "planted")
+            }
+        }
+        #expect(try store.write(Self.take) == Version(1))
+    }
+
+    @Test func `a statement that the database refuses fails the whole transaction, even if its error is ignored`()
+        throws
+    {
+        let store = try open(try configuration())
+        defer { store.close() }
+        let record = StoredRecord(
+            address: RecordAddress("user", RecordID(bits: Identifier128(high: 1, low: 1))), uid: UID(-1),
+            space: .default,
+            version: Version(1),
+            creation: RecordCreation(
+                origin: FieldOrigin(
+                    version: Version(1),
+                    stamp: Stamp(
+                        time: HybridTime(rawValue: 1), client: ClientID(bits: Identifier128(high: 1, low: 2))),
+                    incarnation: 0), claimedTime: HybridTime(rawValue: 1)), deletion: nil, fields: [])
+        let failure = #expect(throws: AuthorityStoreError.self) {
+            try store.write { (transaction) throws(AuthorityStoreError) in
+                _ = try Self.take(transaction)
+                // A negative uid violates a constraint.
+                try? transaction.put(record)
+            }
+        }
+        #expect(failure?.message == "could not write: the transaction was rolled back")
+        #expect(try store.write(Self.take) == Version(1))
+    }
+
+    // MARK: Opening
+
+    @Test func `an older build does not open a newer schema`() throws {
+        let configuration = try configuration()
+        try open(configuration).close()
+        try run("INSERT INTO \(configuration.schema).migration VALUES (99, 'p0099_later')")
+        let failure = #expect(throws: AuthorityStoreError.self) { try open(configuration) }
+        #expect(failure?.code == .newerSchema)
+    }
+
+    @Test func `a schema of another program is refused and unchanged`() throws {
+        let configuration = try configuration()
+        try run("CREATE SCHEMA \(configuration.schema); CREATE TABLE \(configuration.schema).theirs (id BIGINT)")
+        let failure = #expect(throws: AuthorityStoreError.self) { try open(configuration) }
+        #expect(failure?.code == .otherSchema)
+    }
+
+    @Test func `a missing schema is not created unasked`() throws {
+        let configuration = try configuration()
+        let failure = #expect(throws: AuthorityStoreError.self) {
+            try PostgresAuthorityStore(configuration, newHistory: Self.history, creating: false)
+        }
+        #expect(failure?.code == .noDatabase)
+        #expect(failure?.message == "there is no authority in the schema \(configuration.schema)")
+    }
+
+    @Test(arguments: [
+        ("host=localhost password=secret", "the connection string contains a password"),
+        ("host", "the connection string is invalid: missing \"=\" after \"host\""),
+        ("colour=red", "the connection string is invalid: invalid connection option \"colour\""),
+    ])
+    func `an invalid connection string is refused with its reason`(connection: String, words: String) throws {
+        let failure = #expect(throws: AuthorityStoreError.self) {
+            try open(PostgresConfiguration(connection: connection))
+        }
+        #expect(failure?.message.hasPrefix(words) == true, "\(failure?.message ?? "")")
+    }
+
+    @Test(arguments: ["", "Main", "a;b", "a b", "1a", String(repeating: "a", count: 64)])
+    func `an invalid name of a schema is refused`(schema: String) throws {
+        let failure = #expect(throws: AuthorityStoreError.self) {
+            try open(PostgresConfiguration(connection: "host=/nowhere", schema: schema))
+        }
+        #expect(failure?.message.contains("is not a valid name of a schema") == true)
+    }
+
+    // MARK: Lost connections
+
+    @Test func `a connection that is lost while idle is replaced`() throws {
+        let configuration = try configuration()
+        let store = try open(configuration)
+        defer { store.close() }
+        _ = try store.write(Self.take)
+        _ = try store.read { (view) throws(AuthorityStoreError) in try view.state() }
+        try endOtherConnections()
+        #expect(try store.write(Self.take) == Version(2))
+        #expect(
+            try store.read { (view) throws(AuthorityStoreError) in try view.extent(of: .default).head } == Version(2))
+    }
+
+    @Test func `a connection that is lost in a transaction fails it, and the next one works`() throws {
+        let store = try open(try configuration())
+        defer { store.close() }
+        let failure = #expect(throws: AuthorityStoreError.self) {
+            try store.write { (transaction) throws(AuthorityStoreError) in
+                _ = try Self.take(transaction)
+                _ = try? endOtherConnections()
+                _ = try Self.take(transaction)
+            }
+        }
+        #expect(failure?.code == .inputOutput)
+        #expect(try store.write(Self.take) == Version(1))
+    }
+
+    @Test func `a database that crashes keeps every commit and serves again after its recovery`() throws {
+        let database = try DatabaseServer.running
+        let store = try open(try configuration())
+        defer { store.close() }
+        #expect(try store.write(Self.take) == Version(1))
+        database.crash()
+        let failure = #expect(throws: AuthorityStoreError.self) { try store.write(Self.take) }
+        #expect(failure?.code == .inputOutput)
+        try database.start()
+        #expect(try store.write(Self.take) == Version(2))
+    }
+
+    @Test func `full durability is refused where the database does not flush`() throws {
+        let database = try DatabaseServer.running
+        let configuration = try configuration()
+        try run("ALTER SYSTEM SET fsync = off")
+        try run("SELECT pg_reload_conf()")
+        defer {
+            _ = try? run("ALTER SYSTEM RESET fsync")
+            _ = try? run("SELECT pg_reload_conf()")
+        }
+        _ = database
+        var failure: AuthorityStoreError?
+        // The database reads its configuration a little later.
+        while failure?.code != .notDurable {
+            do throws(AuthorityStoreError) {
+                let store = try PostgresAuthorityStore(configuration, newHistory: Self.history)
+                store.close()
+            } catch {
+                failure = error
+            }
+        }
+        #expect(failure?.message == "fsync is off in the database; expected on, as full durability needs it")
+    }
+
+    // MARK: The models
+
+    @Test func `the models that were remembered last are there, with the names of their rules`() throws {
+        let store = try open(try configuration())
+        defer { store.close() }
+        #expect(try store.storedCatalog() == nil)
+        let rule = FieldRule(name: "short") { _ in "is long" }
+        let catalog = SchemaCatalog([
+            ModelSchema(collection: "todo", fields: [.text("title"), .text("note", rule: rule)])
+        ])
+        try store.remember(SchemaCatalog([ModelSchema(collection: "todo", fields: [.text("title")])]))
+        try store.remember(catalog)
+        #expect(try store.storedCatalog() == catalog)
+    }
+
+    // MARK: Statements of the operator
+
+    private func run(_ sql: String) throws {
+        try PostgresConnection([("dbname", DatabaseServer.running.connection)]).run(sql)
+    }
+
+    /// Ends every connection of the store, as an operator or a failover does.
+    private func endOtherConnections() throws {
+        try run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'tombolo'")
+    }
+}
