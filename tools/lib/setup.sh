@@ -45,12 +45,23 @@ need_packages() {
 # need_ground: checks for Swift, and installs the packages that builds and runs need.
 need_ground() {
   need_swift
-  need_packages libsqlite3-dev ca-certificates
+  need_packages libsqlite3-dev libpq-dev ca-certificates
 }
 
 # need_python: installs Python for the progress and report of tests, and for the second client.
 need_python() {
   command -v python3 >/dev/null 2>&1 || need_packages python3
+}
+
+# need_postgres: installs PostgreSQL for tests, which start servers of their own in temporary folders.
+need_postgres() {
+  compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null && return 0
+  # Debian's package would start a server of the machine's.
+  if [ "$(id -u)" -eq 0 ] && [ ! -e /etc/postgresql-common/createcluster.conf ]; then
+    mkdir -p /etc/postgresql-common
+    echo 'create_main_cluster = false' >/etc/postgresql-common/createcluster.conf
+  fi
+  need_packages postgresql
 }
 
 # build_tests: makes the debug build of everything, including tests.

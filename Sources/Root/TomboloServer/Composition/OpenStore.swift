@@ -68,7 +68,7 @@ extension AuthorityStoreError {
         case .newerSchema, .otherSchema: "use the build of syncd that made it, or a newer one"
         case .missingFile, .readOnly: "check authority.folder (syncd config), and who owns it"
         case .diskFull: "free some room on that disk"
-        case .unsafePermissions, .inUse, .notDurable, .unstorable, .busy, .inputOutput: nil
+        case .unsafePermissions, .inUse, .notDurable, .unstorable, .busy, .inputOutput, .unreachable: nil
         }
     }
 
@@ -82,7 +82,7 @@ extension AuthorityStoreError {
         case .readOnly: "name the primary, or add target_session_attrs=read-write"
         case .unsafePermissions: "check the user, and its password in the file that PGPASSFILE names"
         case .notDurable: "turn it on, or set authority.durability to normal"
-        case .inputOutput, .busy: "check that the database runs, and the connection string"
+        case .unreachable, .inputOutput, .busy: "check that the database runs, and the connection string"
         case .missingFile, .inUse, .unstorable: nil
         }
     }

@@ -41,6 +41,9 @@ struct PostgresError: Error, CustomStringConvertible {
         AuthorityStoreError(code, "could not \(action): \(message)")
     }
 
+    /// Whether the connection is good, and another transaction was in the way.
+    var isBusy: Bool { code == .busy }
+
     private var code: AuthorityStoreError.Code {
         switch state {
         // A lock was not free in time, another transaction won, or a statement took too long.
@@ -54,7 +57,9 @@ struct PostgresError: Error, CustomStringConvertible {
         case "22021", "22P05", "54000": .unstorable
         case "42P01", "42703": .otherSchema
         case let state? where state.hasPrefix("XX") || state.hasPrefix("23"): .corrupt
-        default: .inputOutput
+        case "58030": .inputOutput
+        // No connection, or one that the database ends.
+        default: .unreachable
         }
     }
 }

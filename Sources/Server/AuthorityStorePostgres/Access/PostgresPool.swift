@@ -54,11 +54,12 @@ final class PostgresPool: Sendable {
                 try idle.run(begin)
                 return idle
             } catch {
-                guard idle.isLost else {
+                if error.isBusy {
                     _ = try? idle.run("ROLLBACK")
                     put(idle)
                     throw error
                 }
+                // The database has ended the connection meanwhile. Nothing has begun, so that another one can be used.
             }
         }
         let connection = try open()

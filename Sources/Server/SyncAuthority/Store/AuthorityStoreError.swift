@@ -24,6 +24,8 @@ public struct AuthorityStoreError: Error, Hashable, Sendable {
 
         // The cause lies in the machine, and may be temporary.
         case diskFull, readOnly, busy, inputOutput
+        /// The program that holds the database does not run, or the connection to it is lost.
+        case unreachable
     }
 }
 
@@ -53,6 +55,7 @@ extension AuthorityStoreError.Code {
         case .readOnly, .unsafePermissions: "the server may not write to its database"
         case .busy, .inUse: "the server's database is busy"
         case .notDurable, .inputOutput: "the server's disk failed"
+        case .unreachable: "the server has no connection to its database"
         case .unstorable: "the server's store cannot keep a value of this request"
         }
     }

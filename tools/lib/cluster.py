@@ -1,0 +1,294 @@
+"""Runs servers and devices over a PostgreSQL primary with a standby, under faults. See tools/cluster.
+
+    cluster.py FOLDER_OF_PROGRAMS ROUNDS
+"""
+
+import ctypes
+import glob
+import json
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of <sys/prctl.h>
+
+
+def say(words):
+    print(f"{time.strftime('%H:%M:%S')}  {words}", flush=True)
+
+
+def fail(words):
+    sys.exit(f"cluster: {words}")
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Processes:
+    """The processes of a run. The kernel ends them if this program dies."""
+
+    def __init__(self):
+        self.running = []
+
+    def start(self, words, log, user=None, **options):
+        def prepare():
+            if user is not None:
+                os.setgroups([])
+                os.setgid(user.pw_gid)
+                os.setuid(user.pw_uid)
+            # After the change of the user, which resets it.
+            ctypes.CDLL(None).prctl(DEATH_SIGNAL, signal.SIGKILL)
+
+        with open(log, "ab") as output:
+            process = subprocess.Popen(
+                words, stdout=output, stderr=output, stdin=subprocess.DEVNULL, preexec_fn=prepare, **options)
+        self.running.append(process)
+        return process
+
+    def end(self):
+        for process in reversed(self.running):
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+
+
+class Database:
+    """A PostgreSQL server: the primary, or a standby of it that confirms every commit."""
+
+    def __init__(self, processes, folder, name, port):
+        self.processes = processes
+        self.folder = f"{folder}/{name}"
+        self.log = f"{folder}/{name}.log"
+        self.port = port
+        self.programs = sorted(glob.glob("/usr/lib/postgresql/*/bin"))[-1]
+        self.user = pwd.getpwnam("postgres") if os.geteuid() == 0 else None
+        self.process = None
+
+    def run(self, program, *words):
+        self.processes.start([f"{self.programs}/{program}", *words], self.log, self.user, cwd="/").wait()
+
+    def create(self):
+        self.run("initdb", "-D", self.folder, "-U", "tester", "-A", "trust", "-E", "UTF8", "--locale=C")
+
+    def copy(self, primary):
+        self.run("pg_basebackup", "-D", self.folder, "-R", "-d",
+                 f"host=127.0.0.1 port={primary.port} user=tester application_name=standby")
+
+    def start(self, *settings):
+        words = [f"{self.programs}/postgres", "-D", self.folder, "-h", "127.0.0.1", "-p", str(self.port), "-k", ""]
+        for setting in settings:
+            words += ["-c", setting]
+        self.process = self.processes.start(words, self.log, self.user, cwd="/")
+        self.wait("SELECT 1")
+
+    def wait(self, sql, wanted=None):
+        while True:
+            if self.process.poll() is not None:
+                fail(f"PostgreSQL ended; see {self.log}")
+            found = subprocess.run(
+                [f"{self.programs}/psql", "-h", "127.0.0.1", "-p", str(self.port), "-U", "tester", "-d", "postgres",
+                 "-Atc", sql], capture_output=True, text=True)
+            if found.returncode == 0 and wanted in (None, found.stdout.strip()):
+                return
+            time.sleep(0.05)
+
+    def promote(self):
+        self.run("pg_ctl", "promote", "-D", self.folder, "-w")
+        self.wait("SELECT pg_is_in_recovery()", "f")
+
+
+class Server:
+    def __init__(self, run, number, connection):
+        self.run = run
+        self.name = f"server {number}"
+        self.folder = f"{run.folder}/server{number}"
+        self.log = f"{run.folder}/server{number}.log"
+        self.port = free_port()
+        self.variables = {**run.variables, "SYNCD_AUTHORITY_POSTGRES": connection}
+        self.process = None
+
+    def start(self):
+        self.process = self.run.processes.start(
+            [f"{self.run.programs}/syncd", "--folder", self.folder, "--port", str(self.port)], self.log,
+            env=self.variables)
+        while True:
+            if self.process.poll() is not None:
+                fail(f"{self.name} ended: {open(self.log).read()}")
+            try:
+                socket.create_connection(("127.0.0.1", self.port), 1).close()
+                return
+            except OSError:
+                time.sleep(0.05)
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+
+class Device:
+    """A device that writes while everything around it fails. It talks to the servers in turn."""
+
+    def __init__(self, run, name):
+        self.run = run
+        self.name = name
+        self.folder = f"{run.folder}/{name}"
+        self.token = f"{run.folder}/{name}.token"
+        self.saved = []
+        self.turn = len(name)
+        self.failures = 0
+
+    def program(self, *words):
+        self.turn += 1
+        server = self.run.servers[self.turn % len(self.run.servers)]
+        variables = {
+            **self.run.variables, "SYNCCTL_STORE_FOLDER": self.folder, "SYNCCTL_SERVER_TOKEN_FILE": self.token,
+            "SYNCCTL_SERVER_URL": f"http://127.0.0.1:{server.port}",
+        }
+        return subprocess.run(
+            [f"{self.run.programs}/syncctl", *words], env=variables, capture_output=True, text=True, timeout=120)
+
+    def expect(self, *words):
+        done = self.program(*words)
+        if done.returncode != 0:
+            fail(f"{self.name}: syncctl {' '.join(words)} ended with {done.returncode}: {done.stderr}")
+        return done.stdout
+
+    def write(self, until):
+        number = 0
+        while not until.is_set():
+            number += 1
+            name = f"{self.name}.{number}"
+            if self.program("user", "create", f"username={name}").returncode == 0:
+                self.saved.append(name)
+            # A sync may fail; the write waits in the outbox then.
+            if self.program("sync", "--wait", "5s").returncode != 0:
+                self.failures += 1
+
+
+class Run:
+    def __init__(self, programs, rounds):
+        self.programs = os.path.abspath(programs)
+        self.rounds = rounds
+        self.folder = tempfile.mkdtemp(prefix="tombolo-cluster-")
+        os.chmod(self.folder, 0o755)
+        self.processes = Processes()
+        self.variables = {
+            "HOME": self.folder, "PATH": os.environ["PATH"], "SYNCD_ENVIRONMENT": "test", "SYNCCTL_ENVIRONMENT": "test",
+            "SWIFT_BACKTRACE": "enable=no", "LANG": "C.UTF-8",
+        }
+        self.servers = []
+        self.devices = []
+
+    def database(self, name):
+        database = Database(self.processes, self.folder, name, free_port())
+        os.mkdir(database.folder, 0o700)
+        if database.user is not None:
+            os.chown(database.folder, database.user.pw_uid, database.user.pw_gid)
+        with open(database.log, "ab"):
+            pass
+        if database.user is not None:
+            os.chown(database.log, database.user.pw_uid, database.user.pw_gid)
+        return database
+
+    def prepare(self):
+        say("starting PostgreSQL, and a standby that confirms every commit")
+        primary, standby = self.database("primary"), self.database("standby")
+        primary.create()
+        primary.start("synchronous_standby_names=standby")
+        # Nothing is committed before the standby is there, because the primary waits for it.
+        standby.copy(primary)
+        standby.start()
+        connection = (
+            f"host=127.0.0.1,127.0.0.1 port={primary.port},{standby.port} user=tester dbname=postgres "
+            "target_session_attrs=read-write")
+        self.servers = [Server(self, number, connection) for number in (1, 2)]
+        self.devices = [Device(self, name) for name in ("anna", "ben", "carla", "dirk")]
+        first = self.servers[0]
+        for device in self.devices:
+            subprocess.run(
+                [f"{self.programs}/syncd", "token", "add", device.name, "--folder", first.folder, "--output",
+                 device.token], env=self.variables, check=True)
+        os.mkdir(self.servers[1].folder, 0o700)
+        shutil.copy2(f"{first.folder}/tokens", f"{self.servers[1].folder}/tokens")
+        say("starting two servers over it, and four devices")
+        for server in self.servers:
+            server.start()
+        for device in self.devices:
+            device.expect("init")
+        return primary, standby
+
+    def work(self, primary, standby):
+        until = threading.Event()
+        writers = [threading.Thread(target=device.write, args=(until,), daemon=True) for device in self.devices]
+        for writer in writers:
+            writer.start()
+        for number in range(self.rounds):
+            self.wait_for_writes()
+            server = self.servers[number % 2]
+            if number == self.rounds // 2:
+                say("killing the primary; the standby takes over")
+                primary.process.send_signal(signal.SIGQUIT)
+                primary.process.wait()
+                standby.promote()
+            else:
+                say(f"killing {server.name} under load, and starting it again")
+                server.kill()
+                server.start()
+        self.wait_for_writes()
+        until.set()
+        for writer in writers:
+            writer.join()
+
+    def wait_for_writes(self):
+        """Waits until every device has written again."""
+        goal = {device.name: len(device.saved) + 1 for device in self.devices}
+        while any(len(device.saved) < goal[device.name] for device in self.devices):
+            time.sleep(0.05)
+
+    def check(self):
+        say("letting every device sync, and comparing")
+        for _ in range(2):
+            for device in self.devices:
+                device.expect("sync", "--wait", "60s")
+        digests = {device.expect("digest") for device in self.devices}
+        if len(digests) != 1:
+            fail(f"the devices differ: {digests}")
+        lines = self.devices[0].expect("user", "list", "--json", "--limit", "1000000").splitlines()
+        names = [json.loads(line)["username"] for line in lines]
+        saved = [name for device in self.devices for name in device.saved]
+        lost = set(saved) - set(names)
+        if lost:
+            fail(f"{len(lost)} saved writes are nowhere: {sorted(lost)[:5]}")
+        if len(names) != len(set(names)):
+            fail("a write was applied twice")
+        failures = sum(device.failures for device in self.devices)
+        say(f"{len(saved)} writes of 4 devices through 2 servers, {failures} syncs failed meanwhile: "
+            "nothing is lost, nothing applied twice, and all devices are equal")
+
+
+def main():
+    if len(sys.argv) != 3:
+        fail("expected the folder of the programs, and the number of rounds")
+    run = Run(sys.argv[1], int(sys.argv[2]))
+    try:
+        run.work(*run.prepare())
+        run.check()
+    except BaseException:
+        say(f"the files of the run are in {run.folder}")
+        raise
+    finally:
+        run.processes.end()
+    shutil.rmtree(run.folder)
+
+
+main()
