@@ -41,6 +41,52 @@ import TomboloModeling
         #expect(try await community.users.users(named: "Eddard").count == 1)
     }
 
+    private static let tooLarge = TransportError(.tooLarge, "the push is too large", isDefinite: true)
+
+    @Test func `a write that was applied is known although the server refuses its contents afterwards`() async throws {
+        let user = community.users.make(username: "Ned")
+        server.loseNextResponse()
+        await #expect(throws: ModelError.self) { try await user.create() }
+        server.refuseContents(because: Self.tooLarge)
+        try await user.create()
+        #expect(user.isValid)
+        #expect(server.recordCount == 1)
+        server.refuseContents(because: nil)
+        user.username = "Eddard"
+        try await user.save()
+        #expect(server.recordCount == 1)
+        #expect(try await community.users.users(named: "Eddard").count == 1)
+    }
+
+    @Test func `a write that never arrived is given up when the server refuses its contents`() async throws {
+        let user = community.users.make(username: "Ned")
+        server.goDown()
+        await #expect(throws: ModelError.self) { try await user.create() }
+        server.comeBack()
+        server.refuseContents(because: Self.tooLarge)
+        let failure = await #expect(throws: ModelError.self) { try await user.create() }
+        #expect(failure?.message == Self.tooLarge.message)
+        #expect(user.presence == .draft)
+        #expect(server.recordCount == 0)
+        server.refuseContents(because: nil)
+        let other = community.users.make(username: "Arya")
+        try await other.create()
+        #expect(try await community.users.users().map(\.username) == ["Arya"])
+    }
+
+    @Test func `a write that was applied before the server changed its history is not applied again`() async throws {
+        let user = community.users.make(username: "Ned")
+        try await user.create()
+        user.username = "Eddard"
+        server.loseNextResponse()
+        await #expect(throws: ModelError.self) { try await user.save() }
+        let version = server.version
+        server.refuseNext(.epochChanged(Epoch(rawValue: "new")))
+        try await user.save()
+        #expect(server.version == version)
+        #expect(server.pushes.last?.transactions.map(\.formerly.count) == [1])
+    }
+
     @Test func `a write that cannot be encoded does not block later writes`() async throws {
         struct Unsendable: Error {}
         let community = Community.remote(transport: server, runtime: .mock()) { transaction in

@@ -10,11 +10,13 @@ import TomboloModeling
 final class TinyServer: RemoteTransport {
     private struct State: Sendable {
         var space = RemoteSpace(CommunityCatalog.catalog)
-        var outcomes: [ClientIdentity: [TransactionNumber: Outcome]] = [:]
+        var outcomes: [ClientIdentity: [TransactionNumber: (hash: PayloadHash, outcome: Outcome)]] = [:]
         var pushes: [PushRequest] = []
         var losesNextAnswer = false
         var nextRejection: Rejection?
         var nextRefusal: PushRefusal?
+        /// The reason why the server refuses the contents of every push that is not empty.
+        var refusalOfContents: TransportError?
         var isDown = false
     }
 
@@ -29,7 +31,10 @@ final class TinyServer: RemoteTransport {
     func loseNextResponse() { state.withLock { $0.losesNextAnswer = true } }
     func rejectNext(_ rejection: Rejection) { state.withLock { $0.nextRejection = rejection } }
     func refuseNext(_ refusal: PushRefusal) { state.withLock { $0.nextRefusal = refusal } }
+    func refuseContents(because error: TransportError?) { state.withLock { $0.refusalOfContents = error } }
     func delayPulls(by body: @escaping @Sendable () async -> Void) { delay.withLock { $0 = body } }
+    func comeBack() { state.withLock { $0.isDown = false } }
+    var version: Version { state.withLock { $0.space.version } }
     func goDown() { state.withLock { $0.isDown = true } }
 
     /// Adds a record of another client.
@@ -54,11 +59,24 @@ final class TinyServer: RemoteTransport {
                 state.nextRefusal = nil
                 return .refused(refusal)
             }
+            if let error = state.refusalOfContents,
+                !request.transactions.allSatisfy({ $0.transaction.mutations.isEmpty })
+            {
+                throw error
+            }
             var results: [TransactionResult] = []
             for transaction in request.transactions {
                 let known = state.outcomes[request.identity]?[transaction.number]
-                let outcome = known ?? apply(transaction.transaction, to: &state)
-                state.outcomes[request.identity, default: [:]][transaction.number] = outcome
+                if let known, known.hash != transaction.hash {
+                    return .refused(.identityConflict(number: transaction.number))
+                }
+                var former: (hash: PayloadHash, outcome: Outcome)?
+                for number in transaction.formerly {
+                    let found = state.outcomes[number.identity]?[number.number]
+                    if found?.hash == number.hash { former = found }
+                }
+                let outcome = (known ?? former)?.outcome ?? apply(transaction.transaction, to: &state)
+                state.outcomes[request.identity, default: [:]][transaction.number] = (transaction.hash, outcome)
                 results.append(TransactionResult(number: transaction.number, outcome: outcome))
             }
             if state.losesNextAnswer {
@@ -74,6 +92,7 @@ final class TinyServer: RemoteTransport {
             state.nextRejection = nil
             return .rejected(rejection)
         }
+        if let rejection = CommunityCatalog.catalog.rejection(of: transaction) { return .rejected(rejection) }
         var edits: [RecordEdit] = []
         for mutation in transaction.mutations {
             switch mutation.intent {

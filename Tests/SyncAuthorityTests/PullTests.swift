@@ -115,6 +115,24 @@ import Testing
         }
     }
 
+    @Test(arguments: 1...12)
+    func `a snapshot is complete although the server reorders its models in the middle of it`(limit: Int) throws {
+        var world = try world()
+        let models = AuthorityWorld.catalog.models
+        let added = ModelSchema(collection: "badge", fields: [.text("name")])
+        for pages in 1...12 {
+            for order in [models.reversed(), [added] + models, models.reversed() + [added]] {
+                var mirror = Mirror()
+                world.authority = Authority(store: world.store, catalog: AuthorityWorld.catalog)
+                for _ in 0..<pages where !mirror.isComplete { try mirror.pull(from: world, limit: limit) }
+                world.authority = Authority(store: world.store, catalog: SchemaCatalog(order))
+                try mirror.pullAll(from: world, limit: limit)
+                #expect(try mirror.records == world.liveRecords(), "reordered after page \(pages)")
+                #expect(mirror.shownRows == mirror.records.count, "each row is shown once")
+            }
+        }
+    }
+
     @Test func `a page limit is clamped to the server's limit, and a negative limit is malformed`() throws {
         var policy = AuthorityPolicy()
         policy.limits = ServerLimits(pushBytes: 100_000, pushTransactions: 10, pageRows: 3)

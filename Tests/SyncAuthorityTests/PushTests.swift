@@ -22,6 +22,37 @@ import Testing
         return results.map { TransactionResult(number: $0.number, outcome: $0.outcome) }
     }
 
+    @Test func `an empty transaction finds out the outcome under a former number, and applies nothing`() throws {
+        let world = AuthorityWorld()
+        var device = Device(1)
+        let sent = try device.number([create("user", 1, ["username": .text("a")])])
+        guard
+            case .answered(let first, _, _) = try world.response(
+                device.request([sent]), by: device.principal)
+        else {
+            Issue.record("refused")
+            return
+        }
+        let former = FormerNumber(identity: device.identity, number: sent.number, hash: sent.hash)
+        let stranger = FormerNumber(identity: device.identity.next, number: sent.number, hash: sent.hash)
+        for (formerly, isKnown) in [([stranger, former], true), ([stranger], false)] {
+            device = Device(1, incarnation: isKnown ? 2 : 3)
+            let empty = try device.number([])
+            let question = NumberedTransaction(
+                number: empty.number, hash: empty.hash, transaction: empty.transaction, formerly: formerly)
+            guard
+                case .answered(let results, _, _) = try world.response(
+                    device.request([question]), by: device.principal)
+            else {
+                Issue.record("refused")
+                return
+            }
+            #expect(results.map(\.outcome.rejection) == [isKnown ? nil : .malformed])
+            if isKnown { #expect(results.map(\.outcome) == first.map(\.outcome)) }
+        }
+        #expect(try world.head() == Version(1))
+    }
+
     @Test func `a repeated push gets the same outcome and has no further effect`() throws {
         let world = AuthorityWorld()
         var device = Device(1)

@@ -21,8 +21,22 @@ enum RawRequest {
         try await send([ByteBuffer(bytes: bytes)], pause: .zero, to: port, enough: enough)
     }
 
+    /// Sends a text, and then a drop again and again until the response is enough or the connection is closed.
+    static func send(
+        _ text: String, thenKeepSending drop: String, every pause: TimeAmount, to port: Int,
+        enough: @Sendable @escaping (String) -> Bool
+    ) async throws -> String {
+        try await send([ByteBuffer(string: text)], pause: .zero, to: port, enough: enough) { channel in
+            channel.eventLoop.scheduleRepeatedTask(initialDelay: pause, delay: pause) { task in
+                guard channel.isActive else { return task.cancel() }
+                channel.writeAndFlush(ByteBuffer(string: drop), promise: nil)
+            }
+        }
+    }
+
     private static func send(
-        _ parts: [ByteBuffer], pause: TimeAmount, to port: Int, enough: @Sendable @escaping (String) -> Bool
+        _ parts: [ByteBuffer], pause: TimeAmount, to port: Int, enough: @Sendable @escaping (String) -> Bool,
+        whenConnected: (any Channel) -> Void = { _ in }
     ) async throws -> String {
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         let response = loop.makePromise(of: String.self)
@@ -45,6 +59,7 @@ enum RawRequest {
                 channel.writeAndFlush(part, promise: nil)
             }
         }
+        whenConnected(channel)
         // This limit is reached only if the server hangs.
         let limit = loop.scheduleTask(in: .minutes(10)) {
             response.fail(StillOpen())

@@ -75,7 +75,7 @@ struct Routes: HTTPResponder {
         }
         switch route {
         case .call(let call):
-            let body = call.method == .post ? try await body(of: request, reservation) : []
+            let body = call.method == .post ? try await body(of: request, reservation, context) : []
             return .call(call, body, principal, reservation)
         case .hints: return .hints(request, principal, secret: secret, reservation)
         case .openAPI, .health, .none: throw Refusal(.notFound, .malformed, "there is no such route")
@@ -159,7 +159,9 @@ struct Routes: HTTPResponder {
     ///
     /// A body that is slightly too long is read to its end and discarded. Otherwise, a client that is still sending
     /// would see a broken connection instead of the response.
-    private func body(of request: Request, _ reservation: RequestBudget.Reservation) async throws -> [UInt8] {
+    private func body(
+        of request: Request, _ reservation: RequestBudget.Reservation, _ context: RouteContext
+    ) async throws -> [UInt8] {
         let type = request.headers[.contentType]?.split(separator: ";" as Character).first?.lowercased()
         guard type == "application/json", request.headers[.contentEncoding] == nil else {
             throw Refusal(.unsupportedMediaType, .malformed, "application/json without a content encoding expected")
@@ -167,30 +169,43 @@ struct Routes: HTTPResponder {
         let limit = configuration.maximumBodyBytes
         let longest = limit.multipliedReportingOverflow(by: SyncServerLimits.unreadBodies)
         let tooLong = Refusal(.contentTooLarge, .tooLarge, "the body is longer than \(limit) bytes")
-        func isFarTooLong(_ count: Int) -> Bool { !longest.overflow && count > longest.partialValue }
+        @Sendable func isFarTooLong(_ count: Int) -> Bool { !longest.overflow && count > longest.partialValue }
         if let text = request.headers[.contentLength], isFarTooLong(Int(text) ?? .max) { throw tooLong }
-        let began = NIODeadline.now()
-        var bytes: [UInt8] = []
-        var count = 0
-        for try await chunk in request.body {
-            count += chunk.readableBytes
-            guard !isFarTooLong(count) else { throw tooLong }
-            if count <= limit {
-                guard reservation.take(chunk.readableBytes) else { throw busy }
-                bytes.append(contentsOf: chunk.readableBytesView)
-            } else {
-                bytes = []
-                reservation.releaseBody()
-            }
-            let allowed = configuration.bodyTimeout + .seconds(count / SyncServerLimits.slowestBody)
-            guard NIODeadline.now() < began + TimeAmount(allowed) else {
-                throw Refusal(
-                    .requestTimeout, .timedOut,
-                    "the body did not come in time: \(count) bytes in \(allowed)")
-            }
+        let timer = BodyTimer(
+            BodyAllowance(timeout: configuration.bodyTimeout, now: .now()), on: context.channel.eventLoop)
+        @Sendable func late() -> Refusal {
+            let allowance = timer.allowance
+            return Refusal(
+                .requestTimeout, .timedOut,
+                "the body did not come in time: \(allowance.received) bytes in \(allowance.allowed)")
         }
-        guard count <= limit else { throw tooLong }
-        return bytes
+        return try await withThrowingTaskGroup(of: [UInt8]?.self) { group in
+            // The timer ends the wait for a body that has stopped arriving.
+            group.addTask { if try await timer.expires() { throw late() } else { nil } }
+            group.addTask {
+                defer { timer.stop() }
+                var bytes: [UInt8] = []
+                var count = 0
+                for try await chunk in request.body {
+                    count += chunk.readableBytes
+                    guard !isFarTooLong(count) else { throw tooLong }
+                    if count <= limit {
+                        guard reservation.take(chunk.readableBytes) else { throw busy }
+                        bytes.append(contentsOf: chunk.readableBytesView)
+                    } else {
+                        bytes = []
+                        reservation.releaseBody()
+                    }
+                    guard timer.arrived(chunk.readableBytes) else { throw late() }
+                }
+                guard count <= limit else { throw tooLong }
+                return bytes
+            }
+            while let bytes = try await group.next() {
+                if let bytes { return bytes }
+            }
+            throw late()
+        }
     }
 
     private func log(_ route: Route, _ status: Int) {

@@ -196,13 +196,13 @@ bool fault_disk_remove(fault_disk *disk, const char *name) {
 bool fault_disk_flip(fault_disk *disk, const char *name, int64_t offset, uint8_t mask) {
     pthread_mutex_lock(&disk->mutex);
     inode *found = storage_find(&disk->live, name);
-    const bool exists = found != NULL && offset >= 0 && offset < found->live.size;
-    if (exists) {
+    const bool flips = mask != 0 && found != NULL && offset >= 0 && offset < found->live.size;
+    if (flips) {
         found->live.bytes[offset] ^= mask;
         if (offset < found->durable.size) found->durable.bytes[offset] ^= mask;
     }
     pthread_mutex_unlock(&disk->mutex);
-    return exists;
+    return flips;
 }
 
 // MARK: Mounts

@@ -251,6 +251,7 @@ struct SimulatedDiskTests {
 
         #expect(copy.corrupt(Bank.path, at: 4_096))
         #expect(!copy.corrupt(Bank.path, at: 1 << 40))
+        #expect(!copy.corrupt(Bank.path, at: 4_096, flipping: 0))
         #expect(throws: (any Error).self) { try bank.check(bank.open(copy.makeProcess())) }
     }
 

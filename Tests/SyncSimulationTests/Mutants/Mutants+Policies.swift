@@ -207,7 +207,9 @@ extension Mutant {
                 parts.openStore = { process, runtime, storage in
                     let store = try open(process, runtime, storage)
                     if runtime.random() % 2 == 0 {
-                        process.disk.corrupt("/cache.sqlite", at: 4_096 + Int(runtime.random() % 120_000))
+                        let size = process.disk.size(of: "/cache.sqlite") ?? 0
+                        let offset = 4_096 + Int(runtime.random() % UInt64(max(size - 4_096, 1)))
+                        _ = process.disk.corrupt("/cache.sqlite", at: offset)
                     }
                     return store
                 }

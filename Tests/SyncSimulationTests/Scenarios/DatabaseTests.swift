@@ -57,7 +57,7 @@ struct DatabaseTests {
         var harmless = 0
         for offset in stride(from: 0, to: size, by: Soak.isOn ? 61 : 997) {
             let disk = Self.disk(of: image)
-            disk.corrupt("/cache.sqlite", at: offset, flipping: 0x55)
+            #expect(disk.corrupt("/cache.sqlite", at: offset, flipping: 0x55))
             do {
                 let found = try Self.read(disk)
                 harmless += 1
@@ -111,7 +111,7 @@ struct DatabaseTests {
         } catch let failure as StoreError {
             if failure.code != .newerSchema { return Violation(.I23, "a newer database is called \(failure.code)") }
         }
-        if planted == .newerFileOverwritten { disk.corrupt("/cache.sqlite", at: 5_000) }
+        if planted == .newerFileOverwritten { #expect(disk.corrupt("/cache.sqlite", at: 5_000)) }
         return disk.contents(of: "/cache.sqlite") == before
             ? nil : Violation(.I23, "a newer database was written to")
     }

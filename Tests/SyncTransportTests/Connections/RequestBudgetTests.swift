@@ -79,3 +79,68 @@ import Testing
         await loop.shutdownGracefully()
     }
 }
+
+@Suite(.ring(.unit)) struct BodyAllowanceTests {
+    private static let start = NIODeadline.uptimeNanoseconds(5)
+
+    private static func at(_ milliseconds: Int64) -> NIODeadline { start + .milliseconds(milliseconds) }
+
+    private static func allowance() -> BodyAllowance {
+        BodyAllowance(timeout: .seconds(30), slowest: 1_000, now: start)
+    }
+
+    @Test func `a body of which nothing arrives expires after the timeout`() {
+        #expect(!Self.allowance().isExpired(now: Self.at(29_999)))
+        #expect(Self.allowance().isExpired(now: Self.at(30_000)))
+    }
+
+    @Test func `a body that drips expires although bytes keep arriving`() {
+        var allowance = Self.allowance()
+        var inTime: [Int64] = []
+        for second in 1...60 as ClosedRange<Int64> {
+            if allowance.arrived(1, now: Self.at(second * 1_000)) { inTime.append(second) }
+        }
+        #expect(inTime == Array(1...29))
+    }
+
+    @Test func `drops that arrive all at once are judged by the time of their arrival`() {
+        var allowance = Self.allowance()
+        var inTime = 0
+        for _ in 0..<60 where allowance.arrived(1, now: Self.at(29_000)) { inTime += 1 }
+        #expect(inTime == 60)
+        let isInTime = allowance.arrived(1, now: Self.at(31_000))
+        #expect(!isInTime)
+    }
+
+    @Test(arguments: [1, 7, 40])
+    func `a body that arrives at the slowest allowed rate never expires`(step: Int64) {
+        var allowance = Self.allowance()
+        // The rate is counted in whole seconds' worth of bytes.
+        for second in stride(from: 0, through: 100_000, by: Int(step)) {
+            let pieces = Int(step) * 1_000
+            let isInTime = allowance.arrived(pieces, now: Self.at(Int64(second) * 1_000))
+            #expect(isInTime, "second \(second)")
+        }
+    }
+
+    @Test func `each second's worth of bytes extends the deadline by a second`() {
+        var allowance = Self.allowance()
+        _ = allowance.arrived(2_999, now: Self.at(0))
+        #expect(allowance.deadline == Self.at(32_000))
+        #expect(allowance.allowed == .seconds(32))
+    }
+
+    @Test func `the timer expires without a byte, and later for bytes that have arrived`() async throws {
+        let loop = NIOAsyncTestingEventLoop()
+        let timer = BodyTimer(BodyAllowance(timeout: .zero, slowest: 1, now: .now() - .seconds(1)), on: loop)
+        await loop.advanceTime(by: .hours(1_000_000))
+        #expect(try await timer.expires())
+        timer.stop()
+
+        let stopped = BodyTimer(BodyAllowance(timeout: .seconds(3_600), now: .now()), on: loop)
+        #expect(stopped.arrived(5))
+        stopped.stop()
+        #expect(try await !stopped.expires())
+        await loop.shutdownGracefully()
+    }
+}

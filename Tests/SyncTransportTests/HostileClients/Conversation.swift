@@ -25,8 +25,8 @@ struct Conversation: Sendable {
             listener.value.listen(response, isEnough)
             channel.writeAndFlush(ByteBuffer(string: text), promise: nil)
         }
-        // The wait ends even if the server never answers.
-        let limit = channel.eventLoop.scheduleTask(in: .seconds(20)) { response.fail(RawRequest.StillOpen()) }
+        // This limit is reached only if the server hangs.
+        let limit = channel.eventLoop.scheduleTask(in: .minutes(10)) { response.fail(RawRequest.StillOpen()) }
         defer { limit.cancel() }
         return try await response.futureResult.get()
     }

@@ -8,7 +8,7 @@ extension OutboxMachine {
         package let first: TransactionNumber?
         /// The spaces of its transactions, sorted by name.
         package let spaces: [SpaceID]
-        /// Whether the push is an empty transaction in place of a withdrawn one.
+        /// Whether the push is an empty transaction, in place of a withdrawn one or to ask for an outcome.
         package let isWithdrawal: Bool
 
         package init(

@@ -207,7 +207,8 @@ public struct PushBatch: Hashable, Sendable {
     public let acknowledged: TransactionNumber
     public let transactions: [NumberedTransaction]
     public let outbox: OutboxSummary
-    /// Whether the batch's only transaction is the empty replacement of a withdrawn one.
+    /// Whether the batch's only transaction is empty, in place of a withdrawn one, or to ask for the outcome under former
+    /// numbers.
     public let isWithdrawal: Bool
     /// The newest proof of each space's history that the device has, for the server to compare.
     public let cursors: [Cursor]

@@ -5,7 +5,8 @@ public import SyncModel
 /// A source that talks directly to the server, with no store. Each write is one push and is confirmed when it returns.
 ///
 /// A push without a response may have been applied. It is kept in memory and sent again under the same number before
-/// anything else, so that a retry never applies it twice. It is lost when the source is released.
+/// anything else, so that a retry never applies it twice. If the server then refuses its contents, the source still
+/// finds out whether the first attempt was applied. The write is lost when the source is released.
 public final class RemoteSource: ModelSource {
     public let catalog: SchemaCatalog
     let transport: any RemoteTransport
@@ -26,6 +27,10 @@ public final class RemoteSource: ModelSource {
         let edits: [ModelEdit]
         let transaction: Transaction
         let payload: PayloadHash
+        /// Whether an attempt under the current identity got no response, so that the server may have applied it.
+        var mayHaveArrived = false
+        /// The numbers of such attempts under earlier identities.
+        var formerly: [FormerNumber] = []
     }
 
     private struct Applied {
@@ -110,7 +115,8 @@ public final class RemoteSource: ModelSource {
         do throws(ModelError) {
             applied = try await send(earlier, now: now)
         } catch {
-            if error.code == .rejected { return edits }
+            // The server has decided: it has not applied the write and never will.
+            guard session.withLock({ $0.unanswered != nil }) else { return edits }
             throw error
         }
         let known = Dictionary(
@@ -151,24 +157,42 @@ public final class RemoteSource: ModelSource {
     }
 
     /// Pushes one transaction until the server answers or the transport fails.
+    ///
+    /// If the server refuses the contents although an earlier attempt may have been applied, an empty transaction is
+    /// sent under the same number. Either it takes the number, so that the write can never be applied, or the server
+    /// reports a conflict of identities. In that case, a push under a new identity asks for the outcome.
     private func send(_ write: Unanswered, now: WallTime) async throws(ModelError) -> Applied {
-        var isRenewed = false
+        var write = write
+        var refused: TransportError?
+        var renewals = 0
         while true {
             let (identity, number, epoch) = session.withLock { ($0.identity, $0.number, $0.epoch) }
+            let contents = refused == nil ? write.transaction : Transaction(space: space, mutations: [])
             let numbered = NumberedTransaction(
-                number: number, hash: write.payload, transaction: write.transaction)
+                number: number, hash: refused == nil ? write.payload : try payload(of: contents),
+                transaction: contents, formerly: write.formerly)
             let response: PushResponse
             do throws(TransportError) {
                 response = try await transport.push(
                     PushRequest(identity: identity, epoch: epoch, acknowledged: number, transactions: [numbered]))
             } catch {
-                // The server itself says that it has not applied the transaction and never will.
-                if error.blamesRequest { session.withLock { $0.unanswered = nil } }
-                throw ModelError(error)
+                guard refused == nil else { throw ModelError(error) }
+                guard error.blamesRequest else {
+                    session.withLock { $0.unanswered?.mayHaveArrived = true }
+                    throw ModelError(error)
+                }
+                guard write.mayHaveArrived || !write.formerly.isEmpty else {
+                    // The server itself says that it has not applied the transaction and never will.
+                    session.withLock { $0.unanswered = nil }
+                    throw ModelError(error)
+                }
+                refused = error
+                continue
             }
             switch response {
             case .answered(let results, let epoch, let serverTime):
                 guard let outcome = results.first(where: { $0.number == number })?.outcome else {
+                    session.withLock { $0.unanswered?.mayHaveArrived = true }
                     throw ModelError(
                         TransportError(.serverFailed, "the server gave no response to transaction \(number)"))
                 }
@@ -178,15 +202,22 @@ public final class RemoteSource: ModelSource {
                     session.unanswered = nil
                     session.clock.observe(serverTime, now: now, permitting: SchemaLimits.permittedSkew)
                 }
+                if let refused, case .rejected = outcome { throw ModelError(refused) }
                 return try applied(outcome)
             case .refused(let refusal):
-                guard !isRenewed else {
+                renewals += 1
+                // One renewal is free, and a withdrawn write needs another one to ask for its outcome.
+                guard renewals <= (refused == nil ? 1 : 2), write.formerly.count < SchemaLimits.formerNumbers else {
                     throw ModelError(TransportError(.refused, "the server takes no push from here: \(refusal)"))
                 }
-                isRenewed = true
-                session.withLock { session in
+                if write.mayHaveArrived {
+                    write.formerly.append(FormerNumber(identity: identity, number: number, hash: write.payload))
+                    write.mayHaveArrived = false
+                }
+                session.withLock { [write] session in
                     session.identity = session.identity.next
                     session.number = .first
+                    session.unanswered = write
                     if case .epochChanged(let epoch) = refusal { session.epoch = epoch }
                 }
             }

@@ -33,7 +33,10 @@ extension WriteTransaction {
     }
 
     func renewIdentity(as client: ClientID) throws -> StoredSession {
-        try FormerClients.remember(meta.identity.client, connection)
+        // Nobody can have overwritten a value of an identity that has never sent anything.
+        if meta.identity.incarnation > 0 || meta.nextNumber > .first {
+            try FormerClients.remember(meta.identity.client, connection)
+        }
         try sendAgain(as: ClientIdentity(client: client, incarnation: 0))
         return try session()
     }
@@ -113,11 +116,12 @@ extension WriteTransaction {
     private func rememberNumbers() throws {
         let keep = try connection.statement("UPDATE sync_outbox SET formerly = ?2 WHERE sequence = ?1")
         try forEachEntry { entry in
-            guard let number = entry.number else { return }
+            // A question under this number had no contents that the server could apply.
+            guard let number = entry.number, !entry.asksForOutcome else { return }
             let former = FormerNumber(
                 identity: meta.identity, number: number, hash: try StoredForm.hash(of: entry.transaction))
             keep.bind(1, entry.sequence)
-            keep.bind(2, FormerNumbers.text(of: (entry.formerly + [former]).suffix(SchemaLimits.formerClients)))
+            keep.bind(2, FormerNumbers.text(of: entry.formerly + [former]))
             try keep.run()
         }
     }

@@ -37,6 +37,12 @@ struct StoredEntry {
     /// Whether the server cannot have it. Only then can it be cancelled, or joined with a later transaction.
     var isUnsent: Bool { number == nil && formerly.isEmpty }
 
+    /// Whether it has more former numbers than one push may carry.
+    ///
+    /// It is then sent with empty contents and its oldest former numbers, as a question whether the server has it. A
+    /// rejection says that the server does not have it under these numbers.
+    var asksForOutcome: Bool { formerly.count > SchemaLimits.formerNumbers }
+
     var state: OutboxEntry.State {
         guard let number else { return .waiting }
         return version.map { .answered(number, version: $0) } ?? .sent(number, attempts: attempts)

@@ -6,7 +6,7 @@ import SyncModel
 private struct BatchDraft {
     let limit: BatchLimit
     private(set) var entries: [(entry: StoredEntry, writtenAt: Int64)] = []
-    private(set) var isWithdrawal = false
+    private(set) var isEmpty = false
     private(set) var isFull = false
     private var bytes = 0
 
@@ -16,17 +16,17 @@ private struct BatchDraft {
 
     /// Adds an entry if there is room.
     ///
-    /// The first entry always fits. A withdrawal is sent alone: if the server refuses that push as well, the contents
-    /// were not the cause.
-    mutating func add(_ entry: StoredEntry, writtenAt: Int64, isWithdrawal: Bool) {
+    /// The first entry always fits. An entry with empty contents is sent alone: if the server refuses that push as
+    /// well, the contents were not the cause.
+    mutating func add(_ entry: StoredEntry, writtenAt: Int64, isEmpty: Bool) {
         bytes += entry.bytes + FormerNumbers.wireBytes(of: entry.formerly)
-        guard entries.isEmpty || !isWithdrawal && bytes <= limit.bytes else {
+        guard entries.isEmpty || !isEmpty && bytes <= limit.bytes else {
             isFull = true
             return
         }
         entries.append((entry, writtenAt))
-        self.isWithdrawal = isWithdrawal
-        isFull = isWithdrawal || entries.count >= max(limit.transactions, 1)
+        self.isEmpty = isEmpty
+        isFull = isEmpty || entries.count >= max(limit.transactions, 1)
     }
 }
 
@@ -76,12 +76,13 @@ extension WriteTransaction {
             transactions.append(
                 NumberedTransaction(
                     number: number, hash: try StoredForm.hash(of: entry.transaction), transaction: entry.transaction,
-                    age: .milliseconds(max(0, now.milliseconds - writtenAt)), formerly: entry.formerly))
+                    age: .milliseconds(max(0, now.milliseconds - writtenAt)),
+                    formerly: Array(entry.formerly.prefix(SchemaLimits.formerNumbers))))
         }
         change.touchesOutbox = true
         return PushBatch(
             identity: meta.identity, epoch: meta.epoch, acknowledged: try smallestUnanswered(),
-            transactions: transactions, outbox: meta.outbox, isWithdrawal: draft.isWithdrawal,
+            transactions: transactions, outbox: meta.outbox, isWithdrawal: draft.isEmpty,
             cursors: try proofs(startingWith: entries.map(\.entry.space)))
     }
 
@@ -91,9 +92,10 @@ extension WriteTransaction {
         while !draft.isFull, try statement.step() {
             var entry = try StoredEntry(statement)
             if let models = draft.limit.models, try holdBack(entry, from: models) { continue }
-            let isWithdrawal = statement.integer(10) != 0
-            if isWithdrawal { entry.transaction = Transaction(space: entry.space, mutations: []) }
-            draft.add(entry, writtenAt: statement.integer(9), isWithdrawal: isWithdrawal)
+            // A withdrawal, or a question about the outcome under former numbers.
+            let isEmpty = statement.integer(10) != 0 || entry.asksForOutcome
+            if isEmpty { entry.transaction = Transaction(space: entry.space, mutations: []) }
+            draft.add(entry, writtenAt: statement.integer(9), isEmpty: isEmpty)
         }
     }
 
@@ -157,6 +159,8 @@ extension WriteTransaction {
             case .applied(let version, let uids, let conflicts):
                 try recordApplied(entry, version, uids, conflicts, now: now)
                 if let receipt = result.receipt, receipt.space == entry.space { try keep(receipt) }
+            case .rejected where entry.asksForOutcome:
+                try forgetOldestNumbers(of: entry)
             case .rejected(let rejection):
                 if let unknown = rejection.unknownName(in: entry.transaction) {
                     try sendLater(entry, heldFor: unknown)
@@ -241,6 +245,20 @@ extension WriteTransaction {
         meta.outbox.sent -= 1
         meta.outbox.waiting += 1
         try mark(entry, heldFor: unknown)
+    }
+
+    /// Returns an entry to waiting, without its oldest former numbers, under which the server does not have it.
+    ///
+    /// The number of the question is used up.
+    private func forgetOldestNumbers(of entry: StoredEntry) throws {
+        let statement = try connection.statement(
+            "UPDATE sync_outbox SET number = NULL, attempts = 0, formerly = ?2 WHERE sequence = ?1")
+        statement.bind(1, entry.sequence)
+        statement.bind(2, FormerNumbers.text(of: Array(entry.formerly.dropFirst(SchemaLimits.formerNumbers))))
+        try statement.run()
+        meta.outbox.sent -= 1
+        meta.outbox.waiting += 1
+        change.touchesOutbox = true
     }
 
     private func recordRejected(

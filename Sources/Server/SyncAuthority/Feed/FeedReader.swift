@@ -88,6 +88,9 @@ struct FeedReader {
 
     /// Returns rows in their current state. The commits since `begun` follow the snapshot, and bring all rows to one
     /// version.
+    ///
+    /// Collections follow each other in the order of their names. A server that declares its models in another order in
+    /// the middle of a snapshot therefore goes on with the same collections.
     private func rows(
         after last: RecordAddress?, begun: Position, _ state: AuthorityState, _ extent: SpaceExtent,
         in view: some AuthorityView
@@ -96,8 +99,8 @@ struct FeedReader {
         var shown = last
         var budget = budget
         var isLast = true
-        let models = catalog.models.drop { last != nil && $0.collection != last?.collection }
-        for model in models {
+        let models = catalog.models.filter { model in last.map { $0.collection <= model.collection } ?? true }
+        for model in models.sorted(by: { $0.collection < $1.collection }) {
             guard budget.rows > 0, budget.bytes > 0 else {
                 isLast = false
                 break

@@ -14,12 +14,16 @@ public enum SchemaLimits {
     public static let permittedSkew = Duration.seconds(60)
     /// Maximum number of cursors in one push. Each costs the server a lookup under its write lock.
     public static let shownCursors = 64
-    /// Maximum number of former client ids that a device remembers, and of former numbers that it sends with one
-    /// transaction.
+    /// Maximum number of former numbers that a device sends with one transaction. Each costs the server a lookup under
+    /// its write lock.
     ///
-    /// Each renewed identity adds one, and the oldest is dropped. A device that is copied more often than this is a
-    /// template.
-    public static let formerClients = 16
+    /// A device that has more of them first asks about the oldest ones, with an empty transaction.
+    public static let formerNumbers = 16
+    /// Maximum number of former client ids under which a device asks for notices. Each costs the server a lookup.
+    ///
+    /// Only ids under which the device has sent something count. Beyond the limit, the oldest is dropped, and the device
+    /// no longer learns that values of that time give way.
+    public static let formerClients = 256
     /// The maximum number of conditions of one filter. SQLite limits the depth of an expression to 1,000.
     public static let filterTerms = 400
     /// The maximum number of values in the lists of one filter. SQLite limits the parameters of a statement to 32,766.

@@ -154,8 +154,8 @@ package enum PushCodec {
         var count = 0
         return try reader.list { (reader) throws(JSONError) in
             count += 1
-            guard count <= SchemaLimits.formerClients else {
-                throw reader.content("at most \(SchemaLimits.formerClients) former numbers of one transaction allowed")
+            guard count <= SchemaLimits.formerNumbers else {
+                throw reader.content("at most \(SchemaLimits.formerNumbers) former numbers of one transaction allowed")
             }
             var client: ClientID?
             var incarnation: Int?

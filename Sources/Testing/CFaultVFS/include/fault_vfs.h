@@ -132,7 +132,8 @@ int64_t fault_disk_read(fault_disk *disk, const char *name, void *buffer, int64_
 bool fault_disk_replace(fault_disk *disk, const char *name, const void *bytes, int64_t size);
 /// Removes a file durably. Processes that have it open keep it. Returns false when the file does not exist.
 bool fault_disk_remove(fault_disk *disk, const char *name);
-/// Flips bits of one byte, both as processes see it and on the medium. Returns false when there is no such byte.
+/// Flips bits of one byte, both as processes see it and on the medium. Returns false, and flips nothing, when there is
+/// no such byte or no bit in the mask.
 bool fault_disk_flip(fault_disk *disk, const char *name, int64_t offset, uint8_t mask);
 
 /// Starts a process that uses the disk.

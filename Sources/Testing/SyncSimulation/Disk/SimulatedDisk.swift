@@ -76,8 +76,8 @@ public final class SimulatedDisk: Sendable {
         fault_disk_set_read_only(pointer, isReadOnly)
     }
 
-    /// Flips bits of one byte of a file, including on the medium. Returns false when there is no such byte.
-    @discardableResult
+    /// Flips bits of one byte of a file, including on the medium. Returns false when there is no such byte, or no bit in
+    /// the mask.
     public func corrupt(_ name: String, at offset: Int, flipping mask: UInt8 = 0xFF) -> Bool {
         fault_disk_flip(pointer, name, Int64(offset), mask)
     }

@@ -1,9 +1,8 @@
 /// Damage to the bytes of a message in transit.
 enum Damage: Hashable, Sendable {
-    /// Sets the highest bit of one byte. The position is a fraction of the length.
+    /// Flips the highest bit of one byte. The position is a fraction of the length.
     ///
-    /// In an ASCII byte, this makes the text invalid UTF-8. Damage that produces other valid text is out of scope: TLS
-    /// detects it.
+    /// This makes any text invalid UTF-8. Damage that produces other valid text is out of scope: TLS detects it.
     case flip(at: Double)
     /// Cuts off the end. The position is a fraction of the length.
     case cut(at: Double)
@@ -27,14 +26,17 @@ enum Damage: Hashable, Sendable {
         }
     }
 
-    func apply(to bytes: inout [UInt8]) {
+    /// Damages the bytes. Returns false if they are the same afterwards, as an empty message is.
+    func apply(to bytes: inout [UInt8]) -> Bool {
+        let before = bytes
         switch self {
         case .flip(let place):
-            guard !bytes.isEmpty else { return }
-            bytes[min(Int(place * Double(bytes.count)), bytes.count - 1)] |= 0x80
+            guard !bytes.isEmpty else { return false }
+            bytes[min(Int(place * Double(bytes.count)), bytes.count - 1)] ^= 0x80
         case .cut(let place): bytes.removeLast(bytes.count - Int(place * Double(bytes.count)))
         case .page: bytes = Array("<html><head><title>Sign in</title></head><body>Welcome</body></html>".utf8)
         case .empty: bytes = []
         }
+        return bytes != before
     }
 }

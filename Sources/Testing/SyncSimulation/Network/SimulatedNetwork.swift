@@ -216,10 +216,9 @@ public final class SimulatedNetwork: Sendable {
             return await letDown(mailbox, deviceClock)
         }
         var arriving = request
-        if let damage = journey.requestDamage {
+        if let damage = journey.requestDamage, damage.apply(to: &arriving) {
             fault(.requestDamaged, call, device)
             record.damaged(damage)
-            damage.apply(to: &arriving)
         }
         if journey.isLate { tally.count(.late, [call.phases.onItsWay]) }
         let deaths = server.deaths
@@ -259,10 +258,9 @@ public final class SimulatedNetwork: Sendable {
             recordResponse.ended(.lost)
             return await letDown(mailbox, deviceClock)
         }
-        if let damage = journey.responseDamage {
+        if let damage = journey.responseDamage, damage.apply(to: &response.bytes) {
             fault(.responseDamaged, call, device)
             recordResponse.damaged(damage)
-            damage.apply(to: &response.bytes)
         }
         let isHeard = if case .enqueued = mailbox.yield(.response(response)) { true } else { false }
         recordResponse.ended(isHeard ? .arrived : .unheard)

@@ -97,7 +97,9 @@ struct WatchedStore: LocalStore, EngineStore {
     }
 
     func takeBatch(_ limit: BatchLimit, now: WallTime) throws(StoreError) -> PushBatch? {
-        try watch(.takingBatch) { () throws(StoreError) in try store.takeBatch(limit, now: now) }
+        let batch = try watch(.takingBatch) { () throws(StoreError) in try store.takeBatch(limit, now: now) }
+        if let batch { lostHistory.sent(batch, by: store.catalog) }
+        return batch
     }
 
     func record(

@@ -196,6 +196,54 @@ extension LocalStoreConformance {
                         [FormerNumber(identity: first.identity, number: $0.number, hash: $0.hash)]
                     }, "the numbers that it had before")
             },
+            Check("no former number is dropped: beyond the limit, the oldest are asked about first") { world in
+                let id = try world.syncedUser("ada")
+                try world.commit(.update("users", id, ["age": .integer(1)]))
+                let first = try world.push()
+                var sent = first.transactions.map {
+                    FormerNumber(identity: first.identity, number: $0.number, hash: $0.hash)
+                }
+                for round in 1...SchemaLimits.formerNumbers + 8 {
+                    _ = try world.store.adopt(Epoch(rawValue: "restored-\(round)"), as: world.account)
+                    let batch = try world.push()
+                    let transaction = batch.transactions[0]
+                    try world.expect(
+                        transaction.formerly, is: Array(sent.prefix(SchemaLimits.formerNumbers)),
+                        "the former numbers in round \(round)")
+                    let isQuestion = sent.count > SchemaLimits.formerNumbers
+                    try world.expect(transaction.transaction.mutations.isEmpty, is: isQuestion, "whether it is empty")
+                    try world.expect(batch.isWithdrawal, is: isQuestion, "whether the push tells that it is empty")
+                    if !isQuestion {
+                        sent.append(
+                            FormerNumber(
+                                identity: batch.identity, number: transaction.number, hash: transaction.hash))
+                    }
+                }
+                let question = try world.push()
+                let empty = Rejection(code: .malformed, message: "the transaction has no mutations", mutation: nil)
+                try world.response(question.transactions[0].number, .rejected(empty))
+                try world.expect(try world.store.journal(state: nil, limit: 9).count, is: 0, "the journal's entries")
+                let again = try world.push().transactions[0]
+                try world.expect(again.hash, is: sent.last?.hash, "the contents, once the question is answered")
+                try world.expect(
+                    again.formerly, is: Array(sent.dropFirst(SchemaLimits.formerNumbers)), "the other numbers")
+                try world.response(again.number, world.applied(2))
+                try world.expect(try world.store.session().outbox.answered, is: 1, "the count of answered entries")
+            },
+            Check("the outcome under an old number answers the question about it") { world in
+                let id = try world.syncedUser("ada")
+                try world.commit(.update("users", id, ["age": .integer(1)]))
+                for round in 1...SchemaLimits.formerNumbers + 1 {
+                    _ = try world.push()
+                    _ = try world.store.adopt(Epoch(rawValue: "restored-\(round)"), as: world.account)
+                }
+                let question = try world.push()
+                try world.expect(
+                    question.transactions[0].transaction.mutations.isEmpty, is: true, "whether it is empty")
+                try world.response(question.transactions[0].number, world.applied(2))
+                try world.expect(try world.store.session().outbox.answered, is: 1, "the count of answered entries")
+                try world.expect(try world.user(id)?.values[1], is: .integer(1), "the age")
+            },
             Check("what an earlier identity has sent is neither taken back nor joined") { world in
                 let id = try world.syncedUser("ada")
                 let (_, _) = try (world.commit(.update("users", id, ["age": .integer(1)])), world.push())
