@@ -228,7 +228,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["this is no database, but it is long enough to be one by its size", "SQLite format 4"])
+    @Test(arguments: ["not a database, but as long as one", "SQLite format 4"])
     func `a file that is not a database is refused and left unchanged`(text: String) throws {
         let folder = try Folder()
         mkdir(folder.path, 0o700)

@@ -78,7 +78,7 @@ CREATE TABLE sync_contact (
     failure_code TEXT,
     failure_message TEXT,
     failure_at INTEGER,
-    -- Until when the server asked to be left alone.
+    -- The end of the pause that the server asked for.
     paused_until INTEGER
 , paused_by TEXT) STRICT;
 

@@ -110,7 +110,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("", "an empty file"), ("nonsense\n", "line 1: not JSON"), ("{}\n", "no recording"),
+        ("", "the file is empty"), ("nonsense\n", "line 1: not JSON"), ("{}\n", "not a recording"),
         ("{\"tombolo_recording\":9}\n", "formats up to 3"),
         ("{\"tombolo_recording\":1,\"exported_at\":1,\"build\":\"0\",\"schema\":2}\n{\"turn\"\n", "line 2: not JSON"),
         ("{\"tombolo_recording\":1,\"exported_at\":1,\"build\":\"0\",\"schema\":2}\n", "a part of it is missing"),

@@ -17,7 +17,7 @@ struct RunCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Draw the run as a space-time diagram, also when it fails: a page for a browser, which needs no network.",
+            "Write a space-time diagram of the run, even if it fails, as a self-contained HTML page.",
             valueName: "file.html"))
     var report: String?
 
@@ -36,7 +36,8 @@ struct RunCommand: ParsableCommand {
               \(report.jobs) jobs, \(report.diskOperations) operations of disks, trace \(String(report.hash, radix: 16))
             """)
         if report.lostCommits > 0 {
-            Output.write("  \(report.lostCommits) commits lost with the power of devices that do not flush each")
+            Output.write(
+                "  \(report.lostCommits) commits lost in power failures of devices that do not flush each commit")
         }
         for (refusal, count) in report.refusals.sorted(by: { $0.key < $1.key }) {
             Output.write("  \(count) operations refused: \(refusal)")

@@ -25,7 +25,7 @@ extension Routes {
         let spaces = try await endpoint.readable(among: wanted, to: principal)
         guard !spaces.isEmpty else {
             let names = wanted.map(\.rawValue).joined(separator: ", ")
-            throw Refusal(.forbidden, .forbidden, "there is none of these spaces, or none that you may read: \(names)")
+            throw Refusal(.forbidden, .forbidden, "none of these spaces exists, or you may not read them: \(names)")
         }
         // Subscribe before reading the heads, so that a client that has these heads misses no commit.
         let commits = endpoint.authority.commits.subscribe()
@@ -48,11 +48,11 @@ extension Routes {
     private static func spaces(in path: String) throws -> [SpaceID] {
         let query = path.split(separator: "?" as Character, maxSplits: 1, omittingEmptySubsequences: false).dropFirst()
         guard let spaces = WirePath.spaces(inQuery: query.first ?? "") else {
-            throw Refusal(.badRequest, .malformed, "?space=<name>&space=<name>… expected")
+            throw Refusal(.badRequest, .malformed, "expected ?space=<name>&space=<name>…")
         }
         guard (1...SyncServerLimits.spacesPerStream).contains(spaces.count) else {
             throw Refusal(
-                .badRequest, .malformed, "?space=<name> expected, at most \(SyncServerLimits.spacesPerStream) of them")
+                .badRequest, .malformed, "expected ?space=<name>, at most \(SyncServerLimits.spacesPerStream) of them")
         }
         return spaces
     }

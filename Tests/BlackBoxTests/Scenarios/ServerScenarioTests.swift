@@ -97,7 +97,7 @@ import Testing
             try writer.device.expect(6, "sync")
             let entry = try writer.device.expect(0, "journal", "--json").objects.first
             try require(entry?["event"] as? String == "forgotten", "the journal has \(String(describing: entry))")
-            try writer.device.expect(0, "journal", "resend", "\(entry?["entry"] as? Int ?? 0)")
+            try writer.device.expect(0, "journal", "restore", "\(entry?["entry"] as? Int ?? 0)")
             for writer in writers { try writer.device.expect(0, "sync") }
             try testbed.requireNoFinding(ledger)
         }

@@ -63,7 +63,7 @@ import Testing
         ("tombolo-world 1\nunflushed 0 64", 2, "from 0 to 63"),
         ("tombolo-world 1\nspaces 4", 2, "from 1 to 3"),
         ("tombolo-world 1\nbrake 5", 2, "the line ends too early"),
-        ("tombolo-world 1\nspeed 9", 2, "\"speed\" is no setting"),
+        ("tombolo-world 1\nspeed 9", 2, "\"speed\" is not a setting"),
         ("tombolo-world 1\nnetwork.delay 5 4", 2, "from 5 to"),
         ("tombolo-world 1\nnetwork.busy 1.5", 2, "a number from 0 to 1"),
         ("tombolo-world 1\n\ndevice1 explodes", 3, "what happens to a device"),

@@ -108,7 +108,7 @@ struct FoundBySeedsTests {
         let failure = #expect(throws: StoreError.self) {
             try apply(snapshot([], at: 3, of: old), to: store)
         }
-        #expect(failure?.message.contains("after 4 was shown") == true)
+        #expect(failure?.message.contains("after version 4 was shown") == true)
         #expect(failure?.message.contains("syncd epoch renew") == true)
         #expect(try store.record("islander", .id(id(1))) != nil)
         _ = try apply(snapshot([], at: 4, of: old), to: store)

@@ -75,7 +75,8 @@ extension SyncEngine {
         do {
             try store.note(news, now: now)
         } catch {
-            logger.debug("The state of the contact was not written down.", metadata: ["reason": "\(error)"])
+            logger.debug(
+                "The state of the contact with the server could not be stored.", metadata: ["reason": "\(error)"])
         }
     }
 

@@ -37,7 +37,7 @@ package struct ResendPlan: Hashable, Sendable {
         home: (CollectionName, RecordID) throws(StoreError) -> SpaceID?
     ) throws(StoreError) {
         guard entry.state != .resent else {
-            throw StoreError(.entryIsFrozen, "journal entry \(entry.number) has been sent again already")
+            throw StoreError(.entryIsFrozen, "journal entry \(entry.number) has been restored already")
         }
         switch entry.event {
         case .merged(let conflicts), .overwritten(let conflicts, _):
@@ -227,7 +227,7 @@ package struct ResendPlan: Hashable, Sendable {
             guard missing.isEmpty else {
                 throw StoreError(
                     .missingRecord,
-                    "\(collection) \(id) is not here, and entry \(number) lacks its \(missing.map(\.name.rawValue).joined(separator: ", ")): create a new record with the values of the entry"
+                    "\(collection) \(id) is not on this device, and entry \(number) lacks its \(missing.map(\.name.rawValue).joined(separator: ", ")): create a new record with the values of the entry"
                 )
             }
             edits.append(.create(collection, replace(id, in: collection, newID), patch))
@@ -282,7 +282,7 @@ package struct ResendPlan: Hashable, Sendable {
         guard left.count < forgotten.mutations.count else {
             throw StoreError(
                 .danglingReference,
-                "what was forgotten refers to records that are not here, which are to be brought back first, or its ids are in use in another space"
+                "the entry refers to records that are not on this device, or its ids are in use in another space: restore the entries with those records first"
             )
         }
     }

@@ -83,7 +83,8 @@ package struct OutboxMachine: Hashable, Sendable {
         guard case .resting = state, summary.answered > 0 else { return [] }
         doubts += 1
         guard doubts <= turn.policy.freeResets else {
-            let reason = "the server confirms transactions, under each new identity as well, and does not show them"
+            let reason =
+                "the server confirms transactions, even under each new identity, but its change feed does not contain them"
             return wait(for: .identity(reason), &turn)
         }
         state = .renewing

@@ -57,9 +57,9 @@ extension PullMachine.Obstacle {
         case .store(let failure): failure.message
         case .contradiction(let message): message
         case .reset(.horizon): "the server no longer knows what was deleted since the last contact"
-        case .reset(.epoch): "the server has another history"
+        case .reset(.epoch): "the server's history has changed"
         case .historyInDoubt(let confirmed, let head):
-            "the server has confirmed version \(confirmed) to this device, and now shows \(head): it was probably restored from an older copy; ask its operator to run syncd epoch renew"
+            "the server has confirmed version \(confirmed) to this device, but is now at version \(head): it was probably restored from an older copy; ask its operator to run syncd epoch renew"
         case .reset(.cursor):
             "the server cannot read the cursor that this device holds, and it has given this device one before"
         }

@@ -427,7 +427,7 @@ package struct PullMachine: Hashable, Sendable {
 
     /// Number of contradictions after which the server is asked only rarely: four snapshots have not helped.
     static let contradictionsBeforeRest = 5
-    /// How long the server is left alone then. A person who requests a sync does not have to wait for it.
+    /// The time for which the server is not contacted then. A person who requests a sync does not have to wait for it.
     static let restAfterContradictions = Duration.seconds(3_600)
 
     private mutating func wait(for obstacle: Obstacle, _ turn: inout Turn) -> [SyncAction] {

@@ -126,7 +126,7 @@ public struct StoredSession: Hashable, Sendable {
     /// Sorted by name.
     public let spaces: [StoredSpace]
     public let outbox: OutboxSummary
-    /// The remaining time, when the engine starts, for which the server has asked to be left alone.
+    /// The remaining time, when the engine starts, of the pause that the server has asked for.
     package var pause: Duration?
     /// How far the server's clock was ahead of the device's at the last contact; nil before the first.
     public let clockOffset: Duration?

@@ -61,7 +61,7 @@ public enum ContactNews: Hashable, Sendable {
     /// Everything is in sync.
     case inSync
     case failed(code: String, message: String)
-    /// The server at this address asked to be left alone for this long. The engine fills in the address.
+    /// The server at this address asked for a pause of this length. The engine fills in the address.
     case paused(Duration, by: String? = nil)
 }
 

@@ -24,7 +24,7 @@ public struct RejectedWrite: Identifiable, Sendable {
         case .forgotten(let transaction):
             self.transaction = transaction
             code = RejectionCode(rawValue: "forgotten")
-            message = "the server has lost its history, and no longer has these changes"
+            message = "the server was restored from a backup that does not have these changes"
         case .merged, .overwritten, .cancelled: return nil
         }
         id = entry.number

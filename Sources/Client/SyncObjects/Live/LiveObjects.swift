@@ -115,7 +115,7 @@ public final class LiveObjects: Sendable {
     func object<M: Model>(_ kind: LiveKind<M>, uid: Int) throws(ModelError) -> Live<M> {
         let collection = kind.collection
         guard uid >= 0 else {
-            throw ModelError(.invalidValue, "\(uid) is no uid of a \(collection): uids are 0 or more")
+            throw ModelError(.invalidValue, "\(uid) is not a valid uid of a \(collection): uids are 0 or more")
         }
         let key = RecordKey.uid(UID(Int64(uid)))
         if let id = registry.withLock({ $0.uids[Key(collection: collection, key: key)] }),

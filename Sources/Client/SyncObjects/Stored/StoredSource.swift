@@ -54,7 +54,7 @@ public struct StoredSource: ModelSource {
     public func confirm(_ ticket: WriteTicket) async throws(ModelError) {
         guard server == .inStep else {
             throw ModelError(
-                .noServer, "it is written on this device; this composition has no server that could confirm it")
+                .noServer, "the change is stored on this device, but no server is configured that could confirm it")
         }
         guard let sequence = ticket.sequence else { return }
         let fate: TransactionFate
@@ -64,14 +64,14 @@ public struct StoredSource: ModelSource {
             throw ModelError(failure)
         } catch {
             throw ModelError(
-                .interrupted, "the wait for transaction \(sequence) was interrupted; the transaction goes on")
+                .interrupted, "the wait for transaction \(sequence) was interrupted; the transaction is still sent")
         }
         switch fate {
         case .confirmed, .pending: return
         case .forgotten:
             throw ModelError(
-                .interrupted, "transaction \(sequence) was settled so long ago that the journal does not tell how")
-        case .cancelled: throw ModelError(.takenBack, "transaction \(sequence) was taken back before it was sent")
+                .interrupted, "transaction \(sequence) was settled too long ago: its journal entry has been deleted")
+        case .cancelled: throw ModelError(.takenBack, "transaction \(sequence) was cancelled before it was sent")
         case .rejected(let entry):
             if case .rejected(_, let rejection) = entry.event { throw ModelError(rejection) }
             throw ModelError(

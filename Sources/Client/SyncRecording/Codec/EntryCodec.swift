@@ -37,7 +37,7 @@ package enum EntryCodec {
 
     static func node(_ line: [UInt8]) throws(RecordingError) -> RecordingNode {
         guard line.count <= RecordingBounds.lineBytes else {
-            throw RecordingError("a line of \(line.count) bytes, at most \(RecordingBounds.lineBytes) expected")
+            throw RecordingError("the line has \(line.count) bytes; expected at most \(RecordingBounds.lineBytes)")
         }
         do throws(JSONError) {
             return RecordingNode(try JSONValue(line))

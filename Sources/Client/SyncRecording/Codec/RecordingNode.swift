@@ -14,7 +14,7 @@ struct RecordingNode {
     }
 
     func wrong(_ expected: String) -> RecordingError {
-        RecordingError("\(path.isEmpty ? "the line" : path): \(expected) expected")
+        RecordingError("\(path.isEmpty ? "the line" : path): expected \(expected)")
     }
 
     // MARK: Members
@@ -88,7 +88,7 @@ struct RecordingNode {
 
     func duration() throws(RecordingError) -> Duration {
         guard let duration = SecondsText.duration(try text()) else {
-            throw wrong("seconds such as \"0.25\", less than \(RecordingBounds.longestDuration),")
+            throw wrong("seconds such as \"0.25\", less than \(RecordingBounds.longestDuration)")
         }
         return duration
     }

@@ -111,7 +111,7 @@ extension RecordingNode {
     private func transactionResult() throws(RecordingError) -> TransactionResult {
         let parts = try list(5) { node throws(RecordingError) in node }
         guard parts.count == 2 || parts.count == 5 else {
-            throw wrong("a number and its outcome, and the space, version and cursor of a receipt,")
+            throw wrong("a number and its outcome, and the space, version and cursor of a receipt")
         }
         let outcome: Outcome =
             if case .string = parts[1].value {

@@ -158,7 +158,7 @@ extension WriteTransaction {
             guard let number else {
                 throw StoreError(
                     .corrupt,
-                    "sync_meta counts \(meta.journal.entries) journal entries and \(meta.outbox.journal) active ones, and none is handled"
+                    "sync_meta counts \(meta.journal.entries) journal entries and \(meta.outbox.journal) active ones, but no handled entry exists"
                 )
             }
             let conflicts = try connection.statement("DELETE FROM sync_conflict WHERE journal = ?1")
@@ -181,7 +181,7 @@ extension WriteTransaction {
         else { return }
         throw StoreError(
             .journalFull,
-            "the journal holds \(meta.outbox.journal) entries that nobody has handled, of \(meta.journal.unseenBytes) bytes; at most \(limits.unseenJournalEntries) entries and \(limits.unseenJournalBytes) bytes are allowed before a new edit"
+            "the journal holds \(meta.outbox.journal) unhandled entries with \(meta.journal.unseenBytes) bytes; at most \(limits.unseenJournalEntries) entries and \(limits.unseenJournalBytes) bytes are allowed before a new edit"
         )
     }
 

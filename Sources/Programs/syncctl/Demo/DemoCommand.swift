@@ -19,10 +19,10 @@ struct DemoCommand: AsyncParsableCommand {
         completion: .file())
     var syncd: String?
     @Option(
-        help: ArgumentHelp("Work in this empty folder, and keep it.", valueName: "folder"),
+        help: ArgumentHelp("Empty folder to work in, which is kept.", valueName: "folder"),
         completion: .directory)
     var keep: String?
-    @Option(help: "Number of users that are being sent when processes are killed.") var burst = 40_000
+    @Option(help: "Number of users to send while processes are killed.") var burst = 40_000
     @Flag(help: "Print JSON, one object per line.") var json = false
 
     func validate() throws {
@@ -51,7 +51,8 @@ struct DemoCommand: AsyncParsableCommand {
         holdings.print(story, to: terminal)
         guard holdings.areEqual else {
             throw CommandError(
-                .different, "the server and the devices differ", advice: "run it again with --keep FOLDER, and look")
+                .different, "the server and the devices differ",
+                advice: "run it again with --keep FOLDER, and compare the databases")
         }
     }
 
@@ -149,7 +150,7 @@ struct DemoHoldings {
         let total = story.steps.reduce(Duration.zero) { $0 + $1.took }
         terminal.say(
             areEqual
-                ? terminal.green("all three hold the same") + ", after \(total.shortText)"
+                ? terminal.green("the server and both devices hold the same records") + ", after \(total.shortText)"
                 : terminal.red("they differ") + ", after \(total.shortText)")
     }
 }

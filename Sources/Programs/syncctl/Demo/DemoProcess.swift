@@ -20,7 +20,7 @@ final class DemoProcess {
         errorsPath = log + ".err"
         for path in [outputPath, errorsPath] {
             guard FileManager.default.createFile(atPath: path, contents: nil) else {
-                throw CommandError(.machine, "\(path) cannot be made")
+                throw CommandError(.machine, "\(path) cannot be created")
             }
         }
         process.executableURL = URL(filePath: program)

@@ -24,7 +24,7 @@ struct ListJournal: AsyncParsableCommand {
     @Option(help: ArgumentHelp("List only entries older than this one.", valueName: "entry")) var before: Int64?
 
     func validate() throws {
-        guard limit > 0 else { throw ValidationError("--limit is at least 1") }
+        guard limit > 0 else { throw ValidationError("--limit must be at least 1") }
     }
 
     func run() async throws {
@@ -108,16 +108,16 @@ struct RestoreJournal: AsyncParsableCommand {
             if options.json {
                 var line = JSONLine()
                 line.set("entry", entry)
-                line.set("result", sequences.isEmpty ? "unchanged" : "resent")
+                line.set("result", sequences.isEmpty ? "unchanged" : "restored")
                 if let first = sequences.first { line.set("outbox", first.rawValue) }
                 line.set("transactions", sequences.count)
                 options.terminal.say(line, after: effect)
             } else {
                 let answer: TerminalText =
                     switch sequences.count {
-                    case 0: "entry \(entry) would change nothing: the records are so already"
-                    case 1: "entry \(entry) is in the outbox again, as \(sequences[0])"
-                    default: "entry \(entry) is in the outbox again, as \(sequences.count) transactions"
+                    case 0: "entry \(entry) would change nothing: the records already have its values"
+                    case 1: "entry \(entry) was restored: it is in the outbox as transaction \(sequences[0])"
+                    default: "entry \(entry) was restored: it is in the outbox as \(sequences.count) transactions"
                     }
                 options.terminal.say(answer, after: effect)
             }
@@ -127,7 +127,7 @@ struct RestoreJournal: AsyncParsableCommand {
 
 struct DismissJournal: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "dismiss", abstract: "Mark entries as done. They stay in the journal.")
+        commandName: "dismiss", abstract: "Mark entries as dismissed. They stay in the journal.")
 
     @OptionGroup var options: GlobalOptions
     @Argument(help: "Numbers of the entries.") var entries: [Int64] = []

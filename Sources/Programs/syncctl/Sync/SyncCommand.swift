@@ -99,7 +99,7 @@ struct SyncCommand: AsyncParsableCommand {
                     }
                     await services.stop()
                     return .failed(
-                        TransportError(.timedOut, "the server has said nothing for \(DurationText(timeout))"))
+                        TransportError(.timedOut, "the server has not responded for \(DurationText(timeout))"))
                 }
             }
             var ending: SyncEnding?
@@ -135,7 +135,8 @@ struct SyncCommand: AsyncParsableCommand {
     ) async throws -> SyncEnding {
         let store = try client.store
         options.terminal.note(
-            "process \(process.map(String.init) ?? "unknown") syncs this database; waiting for it to empty the outbox")
+            "process \(process.map(String.init) ?? "unknown") syncs this database; waiting until it has emptied the outbox"
+        )
         let timeout = wait > .zero ? wait : Self.leaseTimeout
         while progress.elapsed < timeout {
             let summary = try store.outboxSummary()

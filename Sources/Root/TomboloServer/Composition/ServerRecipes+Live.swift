@@ -14,7 +14,7 @@ extension ServerRecipes {
     public static func picked(by environment: Environment) throws(ConfigurationError) -> ServerRecipes {
         guard environment.choices.hasLiveAdapters else {
             throw ConfigurationError(
-                "environment: \(environment) needs the adapters of the test kit, which are not linked into this program",
+                "environment: \(environment) needs the test kit, which this program does not contain",
                 advice: "use production, staging, development or test")
         }
         return live
@@ -130,10 +130,10 @@ extension AuthorityStoreError {
         switch code {
         case .noDatabase: "syncd serve makes one"
         case .notADatabase, .corrupt:
-            "put the database back from a backup, without the files -wal and -shm of the present one"
+            "restore the database from a backup, and delete its files -wal and -shm first"
         case .newerSchema, .otherSchema: "use the build of syncd that made it, or a newer one"
-        case .missingFile, .readOnly: "check authority.folder (syncd config), and who owns it"
-        case .diskFull: "free some room on that disk"
+        case .missingFile, .readOnly: "check authority.folder (syncd config) and its owner"
+        case .diskFull: "free space on that disk"
         case .unsafePermissions, .inUse, .notDurable, .unstorable, .busy, .inputOutput: nil
         }
     }

@@ -29,7 +29,7 @@ public struct TokenRegistry: Sendable {
             principal.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
         else {
             throw ConfigurationError(
-                "'\(principal.prefix(128))' is no name for a principal; expected up to 128 visible ASCII characters, not # first"
+                "'\(principal.prefix(128))' is not a valid name of a principal; expected up to 128 visible ASCII characters that do not begin with #"
             )
         }
         // A token has 256 random bits.

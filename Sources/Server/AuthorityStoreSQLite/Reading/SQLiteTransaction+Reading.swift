@@ -8,7 +8,7 @@ extension SQLiteTransaction: AuthorityView {
             let secret = row.bytes(2)
             guard let key = HistoryKey(bytes: secret) else {
                 throw AuthorityStoreError(
-                    .corrupt, "the server's key has \(secret.count) bytes, \(HistoryKey.byteCount) expected")
+                    .corrupt, "the server's key has \(secret.count) bytes; expected \(HistoryKey.byteCount)")
             }
             return AuthorityState(
                 history: HistoryIdentity(epoch: Epoch(rawValue: row.text(0)), key: key),
@@ -41,7 +41,7 @@ extension SQLiteTransaction: AuthorityView {
 
     func spaces(havingMoreCommitsThan count: Int) throws(AuthorityStoreError) -> [SpaceID] {
         try rows(
-            "look for long feeds", "SELECT name FROM space WHERE head - horizon > ? ORDER BY name",
+            "find long feeds", "SELECT name FROM space WHERE head - horizon > ? ORDER BY name",
             [.integer(Int64(count))]
         ) { try SpaceID(stored: $0.text(0), "the name in a row of space") }
     }
@@ -68,7 +68,7 @@ extension SQLiteTransaction: AuthorityView {
         var result: [Referrer] = []
         for field in fields where result.count < limit {
             result += try rows(
-                "read who refers to a record",
+                "read the references to a record",
                 """
                 SELECT id FROM reference
                 WHERE target_collection = ? AND target_id = ? AND collection = ? AND field = ?
@@ -137,7 +137,7 @@ extension SQLiteTransaction: AuthorityView {
 
     func author(of version: Version, in space: SpaceID) throws(AuthorityStoreError) -> CommitAuthor? {
         try row(
-            "read who made a commit",
+            "read the author of a commit",
             "SELECT principal, client, incarnation, number, at FROM log WHERE space = ? AND version = ?",
             [.text(space.rawValue), .integer(version.rawValue)]
         ) { try CommitAuthor($0, from: 0) }

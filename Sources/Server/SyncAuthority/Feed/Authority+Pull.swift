@@ -9,7 +9,7 @@ extension Authority {
     ) throws(AuthorityError) -> PullResponse {
         try principal.check(isMeantBy: request.account)
         guard request.limit >= 0 else {
-            throw AuthorityError(.malformed, "a limit of \(request.limit) rows, 0 or more expected")
+            throw AuthorityError(.malformed, "a limit of \(request.limit) rows; expected 0 or more")
         }
         guard mayRead(request.space, principal) else { return try withholding(request, from: principal) }
         let reader = FeedReader(

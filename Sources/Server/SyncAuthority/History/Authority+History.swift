@@ -29,7 +29,7 @@ extension AuthorityState {
     mutating func begin(_ next: HistoryIdentity) throws(AuthorityStoreError) {
         guard next.epoch != history.epoch, Epoch.isWellFormed(next.epoch.rawValue) else {
             throw AuthorityStoreError(
-                .unstorable, "a new history needs a name of its own, and was given '\(next.epoch)'")
+                .unstorable, "a new history needs a new name; found '\(next.epoch)', the name of the current one")
         }
         history = next
     }

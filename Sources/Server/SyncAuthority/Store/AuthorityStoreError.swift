@@ -44,16 +44,16 @@ extension AuthorityError {
 extension AuthorityStoreError.Code {
     fileprivate var messageForClients: String {
         switch self {
-        case .corrupt, .notADatabase: "the server's database is damaged; its operator has to restore it"
+        case .corrupt, .notADatabase: "the server's database is damaged; its operator must restore it"
         case .missingFile, .noDatabase:
-            "the server's database is not in its place; its operator has to restart the server"
+            "the server's database was moved or deleted; its operator must restart the server"
         case .newerSchema, .otherSchema:
-            "the server's database belongs to another build; its operator has to update the server"
+            "the server's database was made by another build; its operator must update the server"
         case .diskFull: "the server's disk is full"
         case .readOnly, .unsafePermissions: "the server may not write to its database"
         case .busy, .inUse: "the server's database is busy"
         case .notDurable, .inputOutput: "the server's disk failed"
-        case .unstorable: "the server's store cannot keep a value of this request"
+        case .unstorable: "the server's store cannot store a value of this request"
         }
     }
 }

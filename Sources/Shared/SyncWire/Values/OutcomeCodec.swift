@@ -73,7 +73,7 @@ package enum OutcomeCodec {
             switch key {
             case "applied", "rejected":
                 guard outcome == nil else {
-                    throw reader.content("one of applied and rejected expected", at: key.offset)
+                    throw reader.content("expected one of applied and rejected", at: key.offset)
                 }
                 if case "applied" = key {
                     outcome = try readApplied(&reader)

@@ -19,7 +19,7 @@ package enum PatchCodec {
         var members = try reader.beginObject()
         while let key = try reader.nextKey(&members) {
             guard patch.count < WireLimits.columns else {
-                throw reader.content("at most \(WireLimits.columns) fields of one record allowed", at: key.offset)
+                throw reader.content("at most \(WireLimits.columns) fields of one record are allowed", at: key.offset)
             }
             let field: FieldName = try reader.name(key)
             patch.set(field, to: try FieldValueCoding.read(&reader))

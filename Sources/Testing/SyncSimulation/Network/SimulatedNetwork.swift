@@ -182,7 +182,7 @@ public final class SimulatedNetwork: Sendable {
         switch first {
         case .response(let response): return response
         case .failed(let failure): throw failure
-        case nil: throw TransportError(.cancelled, "the caller gave up")
+        case nil: throw TransportError(.cancelled, "the caller cancelled the request")
         }
     }
 

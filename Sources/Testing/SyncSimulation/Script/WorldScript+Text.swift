@@ -142,7 +142,7 @@ extension WorldSetting {
                 network[keyPath: path] = try words.fraction()
             } else {
                 throw ScriptWords.Unexpected(
-                    message: "\"\(name)\" is no setting; expected a setting, \"device0\" or \"server\", or \"wait\"")
+                    message: "\"\(name)\" is not a setting; expected a setting, \"device0\" or \"server\", or \"wait\"")
             }
         }
     }
@@ -297,7 +297,7 @@ extension DeviceFault {
         case "deletesAllowed": self = .deletesAllowed
         case "upgraded": self = .upgraded
         case "userChanges": self = .userChanges(isTold: try words.oneOf(["told": true, "silently": false]))
-        default: throw ScriptWords.Unexpected(word, expected: "what happens to a device, such as \"killed\"")
+        default: throw ScriptWords.Unexpected(word, expected: "an event of a device, such as \"killed\"")
         }
     }
 }
@@ -348,7 +348,7 @@ extension ServerFault {
         case "restoredSilently": self = .restoredSilently
         case "forged": self = .forged(seed: try words.seed())
         case "emptied": self = .emptied
-        default: throw ScriptWords.Unexpected(word, expected: "what happens to the server, such as \"killed\"")
+        default: throw ScriptWords.Unexpected(word, expected: "an event of the server, such as \"killed\"")
         }
     }
 }

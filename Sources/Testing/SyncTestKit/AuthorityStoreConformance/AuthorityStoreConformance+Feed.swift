@@ -4,7 +4,7 @@ import SyncModel
 extension AuthorityStoreConformance {
     static var feedChecks: [Check] {
         [
-            Check("versions grow by one in each space on its own") { world in
+            Check("versions grow by one in each space, independently") { world in
                 func take(_ space: SpaceID) throws -> Version {
                     try world.write { (transaction) throws(AuthorityStoreError) in
                         try transaction.takeVersion(in: space)
@@ -116,7 +116,7 @@ extension AuthorityStoreConformance {
                     try chains(in: .default), [nil, nil, nil, given[2], AuthorityStoreWorld.chain(4)],
                     "after a commit that follows the trim")
             },
-            Check("the spaces with long feeds are told, by what is left in them") { world in
+            Check("spaces with long feeds are listed, by the number of commits left") { world in
                 try append((1...5).map { AuthorityStoreWorld.commit(Int64($0)) }, to: .default, in: world)
                 try append((1...3).map { AuthorityStoreWorld.commit(Int64($0)) }, to: "other", in: world)
                 func spaces(havingMoreCommitsThan count: Int) throws -> [SpaceID] {

@@ -53,7 +53,7 @@ extension AuthorityStoreConformance {
                         "outcome \(index)")
                 }
             },
-            Check("forgetting outcomes takes one's own below the number, and no other") { world in
+            Check("forgetting outcomes removes those of the client below the number, and no others") { world in
                 let mine = AuthorityStoreWorld.key("anna", 1)
                 let others = [
                     AuthorityStoreWorld.key("eve", 1), AuthorityStoreWorld.key("anna", 2),

@@ -102,7 +102,7 @@ extension AuthorityStoreConformance {
                 }
                 try world.expect(rest, RowSlice(records: [], bytes: 0, isComplete: true), "after the last")
             },
-            Check("references are found by target and field, and forgotten one by one") { world in
+            Check("references are found by target and field, and removed one by one") { world in
                 let target = RecordAddress("user", AuthorityStoreWorld.id(1))
                 let author = ReferenceField("avatar", "author")
                 let owner = ReferenceField("avatar", "owner")

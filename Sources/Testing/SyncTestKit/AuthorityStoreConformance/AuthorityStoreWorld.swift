@@ -24,7 +24,7 @@ struct AuthorityStoreWorld {
     func expect<Value: Equatable>(_ found: Value, _ expected: Value, _ what: String) throws {
         guard found == expected else {
             throw AuthorityStoreConformance.Violation(
-                rule: rule, detail: "\(what): \(found) found, \(expected) expected")
+                rule: rule, detail: "\(what): expected \(expected), found \(found)")
         }
     }
 

@@ -67,7 +67,7 @@ extension LocalStoreConformance {
                     .create("avatars", avatar, ["author": .reference(user)]))
                 try world.expect(try world.user(user)?.values[3], is: .reference(avatar), "the user's avatar")
             },
-            Check("what cannot be is refused, and nothing is written") { world in
+            Check("an invalid edit is refused, and nothing is written") { world in
                 let (id, _) = try world.createUser("ada")
                 let absent = world.id()
                 let good = RecordEdit.create("users", world.id(), ["username": .text("good")])
@@ -166,7 +166,7 @@ extension LocalStoreConformance {
                 let time = try world.store.outbox(limit: 1)[0].transaction.mutations[0].time
                 try world.expect(time > HybridTime(wall: ahead), "the stamp \(time) is not after \(ahead)")
             },
-            Check("an edit that has let go of a record does not depend on it") { world in
+            Check("an edit that no longer refers to a record does not depend on it") { world in
                 let user = try world.syncedUser()
                 let avatar = world.id()
                 let creation = try world.written(.create("avatars", avatar, ["author": .reference(user)]))

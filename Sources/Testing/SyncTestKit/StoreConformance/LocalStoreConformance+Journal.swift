@@ -34,7 +34,7 @@ extension LocalStoreConformance {
                 try world.expect(try world.store.fate(of: free), is: .pending(.waiting), "the other's fate")
                 try world.expect(try world.store.outboxSummary().journal, is: 2, "the unseen journal entries")
             },
-            Check("what was sent, or never was, is not cancelled") { world in
+            Check("a transaction that was sent, or does not exist, is not cancelled") { world in
                 let (_, sequence) = try world.createUser()
                 _ = try world.push()
                 try world.expect(.entryIsFrozen) { () throws(StoreError) in
@@ -47,7 +47,7 @@ extension LocalStoreConformance {
                     _ = try world.store.fate(of: OutboxSequence(rawValue: 99))
                 }
             },
-            Check("a rejected transaction is sent again over what the record is now") { world in
+            Check("a rejected transaction is restored over the current record") { world in
                 let id = try world.syncedUser("ada")
                 try world.commit(.update("users", id, ["username": .text("eve")]))
                 _ = try world.push()
@@ -86,7 +86,7 @@ extension LocalStoreConformance {
                 let batch = try world.push()
                 try world.expect(batch.transactions.map(\.number), is: [TransactionNumber(1)], "the new numbers")
             },
-            Check("a journal entry is dismissed once seen") { world in
+            Check("a journal entry can be dismissed") { world in
                 let (_, sequence) = try world.createUser()
                 try world.store.cancel(sequence, now: world.now())
                 let number = try world.store.journal(state: nil, limit: 1)[0].number
@@ -156,7 +156,8 @@ extension LocalStoreConformance {
                 }
                 try world.expect(try world.store.session(), is: session, "the session")
             },
-            Check("another epoch forgets cursors, and sends everything unconfirmed again as someone new") { world in
+            Check("another epoch forgets cursors, and sends everything unconfirmed again under a new identity") {
+                world in
                 let id = try world.syncedUser("ada")
                 try world.commit(.update("users", id, ["age": .integer(1)]))
                 let first = try world.push()
@@ -196,7 +197,7 @@ extension LocalStoreConformance {
                         [FormerNumber(identity: first.identity, number: $0.number, hash: $0.hash)]
                     }, "the numbers that it had before")
             },
-            Check("what an earlier identity has sent is neither taken back nor joined") { world in
+            Check("a transaction that an earlier identity sent is neither cancelled nor coalesced") { world in
                 let id = try world.syncedUser("ada")
                 let (_, _) = try (world.commit(.update("users", id, ["age": .integer(1)])), world.push())
                 _ = try world.store.renewIdentity(as: world.anotherClient)
@@ -208,7 +209,7 @@ extension LocalStoreConformance {
                 try world.commit(.update("users", id, ["age": .integer(2)]))
                 try world.expect(try world.store.outbox(limit: 9).count, is: 2, "the count of entries")
             },
-            Check("the clock hears of the server's, but not of one far in the future") { world in
+            Check("the clock follows the server's clock, but not one far in the future") { world in
                 let now = world.now()
                 try world.store.observe(HybridTime(wall: now.advanced(by: .seconds(30))), now: now)
                 let (_, _) = try world.createUser()

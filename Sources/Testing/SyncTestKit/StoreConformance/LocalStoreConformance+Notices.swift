@@ -62,7 +62,7 @@ extension LocalStoreConformance {
                 }
                 try world.expect(try world.stored()?.notices?.after, is: 2, "the notice that is asked after")
             },
-            Check("another history counts its notices again, and what the journal has is not told again") { world in
+            Check("another history numbers its notices again, and notices in the journal are not repeated") { world in
                 let id = try world.syncedUser("mine")
                 let notice = try world.notice(7, of: id, lost: "mine", to: .text("theirs"), at: 2)
                 try world.pull(world.feed([world.at(2, world.renamed(id, "theirs"))], to: 2, notices: [notice]))

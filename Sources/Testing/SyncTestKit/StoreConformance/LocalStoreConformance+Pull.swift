@@ -79,7 +79,7 @@ extension LocalStoreConformance {
                     throw ConformanceViolation(rule: world.rule, detail: "the page '\(name)' was applied")
                 }
             },
-            Check("what a newer server shows of other collections is in nobody's way") { world in
+            Check("changes of collections that this build does not know are kept aside") { world in
                 let id = try world.syncedUser("ada")
                 let planet = world.id()
                 func change(_ effect: RecordChange.Effect) -> RecordChange {

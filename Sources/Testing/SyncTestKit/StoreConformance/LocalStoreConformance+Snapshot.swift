@@ -38,7 +38,7 @@ extension LocalStoreConformance {
                 try world.store.resetCursor(of: world.space)
                 try world.pull(world.snapshot(rows(a, b), at: 1))
             },
-            Check("what is told of the contact with the server is remembered, and not written twice") { world in
+            Check("the state of the contact with the server is stored, and not written twice") { world in
                 try world.expect(try world.store.contact(), is: ServerContact(), "the contact")
                 let at = world.now()
                 try world.store.note(.failed(code: "unreachable", message: "refused"), now: at)
@@ -93,7 +93,7 @@ extension LocalStoreConformance {
                 try world.pull(world.feed([world.at(8, world.renamed(id, "early"))], to: 8, head: 9))
                 try world.expect(try world.name(id), is: .text("late"), "the name")
             },
-            Check("what only a lost history of the server has shown is offered in the journal") { world in
+            Check("values that only a lost history of the server has shown are offered in the journal") { world in
                 let (ada, bo, cy, dee, flo) = (world.id(), world.id(), world.id(), world.id(), world.id())
                 try world.sendHello()
                 let shown = [
@@ -156,7 +156,7 @@ extension LocalStoreConformance {
                 try world.expect(
                     try world.offers().map(\.patch), is: [["username": .text("mine")]], "what the journal offers")
             },
-            Check("what was forgotten comes back in parts, without references to what is gone") { world in
+            Check("forgotten values are restored in parts, without references to missing records") { world in
                 let (ada, dee, art, ghost) = (world.id(), world.id(), world.id(), world.id())
                 try world.sendHello()
                 var user = world.shownUser(dee, uid: 2, version: 5, "dee")
@@ -190,8 +190,7 @@ extension LocalStoreConformance {
                 try world.expect(
                     try world.store.journal(state: .active, limit: 9), is: left, "what is left, after it was refused")
             },
-            Check("a page asked for with another cursor changes nothing, and the response tells where the store stands")
-            {
+            Check("a page requested with another cursor changes nothing, and the response has the store's cursor") {
                 world in
                 let one = world.id()
                 let two = world.id()
@@ -285,7 +284,7 @@ extension LocalStoreConformance {
                 try world.pull(page, brake: DeleteBrake(records: 10, percent: 50))
                 try world.expect(try world.store.count(matching: RecordQuery("users")), is: 1, "the number of users")
             },
-            Check("what a snapshot brings does not make the loss of what was here smaller for the brake") { world in
+            Check("the brake does not offset deleted records with records that the snapshot adds") { world in
                 try world.sendHello()
                 let old = (0..<6).map { _ in world.id() }
                 let changes = old.enumerated().map { world.created($1, uid: Int64($0), "old") }
@@ -335,7 +334,7 @@ extension LocalStoreConformance {
                 try world.expect(try world.user(new), is: taken, "the record")
                 try world.expect(try world.user(old) == nil, "the one that is gone")
             },
-            Check("a snapshot that is begun again forgets what the first has shown") { world in
+            Check("a restarted snapshot forgets the rows that the first has shown") { world in
                 let one = try world.syncedUser("one")
                 try world.store.resetCursor(of: world.space)
                 let row = world.shownUser(one, uid: 7, version: 1, "one")
