@@ -103,7 +103,7 @@ import Testing
         }
         #expect(noted.message.utf8.count == 1_000)
         // Resending an entry is allowed, because it frees space in the journal.
-        #expect(try store.resend(journal: 3, now: Samples.now, newID: { Samples.id(99) }).count == 1)
+        #expect(try store.restore(journal: 3, now: Samples.now, newID: { Samples.id(99) }).count == 1)
         #expect(try store.dismissJournal(upTo: 1) == 1)
         #expect(try store.dismissJournal(upTo: .max) == 1)
         #expect(try store.dismissJournal(upTo: .max) == 0)

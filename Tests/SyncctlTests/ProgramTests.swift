@@ -386,7 +386,8 @@ import Testing
         let refused = try programs.run("syncctl", ["sync"] + there + [tokens[1]])
         #expect(refused.status == CommandStatus.refused.rawValue)
         #expect(
-            refused.errors.contains("the token belongs to 'bo', but this database belongs to 'ada'"), "\(refused.errors)")
+            refused.errors.contains("the token belongs to 'bo', but this database belongs to 'ada'"),
+            "\(refused.errors)")
         let status = try programs.run("syncctl", ["status", "--json"] + there + [tokens[1]]).output
         #expect(status.contains("\"state\":\"refused\"") && status.contains("\"account\":\"ada\""), "\(status)")
         #expect(status.contains("\"waiting\":1"), "\(status)")

@@ -26,7 +26,7 @@ struct ExploreCommand: ParsableCommand {
             "\(report.states) states, \(report.moves) moves, \(report.rests) states at rest, \(report.isComplete ? "" : "not ")complete"
         )
         if let violation = report.violation {
-            throw ProgramError(message: "\(violation)", status: ProgramError.brokenPromise)
+            throw ProgramError(message: "\(violation)", status: ProgramError.propertyViolation)
         }
     }
 }

@@ -26,7 +26,7 @@ struct RunCommand: ParsableCommand {
         let report = try recorded(script)
         if twice, try once(script) != report {
             throw ProgramError(
-                message: "the same world ran differently the second time", status: ProgramError.brokenPromise)
+                message: "the same world ran differently the second time", status: ProgramError.propertyViolation)
         }
         Output.write(
             """
@@ -73,7 +73,7 @@ struct RunCommand: ParsableCommand {
         do {
             return try world.run()
         } catch {
-            throw ProgramError(message: "\(error)", status: ProgramError.brokenPromise)
+            throw ProgramError(message: "\(error)", status: ProgramError.propertyViolation)
         }
     }
 }

@@ -47,7 +47,7 @@ struct SoakCommand: ParsableCommand {
         var broken: [(seed: UInt64, text: String)] = []
         /// The combined hash of all traces, independent of their order.
         var hash: UInt64 = 0
-        var told = Duration.zero
+        var lastReport = Duration.zero
     }
 
     func validate() throws {
@@ -83,12 +83,12 @@ struct SoakCommand: ParsableCommand {
         if !result.broken.isEmpty {
             let seeds = result.broken.map { "\($0.seed)" }.joined(separator: ", ")
             throw ProgramError(
-                message: "invariants were violated by seeds \(seeds)", status: ProgramError.brokenPromise)
+                message: "invariants were violated by seeds \(seeds)", status: ProgramError.propertyViolation)
         }
         if covered, !result.coverage.missing.isEmpty {
             throw ProgramError(
                 message: "never seen: \(result.coverage.missing.map(\.description).joined(separator: "; "))",
-                status: ProgramError.brokenPromise)
+                status: ProgramError.propertyViolation)
         }
     }
 
@@ -108,7 +108,7 @@ struct SoakCommand: ParsableCommand {
                 guard again == report else {
                     throw ProgramError(
                         message: "the same world ran differently the second time: \(again), not \(report)",
-                        status: ProgramError.brokenPromise)
+                        status: ProgramError.propertyViolation)
                 }
             }
             return .success(report)
@@ -134,8 +134,8 @@ struct SoakCommand: ParsableCommand {
     }
 
     private func tell(_ tally: inout Tally, after time: Duration) {
-        guard time - tally.told > .seconds(10) else { return }
-        tally.told = time
+        guard time - tally.lastReport > .seconds(10) else { return }
+        tally.lastReport = time
         Output.note("\(tally.worlds) worlds, \(tally.operations) operations, \(tally.broken.count) violations")
     }
 }

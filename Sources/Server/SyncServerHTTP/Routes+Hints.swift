@@ -61,22 +61,23 @@ extension Routes {
         _ heads: [SpaceID: Version], _ commits: Broadcast<SpaceHeads>.Subscription, of spaces: Set<SpaceID>,
         to writer: inout any ResponseBodyWriter, while isWelcome: @Sendable () async throws -> Bool
     ) async throws {
-        let news = Broadcast<StreamNews>()
+        let news = Broadcast<StreamHints>()
         let subscription = news.subscribe()
         let interval = TimeAmount(configuration.heartbeat)
         let heartbeat = MultiThreadedEventLoopGroup.singleton.any()
-            .scheduleRepeatedTask(initialDelay: interval, delay: interval) { _ in news.publish(StreamNews(heads: [:])) }
+            .scheduleRepeatedTask(initialDelay: interval, delay: interval) { _ in news.publish(StreamHints(heads: [:]))
+            }
         defer { heartbeat.cancel() }
         try await withGracefulShutdownHandler {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {
                     for await commit in commits {
-                        if let own = StreamNews(of: commit, in: spaces) { news.publish(own) }
+                        if let own = StreamHints(of: commit, in: spaces) { news.publish(own) }
                     }
                     news.finish()
                 }
                 try await writer.write(ByteBuffer(string: ": welcome\n\n"))
-                try await writer.write(StreamNews(heads: heads).text)
+                try await writer.write(StreamHints(heads: heads).text)
                 for await item in subscription {
                     guard try await isWelcome() else { break }
                     try await writer.write(item.text)
@@ -90,7 +91,7 @@ extension Routes {
 }
 
 /// The next message of an event stream. Without heads, it is a heartbeat.
-struct StreamNews: Coalescing {
+struct StreamHints: Coalescing {
     var heads: [SpaceID: Version]
 
     init(heads: [SpaceID: Version]) {
@@ -103,7 +104,7 @@ struct StreamNews: Coalescing {
         if heads.isEmpty { return nil }
     }
 
-    mutating func absorb(_ later: StreamNews) {
+    mutating func absorb(_ later: StreamHints) {
         heads.merge(later.heads) { max($0, $1) }
     }
 

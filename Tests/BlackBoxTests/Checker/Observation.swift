@@ -42,8 +42,8 @@ enum Observation {
         var ids: Set<String> = []
         /// The number of entries in the outbox.
         var owed: Int64 = 0
-        var owedTexts: Set<String> = []
-        var owedDeletions: Set<String> = []
+        var requiredTexts: Set<String> = []
+        var requiredDeletions: Set<String> = []
         /// The texts and deletions in the journal, with the reason of each entry.
         var journalTexts: [String: String] = [:]
         var journalDeletions: [String: String] = [:]
@@ -125,11 +125,11 @@ enum Observation {
                 }
             }
             replica.owed = try database.rows("SELECT count(*) FROM sync_outbox").first?.integer(0) ?? 0
-            replica.owedTexts = Set(
+            replica.requiredTexts = Set(
                 try database.rows(
                     "SELECT t.atom FROM sync_outbox AS o, json_tree(o.payload) AS t WHERE t.type = 'text' AND t.key <> 'before'"
                 ).compactMap { $0.text(0) })
-            replica.owedDeletions = Set(
+            replica.requiredDeletions = Set(
                 try database.rows(
                     """
                     SELECT json_extract(m.value, '$.record') FROM sync_outbox AS o, json_each(o.payload, '$.mutations') AS m

@@ -35,7 +35,7 @@ import Testing
                     let sync = try writer.device.start(["sync"])
                     usleep(UInt32(index % 36) * 1_500)
                     sync.send(SIGKILL)
-                    try sync.wait(atMost: .patience)
+                    try sync.wait(atMost: .processTimeout)
                 }
             }
             try require(killed > 3 && through > 3, "\(killed) were killed in time, \(through) got through")

@@ -4,7 +4,7 @@ import SyncModel
 /// The edits that make the store match the rows, in an order in which no reference dangles.
 ///
 /// A row comes after the rows that it must refer to. An optional reference to a later row is left out at first and set
-/// in a second round, so that a user and an avatar can refer to each other at any order and distance in the input.
+/// in a second round, so that two rows can refer to each other wherever they are in the input.
 struct ImportPlan {
     private(set) var problems: [ImportError] = []
     private(set) var created = 0
@@ -306,7 +306,7 @@ struct ImportPlan {
         return chunk
     }
 
-    /// One, unless that would exceed the number of transactions.
+    /// Edits per transaction that the server may reject: one, unless that would need too many transactions.
     private var editsPerLoneTransaction: Int {
         min(loneEdits / ImportLimits.transactions + 1, ImportLimits.mutationsPerTransaction)
     }

@@ -109,7 +109,7 @@ public protocol EngineStore: Sendable {
     func contact() throws(StoreError) -> ServerContact
 
     /// Updates the memory of the contact. Writes nothing when the news changes nothing.
-    func note(_ news: ContactNews, now: WallTime) throws(StoreError)
+    func note(_ news: ContactChange, now: WallTime) throws(StoreError)
 
     /// Writes the write-ahead log (WAL) back into the database file, if that is due. The lease holder calls this
     /// between transactions.

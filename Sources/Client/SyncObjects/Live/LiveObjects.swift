@@ -266,7 +266,7 @@ public final class LiveObjects: Sendable {
     }
 
     /// Returns the states of these records that are in use.
-    func cells(_ records: [(collection: CollectionName, id: RecordID)]) -> [LiveCell] {
+    func cells(_ records: [RecordAddress]) -> [LiveCell] {
         records.compactMap { entry($0.collection, .id($0.id))?.cell }
     }
 

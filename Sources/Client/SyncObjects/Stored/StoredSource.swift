@@ -27,26 +27,26 @@ public struct StoredSource: ModelSource {
     public var changes: Broadcast<StoreChange>? { store.changes }
 
     public func lookup(_ collection: CollectionName, _ key: RecordKey) throws(ModelError) -> LookupResult {
-        try asked { () throws(StoreError) in try store.record(collection, key) }.map { .here($0) } ?? .notHere
+        try asked { try store.record(collection, key) }.map { .here($0) } ?? .notHere
     }
 
     public func fetch(_ collection: CollectionName, _ key: RecordKey) throws(ModelError) -> Record? {
-        try asked { () throws(StoreError) in try store.record(collection, key) }
+        try asked { try store.record(collection, key) }
     }
 
     public func records(matching query: RecordQuery) throws(ModelError) -> [Record] {
-        try asked { () throws(StoreError) in try store.records(matching: query) }
+        try asked { try store.records(matching: query) }
     }
 
     public func count(matching query: RecordQuery) throws(ModelError) -> Int {
-        try asked { () throws(StoreError) in try store.count(matching: query) }
+        try asked { try store.count(matching: query) }
     }
 
     public var journal: (any LocalStore)? { store }
 
     public func write(_ edits: [ModelEdit], now: WallTime) throws(ModelError) -> WriteTicket {
         WriteTicket(
-            sequence: try asked { () throws(StoreError) in
+            sequence: try asked {
                 try store.commit(edits.map(\.edit), in: space, now: now)
             })
     }
@@ -80,10 +80,10 @@ public struct StoredSource: ModelSource {
     }
 
     public func isPending(_ collection: CollectionName, _ id: RecordID) throws(ModelError) -> Bool {
-        try asked { () throws(StoreError) in try store.isPending(collection, id) }
+        try asked { try store.isPending(collection, id) }
     }
 
-    private func asked<Value>(_ body: () throws(StoreError) -> Value) throws(ModelError) -> Value {
-        do { return try body() } catch { throw ModelError(error) }
+    private func asked<Value>(_ body: () throws -> Value) throws(ModelError) -> Value {
+        do throws(StoreError) { return try StoreError.typed(body) } catch { throw ModelError(error) }
     }
 }

@@ -30,6 +30,14 @@ struct RecordingNode {
         return RecordingNode(found, path: path.isEmpty ? key : path + "." + key)
     }
 
+    /// Returns the values of an array's elements.
+    func list<Element>(
+        of element: (RecordingNode) -> () throws(RecordingError) -> Element,
+        upTo limit: Int = RecordingBounds.transactions
+    ) throws(RecordingError) -> [Element] {
+        try list(limit) { node throws(RecordingError) in try element(node)() }
+    }
+
     func list<Element>(
         _ limit: Int = RecordingBounds.transactions,
         _ element: (RecordingNode) throws(RecordingError) -> Element

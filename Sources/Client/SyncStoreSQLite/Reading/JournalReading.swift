@@ -44,7 +44,7 @@ enum JournalReading {
             switch state {
             case nil: ""
             case .active: "AND state = 'active'"
-            case .resent: "AND state <> 'active' AND state = 'resent'"
+            case .restored: "AND state <> 'active' AND state = 'restored'"
             case .dismissed: "AND state <> 'active' AND state = 'dismissed'"
             }
         let statement = try connection.statement(

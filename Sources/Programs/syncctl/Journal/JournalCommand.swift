@@ -91,8 +91,7 @@ struct RestoreJournal: AsyncParsableCommand {
             A rejected, cancelled, or lost transaction is written again as it was. For a merged or overwritten one, the \
             values that lost are written again. A deleted record is created again under a new id, together with the \
             deleted records that it requires, and entries that refer to the deleted record are changed to the new id.
-            """,
-        aliases: ["resend"])
+            """)
 
     @OptionGroup var options: GlobalOptions
     @Argument(help: "Number of the entry.") var entry: Int64
@@ -100,7 +99,7 @@ struct RestoreJournal: AsyncParsableCommand {
     func run() async throws {
         try await options.withClient { client in
             let runtime = client.runtime
-            let sequences = try client.store.resend(journal: entry, now: runtime.now()) {
+            let sequences = try client.store.restore(journal: entry, now: runtime.now()) {
                 var random = runtime.generator
                 return RecordID.make(at: runtime.now(), random: &random)
             }

@@ -14,7 +14,7 @@ struct SyncReport {
     let refused: Int
     /// The number of transactions that were in the outbox at the beginning and that the server has applied.
     ///
-    /// This is a lower bound: transactions that are left may have been written meanwhile.
+    /// This is a lower bound: the outbox may contain transactions that were written during the sync.
     let confirmed: Int
 
     /// The state before the sync.

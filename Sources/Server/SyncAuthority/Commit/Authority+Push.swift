@@ -35,7 +35,7 @@ extension Authority {
             rest = rest.dropFirst(policy.transactionsPerWrite)
             taken += group.transactions.count
             do throws(AuthorityError) {
-                switch try write({ (transaction) throws(AuthorityStoreError) in try group.apply(in: transaction) }) {
+                switch try write({ transaction in try group.apply(in: transaction) }) {
                 case .refused(let refusal): return answered?.response ?? .refused(refusal)
                 case .lost(let lost):
                     let epoch = try renewHistory(because: lost)

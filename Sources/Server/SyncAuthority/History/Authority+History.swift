@@ -9,7 +9,7 @@ extension Authority {
     @discardableResult
     package func renewHistory(because lost: LostHistory) throws(AuthorityError) -> Epoch {
         let next = histories.nextHistory()
-        let (epoch, isNew) = try write { (transaction) throws(AuthorityStoreError) -> (Epoch, Bool) in
+        let (epoch, isNew) = try write { transaction -> (Epoch, Bool) in
             var state = try transaction.state()
             guard state.history.epoch == lost.epoch else { return (state.history.epoch, false) }
             try state.begin(next)

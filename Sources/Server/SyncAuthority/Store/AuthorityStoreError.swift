@@ -35,7 +35,8 @@ extension AuthorityError {
     /// Converts a failure of the store to the failure that clients see: nothing happened, and they may try again.
     ///
     /// Clients get the kind of the failure. The details, which may name files, are for the operator's log.
-    init(_ failure: AuthorityStoreError) {
+    init(storeError error: any Error) {
+        let failure = error as? AuthorityStoreError ?? AuthorityStoreError(.inputOutput, "the store failed: \(error)")
         let retryAfter: Duration? = failure.code == .busy ? AuthorityLimits.busyRetry : nil
         self.init(.unavailable, failure.code.messageForClients, detail: failure.message, retryAfter: retryAfter)
     }

@@ -47,7 +47,7 @@ package enum HelloCodec {
     }
 
     package static func decode(_ bytes: [UInt8]) throws(WireError) -> ServerHello {
-        try Message.read(bytes, "hello") { (reader) throws(JSONError) in try read(&reader) }
+        try Message.read(bytes, "hello", read)
     }
 
     private static func read(_ reader: inout JSONReader) throws(JSONError) -> ServerHello {

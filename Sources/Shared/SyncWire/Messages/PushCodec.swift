@@ -73,7 +73,7 @@ package enum PushCodec {
     ///
     /// The numbers must be consecutive. A transaction that does not match its hash is `damaged`.
     package static func decodeRequest(_ bytes: [UInt8]) throws(WireError) -> PushRequest {
-        try Message.read(bytes, "push") { (reader) throws(JSONError) in try readRequest(&reader) }
+        try Message.read(bytes, "push", readRequest)
     }
 
     private static func readRequest(_ reader: inout JSONReader) throws(JSONError) -> PushRequest {
@@ -276,7 +276,7 @@ package enum PushCodec {
     }
 
     package static func decodeResponse(_ bytes: [UInt8]) throws(WireError) -> PushResponse {
-        try Message.read(bytes, "response to push") { (reader) throws(JSONError) in try readResponse(&reader) }
+        try Message.read(bytes, "response to push", readResponse)
     }
 
     private static func readResponse(_ reader: inout JSONReader) throws(JSONError) -> PushResponse {

@@ -11,7 +11,7 @@ package enum PatchCodec {
 
     /// Decodes a patch with its fields in any order.
     package static func decode(_ bytes: [UInt8]) throws(WireError) -> Patch {
-        try Message.read(bytes, "patch") { (reader) throws(JSONError) in try read(&reader) }
+        try Message.read(bytes, "patch", read)
     }
 
     package static func read(_ reader: inout JSONReader) throws(JSONError) -> Patch {

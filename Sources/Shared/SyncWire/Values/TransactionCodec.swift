@@ -14,7 +14,7 @@ package enum TransactionCodec {
 
     /// Decodes a transaction with its keys in any order. Rejects unknown keys.
     package static func decode(_ bytes: [UInt8]) throws(WireError) -> Transaction {
-        try Message.read(bytes, "transaction") { (reader) throws(JSONError) in try read(&reader) }
+        try Message.read(bytes, "transaction", read)
     }
 
     package static func write(_ transaction: Transaction, to writer: inout JSONWriter) throws(WireError) {

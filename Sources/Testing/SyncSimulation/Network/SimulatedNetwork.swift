@@ -264,8 +264,8 @@ public final class SimulatedNetwork: Sendable {
             recordResponse.damaged(damage)
             damage.apply(to: &response.bytes)
         }
-        let isHeard = if case .enqueued = mailbox.yield(.response(response)) { true } else { false }
-        recordResponse.ended(isHeard ? .arrived : .unheard)
+        let isDelivered = if case .enqueued = mailbox.yield(.response(response)) { true } else { false }
+        recordResponse.ended(isDelivered ? .arrived : .undelivered)
     }
 
     private func meet(

@@ -9,14 +9,14 @@ struct AuthorityStoreWorld {
     let rule: String
 
     func read<Result>(
-        _ body: (any AuthorityView) throws(AuthorityStoreError) -> Result
+        _ body: (any AuthorityView) throws -> Result
     ) throws -> Result {
         try store.read(body)
     }
 
     @discardableResult
     func write<Result>(
-        _ body: (any AuthorityTransaction) throws(AuthorityStoreError) -> Result
+        _ body: (any AuthorityTransaction) throws -> Result
     ) throws -> Result {
         try store.write(body)
     }

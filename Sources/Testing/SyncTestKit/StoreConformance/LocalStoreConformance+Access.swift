@@ -122,7 +122,7 @@ extension LocalStoreConformance {
                 try world.pull(world.feed([world.at(2, world.renamed(id, "bo"))], to: 2))
                 _ = try world.vacate()
                 let old = SnapshotRows(collection: "users", records: [world.shownUser(id, uid: 7, version: 1, "ada")])
-                try world.expect(.contradiction) { () throws(StoreError) in
+                try world.expect(.contradiction) {
                     _ = try world.store.apply(world.snapshot([old], at: 1), after: nil, brake: nil, now: world.now())
                 }
                 try world.expect(try world.stored()?.hasAccess, is: false, "the access after a stale page")

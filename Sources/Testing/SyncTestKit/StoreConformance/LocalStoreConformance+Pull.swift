@@ -95,7 +95,7 @@ extension LocalStoreConformance {
                 try world.expect(try world.stored()?.version, is: Version(3), "the version")
                 try world.pull(world.feed([world.at(4, change(.deleted), world.renamed(id, "c"))], to: 4))
                 try world.expect(try world.name(id), is: .text("c"), "the name")
-                try world.expect(.contradiction) { () throws(StoreError) in
+                try world.expect(.contradiction) {
                     _ = try world.store.apply(
                         world.feed([world.at(5, change(.updated(["name": .text("x")])))], to: 5),
                         after: try world.store.session().spaces[0].cursor, brake: nil, now: world.now())

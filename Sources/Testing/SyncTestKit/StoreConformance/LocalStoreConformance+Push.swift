@@ -246,7 +246,7 @@ extension LocalStoreConformance {
                 try world.sendHello()
                 let (id, _) = try world.createUser()
                 let batch = try world.push()
-                try world.expect(.contradiction) { () throws(StoreError) in
+                try world.expect(.contradiction) {
                     let uid = AssignedUID(collection: "users", record: id, uid: UID(-5))
                     _ = try world.store.record(
                         [TransactionResult(number: .first, outcome: world.applied(1, uids: [uid]))],

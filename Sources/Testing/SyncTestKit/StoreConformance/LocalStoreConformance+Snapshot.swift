@@ -26,12 +26,12 @@ extension LocalStoreConformance {
                 }
                 _ = try next(rows(b), first: true)
                 for groups in [rows(b), rows(a)] {
-                    try world.expect(.contradiction) { () throws(StoreError) in
+                    try world.expect(.contradiction) {
                         do { _ = try next(groups) } catch let failure as StoreError { throw failure } catch {}
                     }
                 }
                 _ = try next(rows(world.id(), in: "avatars"))
-                try world.expect(.contradiction) { () throws(StoreError) in
+                try world.expect(.contradiction) {
                     do { _ = try next(rows(world.id())) } catch let failure as StoreError { throw failure } catch {}
                 }
                 // A new snapshot starts over with its first row.
@@ -126,7 +126,7 @@ extension LocalStoreConformance {
                     "their values")
                 try world.expect(try world.store.outboxSummary().journal, is: 2, "the count of unseen entries")
                 let parts = try entries.map {
-                    try world.store.resend(journal: $0.number, now: world.now(), newID: world.newID).count
+                    try world.store.restore(journal: $0.number, now: world.now(), newID: world.newID).count
                 }
                 try world.expect(parts, is: [1, 2], "the transactions that the server may take or refuse alone")
                 try world.expect(try world.name(bo), is: .text("bo"), "the record that was brought back")
@@ -178,14 +178,14 @@ extension LocalStoreConformance {
                 try world.expect(offer.count, is: 1, "the count of offers")
                 // The user that the lost avatar requires is deleted, too.
                 try world.pull(world.feed([world.at(2, world.deleted(ada))], to: 2, of: restored))
-                let sequences = try world.store.resend(journal: offer[0].number, now: world.now(), newID: world.newID)
+                let sequences = try world.store.restore(journal: offer[0].number, now: world.now(), newID: world.newID)
                 try world.expect(sequences.count, is: 1, "the count of transactions")
                 try world.expect(try world.name(dee), is: .text("dee"), "the name")
                 try world.expect(try world.user(dee)?.values[3], is: .null, "the reference to what is gone")
                 let left = try world.store.journal(state: .active, limit: 9)
                 try world.expect(left.count, is: 1, "the count of offers that are left")
-                try world.expect(.danglingReference) { () throws(StoreError) in
-                    _ = try world.store.resend(journal: left[0].number, now: world.now(), newID: world.newID)
+                try world.expect(.danglingReference) {
+                    _ = try world.store.restore(journal: left[0].number, now: world.now(), newID: world.newID)
                 }
                 try world.expect(
                     try world.store.journal(state: .active, limit: 9), is: left, "what is left, after it was refused")
@@ -221,7 +221,7 @@ extension LocalStoreConformance {
                 try world.pull(world.feed([world.at(2, world.renamed(id, "b"))], to: 2))
                 try world.store.resetCursor(of: world.space)
                 let old = world.snapshot([], at: 1)
-                try world.expect(.contradiction) { () throws(StoreError) in
+                try world.expect(.contradiction) {
                     _ = try world.store.apply(old, after: nil, brake: nil, now: world.now())
                 }
                 try world.expect(try world.name(id), is: .text("b"), "the record")

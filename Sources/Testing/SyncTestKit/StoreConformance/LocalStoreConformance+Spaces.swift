@@ -15,7 +15,7 @@ extension LocalStoreConformance {
                     (.duplicateRecord, .create("users", id, ["username": .text("twin")])),
                 ]
                 for (code, edit) in edits {
-                    try world.expect(code) { () throws(StoreError) in
+                    try world.expect(code) {
                         _ = try world.store.commit([edit], in: "elsewhere", now: world.now())
                     }
                 }
@@ -23,7 +23,7 @@ extension LocalStoreConformance {
             },
             Check("a record cannot refer to a record of another space") { world in
                 let (author, _) = try world.createUser()
-                try world.expect(.danglingReference) { () throws(StoreError) in
+                try world.expect(.danglingReference) {
                     _ = try world.store.commit(
                         [.create("avatars", world.id(), ["author": .reference(author)])], in: "elsewhere",
                         now: world.now())
