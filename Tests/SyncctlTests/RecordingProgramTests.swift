@@ -92,7 +92,7 @@ import Testing
 
         let again = try programs.run("syncctl", ["recording", "export", "--to", programs.folder + "/one"] + store)
         #expect(again.status == CommandStatus.machine.rawValue)
-        #expect(again.errors.contains("a file that is not there"), "\(again.errors)")
+        #expect(again.errors.contains("choose a file that does not exist yet"), "\(again.errors)")
         let out = try programs.run("syncctl", ["recording", "export"] + store)
         #expect(try programs.syncctl("replay", "-", input: out.output).status == 0)
         #expect(try programs.run("syncctl", ["recording", "clear"] + store).output.hasSuffix("events forgotten\n"))

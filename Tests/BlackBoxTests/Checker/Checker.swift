@@ -165,7 +165,7 @@ struct Checker {
 
     private mutating func checkRest() {
         for (name, replica) in replicas {
-            if replica.owed > 0 { find("I18", "\(name) still owes \(replica.owed) transactions") }
+            if replica.unconfirmed > 0 { find("I18", "\(name) has \(replica.unconfirmed) unconfirmed transactions") }
             if !replica.isComplete { find("I18", "\(name) has no whole copy yet") }
             if replica.version != server.head {
                 find("I18", "\(name) stands at \(replica.version), the server at \(server.head)")

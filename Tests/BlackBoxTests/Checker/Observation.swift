@@ -41,7 +41,7 @@ enum Observation {
         var users: [(id: String, name: String)] = []
         var ids: Set<String> = []
         /// The number of entries in the outbox.
-        var owed: Int64 = 0
+        var unconfirmed: Int64 = 0
         var requiredTexts: Set<String> = []
         var requiredDeletions: Set<String> = []
         /// The texts and deletions in the journal, with the reason of each entry.
@@ -124,7 +124,7 @@ enum Observation {
                     if collection.name == "user" { replica.users.append((id, row.text(3) ?? "")) }
                 }
             }
-            replica.owed = try database.rows("SELECT count(*) FROM sync_outbox").first?.integer(0) ?? 0
+            replica.unconfirmed = try database.rows("SELECT count(*) FROM sync_outbox").first?.integer(0) ?? 0
             replica.requiredTexts = Set(
                 try database.rows(
                     "SELECT t.atom FROM sync_outbox AS o, json_tree(o.payload) AS t WHERE t.type = 'text' AND t.key <> 'before'"

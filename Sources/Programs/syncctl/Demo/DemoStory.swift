@@ -69,7 +69,7 @@ final class DemoStory {
             try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: URL(filePath: file))
             try await world.run(.laptop, ["import", "--jsonl", file])
         }
-        let total = try await owed()
+        let total = try await unconfirmed()
         var left = 0
         try await step("the server is killed (SIGKILL) while the laptop pushes") {
             let laptop = try world.begin(.laptop, Self.smallPushes + ["--wait", "60s"], online: true)
@@ -82,7 +82,7 @@ final class DemoStory {
         var leftThen = 0
         try await step("the server comes back, and the laptop is killed (SIGKILL) while it pushes") {
             try await world.startServer()
-            let before = try await owed()
+            let before = try await unconfirmed()
             let laptop = try world.begin(.laptop, Self.smallPushes, online: true)
             leftThen = try await waitUntilHalfway(laptop, below: before)
             laptop.send(SIGKILL)
@@ -101,7 +101,7 @@ final class DemoStory {
     /// is left.
     private func waitUntilHalfway(_ process: DemoProcess, below total: Int) async throws -> Int {
         while process.isRunning {
-            let left = try await owed()
+            let left = try await unconfirmed()
             if left < total {
                 guard left > 0, process.isRunning else { break }
                 return left
@@ -114,7 +114,7 @@ final class DemoStory {
 
     // MARK: Device state
 
-    private func owed() async throws -> Int {
+    private func unconfirmed() async throws -> Int {
         let status = try await Self.objects(world.run(.laptop, ["status", "--local", "--json"]))
         guard let line = status.first else { return 0 }
         return ["waiting", "sent", "answered"].reduce(0) { $0 + (Self.integer(line[$1]) ?? 0) }

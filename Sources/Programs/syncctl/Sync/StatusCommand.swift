@@ -122,7 +122,7 @@ struct StatusReport {
         if let until = memory.pausedUntil(by: server) {
             rows.append(("paused", "the server asked for a pause until \(TimeText.text(until))"))
         }
-        rows.append(("outbox", "\(owed)"))
+        rows.append(("outbox", "\(outboxText)"))
         let journal: TerminalText =
             switch outbox.journal {
             case 0: "no entry needs attention"
@@ -141,7 +141,7 @@ struct StatusReport {
         }
     }
 
-    private var owed: String {
+    private var outboxText: String {
         guard outbox.count > 0 else { return "empty" }
         let parts = [(outbox.waiting, "waiting"), (outbox.sent, "sent"), (outbox.answered, "answered")]
             .filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }

@@ -146,7 +146,7 @@ extension Token {
     public func write(to path: String) throws(ConfigurationError) {
         let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard file >= 0 else {
-            throw ConfigurationError("\(path) cannot be made: \(String(cString: strerror(errno)))")
+            throw ConfigurationError("\(path) cannot be created: \(String(cString: strerror(errno)))")
         }
         let code = ByteSink(descriptor: file).write(secret + "\n")
         close(file)

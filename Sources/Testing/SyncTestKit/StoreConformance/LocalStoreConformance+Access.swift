@@ -49,7 +49,7 @@ extension LocalStoreConformance {
                 let (id, creation) = try world.createUser()
                 try world.response(try world.push().transactions[0].number, world.applied(3))
                 let vacated = try world.vacate()
-                try world.expect(vacated.outbox.count, is: 0, "the count of what is owed")
+                try world.expect(vacated.outbox.count, is: 0, "the count of what is unconfirmed")
                 try world.expect(try world.user(id) == nil, "a record that the server has is still shown")
                 guard case .confirmed = try world.store.fate(of: creation) else {
                     throw ConformanceViolation(rule: world.rule, detail: "its fate is not to be confirmed")
@@ -58,7 +58,7 @@ extension LocalStoreConformance {
                 // The same holds when the response comes after the access is lost.
                 let (late, _) = try world.createUser("late")
                 try world.response(try world.push().transactions[0].number, world.applied(4))
-                try world.expect(try world.vacate().outbox.count, is: 0, "the count of what is owed")
+                try world.expect(try world.vacate().outbox.count, is: 0, "the count of what is unconfirmed")
                 try world.expect(try world.user(late) == nil, "a late record is still shown")
             },
             Check("losing access removes values of others from the journal, and keeps rejected transactions") { world in

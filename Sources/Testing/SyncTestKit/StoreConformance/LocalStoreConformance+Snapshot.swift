@@ -228,7 +228,7 @@ extension LocalStoreConformance {
                 try world.pull(world.snapshot([], at: 2))
                 try world.expect(try world.user(id) == nil, "what a new snapshot does not show is still there")
             },
-            Check("a snapshot beside live rows removes what it does not show, and keeps what is owed") { world in
+            Check("a snapshot beside live rows removes what it does not show, and keeps pending writes") { world in
                 let kept = try world.syncedUser("kept")
                 let gone = world.id()
                 let edited = world.id()
