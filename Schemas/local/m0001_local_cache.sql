@@ -32,7 +32,7 @@ CREATE TABLE sync_contact (
     failure_code TEXT,
     failure_message TEXT,
     failure_at INTEGER,
-    -- Until when the server asked to be left alone.
+    -- The end of the pause that the server asked for.
     paused_until INTEGER
 ) STRICT;
 
@@ -140,7 +140,7 @@ CREATE TABLE sync_journal (
     at INTEGER NOT NULL,
     sequence INTEGER NOT NULL,
     event TEXT NOT NULL CHECK (event IN ('rejected', 'merged', 'overwritten', 'cancelled')),
-    state TEXT NOT NULL CHECK (state IN ('active', 'resent', 'dismissed')),
+    state TEXT NOT NULL CHECK (state IN ('active', 'restored', 'dismissed')),
     -- The transaction, as JSON; NULL for a merged one.
     payload TEXT,
     -- The reason of a rejection.

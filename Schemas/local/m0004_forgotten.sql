@@ -6,7 +6,7 @@ CREATE TABLE sync_journal_next (
     at INTEGER NOT NULL,
     sequence INTEGER,
     event TEXT NOT NULL CHECK (event IN ('rejected', 'merged', 'overwritten', 'cancelled', 'forgotten')),
-    state TEXT NOT NULL CHECK (state IN ('active', 'resent', 'dismissed')),
+    state TEXT NOT NULL CHECK (state IN ('active', 'restored', 'dismissed')),
     -- The transaction, as JSON; NULL for a merged one. For an overwritten one: what would make a deleted record again.
     payload TEXT,
     -- The reason of a rejection.

@@ -46,7 +46,7 @@ import Testing
         "Tests/BlackBoxTests/Network/ProxyLoop.swift": "delays pieces",
         "Tests/BlackBoxTests/Processes/Child.swift": "processes tell nobody that they have ended",
         "Tests/BlackBoxTests/Processes/Device.swift": "kills a command at a random moment",
-        "Tests/BlackBoxTests/Processes/Patience.swift": "waits for the outside world",
+        "Tests/BlackBoxTests/Processes/ProcessTimeout.swift": "waits for the outside world",
         "Tests/BlackBoxTests/Scenarios/ClientScenarioTests.swift": "kills a command at a random moment",
         "Tests/BlackBoxTests/Scenarios/NetworkScenarioTests.swift":
             "a time in which too much must not happen; less happens on a slow machine",

@@ -27,6 +27,9 @@ import Testing
         "giveWay": "redirect", "owesCut": "needsTruncation", "buryIfDead": "endIfDead", "deed": "operation",
         "deeds": "operations", "crowd": "burst", "crowds": "bursts", "town": "testbed", "weather": "conditions",
         "scribe": "writer", "duel": "comparison", "dawn": "startTime", "anew": "again", "for ever": "forever",
+        "islander": "customer", "patience": "timeout", "resend": "restore", "Lab": "Testbed", "lab": "testbed",
+        "owed": "unconfirmed",
+        "harbour": "a name for what it holds",
     ]
 
     @Test func `no coined word is used in place of an established term`() throws {
@@ -44,5 +47,29 @@ import Testing
             }
         }
         #expect(places.isEmpty, "\(places.count) coinages: \(places.prefix(5))")
+    }
+
+    /// Phrases in messages, with the form to use instead.
+    private static let phrases = [
+        #"(?<!there) is no (?!longer\b|older\b|smaller\b|more\b|less\b)"#: "is not a valid …",
+        #"[,;] [^,;"]*(?<!is) expected""#: "expected …, found …",
+        #"\bCheck\("(what|who|whoever) "#: "the actor first",
+    ]
+
+    @Test func `messages use the field's phrases`() throws {
+        var places: [String] = []
+        for (phrase, form) in Self.phrases {
+            let pattern = try NSRegularExpression(
+                pattern: phrase.hasPrefix(#"\b"#) ? phrase : #""[^"]*"# + phrase, options: [])
+            for file in try SourceTree.files() {
+                for (index, line) in file.lines.enumerated()
+                where !line.drop(while: { $0 == " " }).hasPrefix("//")
+                    && pattern.firstMatch(in: line, range: NSRange(line.startIndex..., in: line)) != nil
+                {
+                    places.append("\(file.path):\(index + 1): write \(form)")
+                }
+            }
+        }
+        #expect(places.isEmpty, "\(places.count) messages: \(places.prefix(5))")
     }
 }

@@ -45,7 +45,7 @@ import Testing
         store.close()
         let again = try PostgresAuthorityStore(configuration, newHistory: .fixed(Epoch(rawValue: "second")))
         defer { again.close() }
-        let (epoch, head) = try again.read { (view) throws(AuthorityStoreError) in
+        let (epoch, head) = try again.read { view in
             (try view.state().epoch, try view.extent(of: .default).head)
         }
         #expect(epoch == Epoch(rawValue: "first") && head == Version(1))
@@ -56,7 +56,7 @@ import Testing
         store.close()
         #expect(throws: AuthorityStoreError.self) { try store.write(Self.take) }
         #expect(throws: AuthorityStoreError.self) {
-            try store.read { (view) throws(AuthorityStoreError) in try view.state() }
+            try store.read { view in try view.state() }
         }
     }
 
@@ -82,7 +82,7 @@ import Testing
             first.close()
             second.close()
         }
-        try first.write { (transaction) throws(AuthorityStoreError) in
+        try first.write { transaction in
             _ = try Self.take(transaction)
             let failure = #expect(throws: AuthorityStoreError.self) { try second.write(Self.take) }
             #expect(failure?.code == .busy)
@@ -97,20 +97,20 @@ import Testing
             first.close()
             second.close()
         }
-        try first.read { (view) throws(AuthorityStoreError) in
+        try first.read { view in
             let before = try view.extent(of: .default)
             #expect(try second.write(Self.take) == Version(1))
             #expect(try view.extent(of: .default) == before)
         }
         #expect(
-            try first.read { (view) throws(AuthorityStoreError) in try view.extent(of: .default).head } == Version(1))
+            try first.read { view in try view.extent(of: .default).head } == Version(1))
     }
 
     @Test func `a write that fails leaves nothing, and the next one takes the same version`() throws {
         let store = try open(try configuration())
         defer { store.close() }
         #expect(throws: AuthorityStoreError.self) {
-            try store.write { (transaction) throws(AuthorityStoreError) in
+            try store.write { transaction in
                 _ = try Self.take(transaction)
                 throw AuthorityStoreError(.corrupt, "planted")
             }
@@ -134,7 +134,7 @@ import Testing
                         time: HybridTime(rawValue: 1), client: ClientID(bits: Identifier128(high: 1, low: 2))),
                     incarnation: 0), claimedTime: HybridTime(rawValue: 1)), deletion: nil, fields: [])
         let failure = #expect(throws: AuthorityStoreError.self) {
-            try store.write { (transaction) throws(AuthorityStoreError) in
+            try store.write { transaction in
                 _ = try Self.take(transaction)
                 // A negative uid violates a constraint.
                 try? transaction.put(record)
@@ -197,18 +197,18 @@ import Testing
         let store = try open(configuration)
         defer { store.close() }
         _ = try store.write(Self.take)
-        _ = try store.read { (view) throws(AuthorityStoreError) in try view.state() }
+        _ = try store.read { view in try view.state() }
         try endOtherConnections()
         #expect(try store.write(Self.take) == Version(2))
         #expect(
-            try store.read { (view) throws(AuthorityStoreError) in try view.extent(of: .default).head } == Version(2))
+            try store.read { view in try view.extent(of: .default).head } == Version(2))
     }
 
     @Test func `a connection that is lost in a transaction fails it, and the next one works`() throws {
         let store = try open(try configuration())
         defer { store.close() }
         let failure = #expect(throws: AuthorityStoreError.self) {
-            try store.write { (transaction) throws(AuthorityStoreError) in
+            try store.write { transaction in
                 _ = try Self.take(transaction)
                 _ = try? endOtherConnections()
                 _ = try Self.take(transaction)
@@ -233,7 +233,7 @@ import Testing
         try database.start()
         #expect(try store.write(Self.take) == Version(3))
         #expect(
-            try store.read { (view) throws(AuthorityStoreError) in try view.extent(of: .default).head } == Version(3))
+            try store.read { view in try view.extent(of: .default).head } == Version(3))
     }
 
     @Test func `full durability is refused where the database does not flush`() throws {

@@ -28,7 +28,7 @@ import Testing
                 singleConnectionTo: process.uri(for: "/authority.db"), newHistory: .fixed(Epoch(rawValue: "e")))
             {
                 let authority = Authority(store: store, catalog: SQLiteAuthorityStoreTests.catalog)
-                let head = try? store.read { (view) throws(AuthorityStoreError) in try view.extent(of: .default).head
+                let head = try? store.read { view in try view.extent(of: .default).head
                 }
                 if let head {
                     let lost = "seed \(seed): \(head) after \(answered) answers"
@@ -61,7 +61,7 @@ import Testing
         }
         let store = try SQLiteAuthorityStore(
             singleConnectionTo: process.uri(for: "/authority.db"), newHistory: .fixed(Epoch(rawValue: "other")))
-        let (state, commits) = try store.read { (view) throws(AuthorityStoreError) in
+        let (state, commits) = try store.read { view in
             (
                 try view.state(),
                 try view.commits(in: .default, after: .zero, budget: PageBudget(rows: 100, bytes: 1 << 30))
@@ -91,7 +91,7 @@ import Testing
             let store = try SQLiteAuthorityStore(
                 singleConnectionTo: process.uri(for: "/authority.db"), newHistory: .fixed(Epoch(rawValue: "other")))
             defer { try? store.close() }
-            return try store.read { (view) throws(AuthorityStoreError) in try view.extent(of: .default).head }
+            return try store.read { view in try view.extent(of: .default).head }
         }
         let first = disk.makeProcess()
         let failing = try open(first)

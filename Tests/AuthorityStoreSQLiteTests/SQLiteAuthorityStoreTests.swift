@@ -28,13 +28,13 @@ import Testing
     @Test func `a reopened database keeps its data and its epoch`() throws {
         let folder = try Folder()
         let store = try SQLiteAuthorityStore(at: folder.file, newHistory: .fixed(Epoch(rawValue: "first")))
-        try store.write { (transaction) throws(AuthorityStoreError) in
+        try store.write { transaction in
             _ = try transaction.takeVersion(in: .default)
             _ = try transaction.takeUID(in: "user")
         }
         try store.close()
         let again = try SQLiteAuthorityStore(at: folder.file, newHistory: .fixed(Epoch(rawValue: "second")))
-        try again.write { (transaction) throws(AuthorityStoreError) in
+        try again.write { transaction throws in
             #expect(try transaction.state().epoch == Epoch(rawValue: "first"))
             #expect(try transaction.extent(of: .default).head == Version(1))
             #expect(try transaction.takeUID(in: "user") == UID(1))
@@ -45,8 +45,8 @@ import Testing
     @Test func `the file of a closed database holds everything, and no WAL is left`() throws {
         let folder = try Folder()
         let store = try SQLiteAuthorityStore(at: folder.file, newHistory: .fixed(Epoch(rawValue: "first")))
-        try store.write { (transaction) throws(AuthorityStoreError) in _ = try transaction.takeVersion(in: .default) }
-        _ = try store.read { (view) throws(AuthorityStoreError) in try view.extent(of: .default) }
+        try store.write { transaction in _ = try transaction.takeVersion(in: .default) }
+        _ = try store.read { view in try view.extent(of: .default) }
         try store.close()
         let wal = try? FileManager.default.attributesOfItem(atPath: folder.file + "-wal")[.size] as? Int
         #expect((wal ?? 0) == 0)
@@ -55,7 +55,7 @@ import Testing
         let restored = try SQLiteAuthorityStore(
             at: copy, newHistory: .fixed(Epoch(rawValue: "second")), creating: false)
         defer { try? restored.close() }
-        let (epoch, head) = try restored.read { (view) throws(AuthorityStoreError) in
+        let (epoch, head) = try restored.read { view in
             (try view.state().epoch, try view.extent(of: .default).head)
         }
         #expect(epoch == Epoch(rawValue: "first") && head == Version(1))
@@ -92,14 +92,14 @@ import Testing
             }
             ?? folder.open()
         let failure = #expect(throws: AuthorityStoreError.self) {
-            try store.read { (view) throws(AuthorityStoreError) -> Void in
+            try store.read { view -> Void in
                 _ = try view.state()
                 throw AuthorityStoreError(.corrupt, "planted")
             }
         }
         #expect(failure?.message == "planted")
-        #expect(try store.read { (view) throws(AuthorityStoreError) in try view.state() }.epoch.rawValue == "e")
-        try store.write { (transaction) throws(AuthorityStoreError) in
+        #expect(try store.read { view in try view.state() }.epoch.rawValue == "e")
+        try store.write { transaction in
             _ = try transaction.takeVersion(in: .default)
         }
     }
@@ -126,7 +126,7 @@ import Testing
         try store.execute("CREATE TABLE filler (bytes BLOB)")
         try store.execute("INSERT INTO filler VALUES (zeroblob(\(large)))")
         #expect(try walSize() > large)
-        try store.write { (transaction) throws(AuthorityStoreError) in
+        try store.write { transaction in
             _ = try transaction.takeVersion(in: .default)
         }
         #expect(try walSize() < large / 2)
@@ -147,7 +147,7 @@ import Testing
         defer { umask(mask) }
         let folder = try Folder()
         let store = try SQLiteAuthorityStore(at: folder.file, newHistory: .fixed(Epoch(rawValue: "e")))
-        try store.write { (transaction) throws(AuthorityStoreError) in
+        try store.write { transaction in
             _ = try transaction.takeVersion(in: .default)
         }
         #expect(try folder.permissions("") == 0o700)
@@ -191,7 +191,7 @@ import Testing
         try FileManager.default.copyItem(atPath: moved, toPath: folder.file)
         expect(.missingFile, naming: folder.file) { try store.write(take) }
         expect(.missingFile, naming: folder.file) {
-            try store.read { (view) throws(AuthorityStoreError) in try view.extent(of: .default) }
+            try store.read { view in try view.extent(of: .default) }
         }
         #expect(rename(moved, folder.file) == 0)
         #expect(try store.write(take) == Version(2))
@@ -228,7 +228,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["this is no database, but it is long enough to be one by its size", "SQLite format 4"])
+    @Test(arguments: ["not a database, but as long as one", "SQLite format 4"])
     func `a file that is not a database is refused and left unchanged`(text: String) throws {
         let folder = try Folder()
         mkdir(folder.path, 0o700)
@@ -322,7 +322,7 @@ import Testing
         }
         #expect(failure?.code == .unavailable)
         #expect(failure?.message.contains("full") == true, "\(failure?.message ?? "")")
-        let head = try store.read { (view) throws(AuthorityStoreError) in try view.extent(of: .default).head }
+        let head = try store.read { view in try view.extent(of: .default).head }
         #expect(head == Version(Int64(applied)))
         try store.unlimitPages()
         _ = try authority.push(try Self.request(applied), by: Principal(name: "anna"), now: Self.now)
@@ -333,7 +333,7 @@ import Testing
         let store = try folder.open()
         try store.close()
         #expect(throws: AuthorityStoreError.self) {
-            try store.read { (view) throws(AuthorityStoreError) in try view.state() }
+            try store.read { view in try view.state() }
         }
     }
 
@@ -344,7 +344,7 @@ import Testing
         for damage in ["fields = '{'", "origins = zeroblob(40)", "space = 'No Name'"] {
             try store.execute("UPDATE record SET \(damage)")
             let failure = #expect(throws: AuthorityStoreError.self) {
-                try store.read { (view) throws(AuthorityStoreError) in try view.record("user", UID(0)) }
+                try store.read { view in try view.record("user", UID(0)) }
             }
             #expect(failure?.code == .corrupt, "\(damage): \(failure?.message ?? "")")
             try store.execute("UPDATE record SET fields = '{}', origins = zeroblob(0), space = 'default'")

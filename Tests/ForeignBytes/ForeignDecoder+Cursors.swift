@@ -13,10 +13,10 @@ extension ForeignDecoder {
                 else { return }
                 let own = shown.cursor.sealed(with: key)
                 guard let again = SealedCursor(own), again.cursor == shown.cursor, again.isAuthentic(for: key) else {
-                    throw BrokenPromise("the cursor is not read back as it was sealed: \(own)")
+                    throw PropertyViolation("the cursor is not read back as it was sealed: \(own)")
                 }
                 guard shown.isAuthentic(for: key) == text.utf8.elementsEqual(own.rawValue.utf8) else {
-                    throw BrokenPromise("a forged cursor is taken for an authentic one: \(text)")
+                    throw PropertyViolation("a forged cursor is taken for an authentic one: \(text)")
                 }
             }),
         ForeignDecoder(
@@ -24,7 +24,7 @@ extension ForeignDecoder {
             seeds: { [Array(("tombolo-mark 1\n" + seeds.map(\.rawValue).joined(separator: "\n") + "\n").utf8)] },
             decode: { bytes in
                 guard let mark = String(validating: bytes, as: UTF8.self).flatMap(HistoryMark.init(text:)) else {
-                    throw BrokenPromise("no mark")
+                    throw PropertyViolation("no mark")
                 }
                 return mark
             },

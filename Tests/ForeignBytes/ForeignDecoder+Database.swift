@@ -31,7 +31,7 @@ extension ForeignDecoder {
                     StoreConfiguration(file: file), catalog: SampleDatabase.catalog, now: SampleDatabase.now,
                     random: &random)
             } catch {
-                throw BrokenPromise("the database cannot be salvaged: \(error)")
+                throw PropertyViolation("the database cannot be salvaged: \(error)")
             }
             do {
                 let store = try SampleDatabase.open(file)
@@ -40,10 +40,10 @@ extension ForeignDecoder {
                 let saved = try store.outbox(after: nil, limit: 1_000).count
                 let journal = try store.journal(state: nil, limit: 1_000).count
                 guard (saved, journal) == (report.outbox.saved, report.journal.saved) else {
-                    throw BrokenPromise("\(saved) writes and \(journal) entries were saved: \(report)")
+                    throw PropertyViolation("\(saved) writes and \(journal) entries were saved: \(report)")
                 }
             } catch let error as StoreError {
-                throw BrokenPromise("the new database cannot be used: \(error)")
+                throw PropertyViolation("the new database cannot be used: \(error)")
             }
         })
 

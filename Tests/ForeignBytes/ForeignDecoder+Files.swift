@@ -44,7 +44,7 @@ extension ForeignDecoder {
             case "string": writer.string(value.text)
             case "integer": writer.integer(try Self.require(Int64(value.text)))
             case "boolean": writer.boolean(try Self.require(Bool(value.text)))
-            default: throw BrokenPromise("a value that no key takes: \(name)")
+            default: throw PropertyViolation("a value that no key takes: \(name)")
             }
         }
         writer.endObject()
@@ -52,7 +52,7 @@ extension ForeignDecoder {
     }
 
     private static func require<Value>(_ value: Value?) throws -> Value {
-        guard let value else { throw BrokenPromise("a value that is not of its own type") }
+        guard let value else { throw PropertyViolation("a value that is not of its own type") }
         return value
     }
 
@@ -90,7 +90,7 @@ extension ForeignDecoder {
     private static let recordingEntry = ForeignDecoder(
         "recording-entry", seeds: recordingLines,
         decode: { bytes in
-            guard let line = String(validating: bytes, as: UTF8.self) else { throw BrokenPromise("no UTF-8") }
+            guard let line = String(validating: bytes, as: UTF8.self) else { throw PropertyViolation("no UTF-8") }
             return try EntryCodec.entry(line)
         },
         encode: { Array(EntryCodec.line($0).utf8) })

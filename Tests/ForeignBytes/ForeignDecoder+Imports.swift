@@ -15,7 +15,7 @@ extension ForeignDecoder {
                 let rows = CSVTable(bytes).compactMap { try? $0.get().cells }
                 let again = Array(CSVTable(csv(rows)))
                 guard (try? again.map { try $0.get().cells }) == rows else {
-                    throw BrokenPromise("rows are not read back as they were written: \(rows)")
+                    throw PropertyViolation("rows are not read back as they were written: \(rows)")
                 }
             }),
         ForeignDecoder(
@@ -68,15 +68,17 @@ extension ForeignDecoder {
     /// Checks that every valid row can be written as a line of JSON that is read as the same row.
     private static func requireRows(_ input: ImportedRows) throws {
         for problem in input.problems where problem.reason.utf8.count > 4_096 {
-            throw BrokenPromise("a problem of \(problem.reason.utf8.count) bytes")
+            throw PropertyViolation("a problem of \(problem.reason.utf8.count) bytes")
         }
         for row in input.rows {
             let line = try line(row)
             let again = jsonLines.read(Array(line.utf8))
             guard again.problems.isEmpty, let copy = again.rows.first, again.rows.count == 1 else {
-                throw BrokenPromise("a good row is refused as JSON: \(again.problems)\n\(line)")
+                throw PropertyViolation("a good row is refused as JSON: \(again.problems)\n\(line)")
             }
-            guard try isSame(row, copy) else { throw BrokenPromise("a row is another one as JSON:\n\(row)\n\(copy)") }
+            guard try isSame(row, copy) else {
+                throw PropertyViolation("a row is another one as JSON:\n\(row)\n\(copy)")
+            }
         }
     }
 

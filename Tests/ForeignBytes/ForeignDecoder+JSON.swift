@@ -16,13 +16,14 @@ extension ForeignDecoder {
                 let tree = try? JSONValue(bytes)
                 let isSkipped = (try? JSONReader.read(bytes) { (reader) throws(JSONError) in try reader.skip() }) != nil
                 guard isSkipped == (tree != nil) else {
-                    throw BrokenPromise("a value that is \(isSkipped ? "skipped" : "read") cannot be read and skipped")
+                    throw PropertyViolation(
+                        "a value that is \(isSkipped ? "skipped" : "read") cannot be read and skipped")
                 }
                 guard let tree else { return }
                 try requireRoundTrip(of: tree, decode: { try JSONValue($0) }, encode: { Array($0.text.utf8) })
                 let text = try? JSONReader.read(bytes) { (reader) throws(JSONError) in try reader.verbatim() }
                 guard let text, (try? JSONValue(Array(text.utf8))) == tree else {
-                    throw BrokenPromise("a value differs from its own text")
+                    throw PropertyViolation("a value differs from its own text")
                 }
             })
     ]

@@ -78,7 +78,9 @@ extension ForeignDecoder {
                 }
                 gathered?.append(contentsOf: more)
             }
-            guard events == gathered else { throw BrokenPromise("bytes one by one hold other events than all at once") }
+            guard events == gathered else {
+                throw PropertyViolation("bytes one by one hold other events than all at once")
+            }
             for event in events ?? [] { _ = try? HintCodec.decode(event.data) }
         })
 

@@ -8,7 +8,7 @@ package struct ForeignDecoder: Sendable {
     package let seeds: @Sendable () throws -> [[UInt8]]
     /// Decodes the bytes and checks the properties.
     ///
-    /// - Throws: `BrokenPromise`. Refusing the bytes is not a failure.
+    /// - Throws: `PropertyViolation`. Refusing the bytes is not a failure.
     package let check: @Sendable ([UInt8]) throws -> Void
 
     init(
@@ -37,7 +37,7 @@ package struct ForeignDecoder: Sendable {
 }
 
 /// A decoder has broken one of its promises for some input.
-package struct BrokenPromise: Error, CustomStringConvertible {
+package struct PropertyViolation: Error, CustomStringConvertible {
     package let description: String
 
     init(_ description: String) {
@@ -45,18 +45,18 @@ package struct BrokenPromise: Error, CustomStringConvertible {
     }
 }
 
-/// Throws `BrokenPromise` unless the value encodes to bytes that decode to the same value.
+/// Throws `PropertyViolation` unless the value encodes to bytes that decode to the same value.
 func requireRoundTrip<Value: Equatable>(
     of value: Value, decode: ([UInt8]) throws -> Value, encode: (Value) throws -> [UInt8]
-) throws(BrokenPromise) {
+) throws(PropertyViolation) {
     let written: [UInt8]
     do { written = try encode(value) } catch {
-        throw BrokenPromise("what was decoded cannot be encoded: \(error)\n\(value)")
+        throw PropertyViolation("what was decoded cannot be encoded: \(error)\n\(value)")
     }
     let again: Value
     do { again = try decode(written) } catch {
-        throw BrokenPromise("what was encoded is refused: \(error)\n\(String(decoding: written, as: UTF8.self))")
+        throw PropertyViolation("what was encoded is refused: \(error)\n\(String(decoding: written, as: UTF8.self))")
     }
-    guard again == value else { throw BrokenPromise("two values from one encoding:\n\(value)\n\(again)") }
-    guard (try? encode(again)) == written else { throw BrokenPromise("two encodings of one value:\n\(value)") }
+    guard again == value else { throw PropertyViolation("two values from one encoding:\n\(value)\n\(again)") }
+    guard (try? encode(again)) == written else { throw PropertyViolation("two encodings of one value:\n\(value)") }
 }

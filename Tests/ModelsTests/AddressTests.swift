@@ -90,28 +90,28 @@ import TomboloModeling
         Wrong(
             address: USAddress(street: "", city: "Winterfell", state: "AK", zip: "99501"),
             message:
-                "the street of an address of kind us has to be a line of 1 to 200 characters, without control characters"
+                "the street of an address of kind us must be a line of 1 to 200 characters, without control characters"
         ),
         Wrong(
             address: USAddress(street: "1", city: "Winterfell", state: "XX", zip: "99501"),
-            message: "the state of an address of kind us has to be a state's two letters, such as NY"),
+            message: "the state of an address of kind us must be a state's two letters, such as NY"),
         Wrong(
             address: USAddress(street: "1", city: "Winterfell", state: "AK", zip: "99501-12"),
-            message: "the zip of an address of kind us has to be a ZIP code: 5 digits, or 5, a hyphen and 4"),
+            message: "the zip of an address of kind us must be a ZIP code: 5 digits, or 5, a hyphen and 4"),
         Wrong(
             address: SingaporeAddress(street: "1", postalCode: "48616"),
-            message: "the postal_code of an address of kind singapore has to be 6 digits"),
+            message: "the postal_code of an address of kind singapore must be 6 digits"),
         Wrong(
             address: ChinaAddress(province: "A", city: "B", district: "\u{7}", street: "D", postalCode: "210008"),
             message:
-                "the district of an address of kind china has to be a line of 1 to 200 characters, without control characters"
+                "the district of an address of kind china must be a line of 1 to 200 characters, without control characters"
         ),
         Wrong(
             address: UnknownAddress(json: "[]"),
-            message: "the text of an address of kind ? has to be a JSON object with a kind"),
+            message: "the text of an address of kind ? must be a JSON object with a kind"),
         Wrong(
             address: UnknownAddress(json: #"{"kind":"moon""#),
-            message: "the text of an address of kind ? has to be a JSON object with a kind"),
+            message: "the text of an address of kind ? must be a JSON object with a kind"),
     ]
 
     @Test(arguments: wrong)
@@ -120,7 +120,7 @@ import TomboloModeling
         let profile = community.profiles.make(user: community.users.make(username: "Ned"), address: wrong.address)
         let failure = await #expect(throws: ModelError.self) { try await profile.create() }
         #expect(failure?.code == .invalidValue)
-        #expect(failure?.message == "profile.address is no valid address: \(wrong.message)")
+        #expect(failure?.message == "profile.address is not a valid address: \(wrong.message)")
         #expect(profile.presence == .draft)
     }
 

@@ -33,7 +33,7 @@ import TomboloModeling
         let bad = try objects.draft(Badge.self) { $0.title = "hand of the king" }
         bad.owner = badge.owner
         let failure = await #expect(throws: ModelError.self) { try await bad.create() }
-        #expect(failure?.message == "badge.title has to begin with a capital")
+        #expect(failure?.message == "badge.title must begin with a capital letter")
     }
 }
 
@@ -44,6 +44,6 @@ private struct Badge: Model {
     let title = Field<String>("title", .required, .length(1...80), .rule(capital))
 
     private static let capital = FieldRule(name: "capital") { text in
-        text.first?.isUppercase == true ? nil : "has to begin with a capital"
+        text.first?.isUppercase == true ? nil : "must begin with a capital letter"
     }
 }

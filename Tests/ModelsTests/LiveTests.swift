@@ -73,7 +73,7 @@ import TomboloModeling
         milk.revert()
         milk.effort = 101
         let large = await #expect(throws: ModelError.self) { try await milk.save() }
-        #expect(large?.message == "todo.effort is 101.0; 0.0 to 100.0 is expected")
+        #expect(large?.message == "todo.effort is 101.0; expected 0.0 to 100.0")
         milk.effort = 1.5
         #expect(try await !milk.save().isEmpty)
         let missing = await #expect(throws: ModelError.self) { try await objects.create(Todo.self) { _ in } }

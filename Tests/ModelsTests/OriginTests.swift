@@ -108,7 +108,7 @@ import TomboloModeling
     @Test(arguments: Kind.allCases)
     func `a negative uid is refused with an explanation`(kind: Kind) throws {
         let failure = #expect(throws: ModelError.self) { try kind.world().users.user(uid: -1) }
-        #expect(failure?.message == "-1 is no uid of a user: uids are 0 or more")
+        #expect(failure?.message == "-1 is not a valid uid of a user: uids are 0 or more")
     }
 
     @Test(arguments: Kind.allCases)

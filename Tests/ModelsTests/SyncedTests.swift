@@ -85,7 +85,7 @@ import TomboloModeling
         #expect(await news.next() == .here)
         #expect(user.username == "No One")
         user.username = "Arry"
-        #expect(try await user.save().isEmpty, "what the server has is no change")
+        #expect(try await user.save().isEmpty, "a value that the server already has is not a change")
     }
 
     @Test func `the updates of an object deliver each change and end when it is gone`() async throws {

@@ -132,7 +132,7 @@ final class TinyStore: LocalStore {
 
     func dismissJournal(upTo number: Int64) throws(StoreError) -> Int { 0 }
 
-    func resend(
+    func restore(
         journal number: Int64, now: WallTime, newID: @Sendable () -> RecordID
     ) throws(StoreError) -> [OutboxSequence] { [] }
 

@@ -13,10 +13,10 @@ import TomboloModeling
         (String(repeating: "n", count: 65), "user.username is too long: 65 bytes, at most 64 allowed"),
         (
             "\u{7}\u{1B}\u{200B} ",
-            "user.username contains U+0007, which is invisible or a control character: leave it out"
+            "user.username contains U+0007, which is an invisible or control character: remove it"
         ),
-        ("\u{301}", "user.username has nothing to show: at least one visible character is expected"),
-        ("Ned\u{0}", "user.username contains U+0000, which no store keeps"),
+        ("\u{301}", "user.username has no visible characters: expected at least one visible character"),
+        ("Ned\u{0}", "user.username contains U+0000, which cannot be stored"),
     ])
     func `an invalid username is refused`(username: String, message: String) async throws {
         let user = Community.mock().users.make(username: username)
@@ -36,7 +36,7 @@ import TomboloModeling
         user.username = ""
         await #expect(throws: ModelError.self) { try await user.save() }
         user.username = "Ned"
-        #expect(try await user.save().isEmpty, "the old value is no change")
+        #expect(try await user.save().isEmpty, "the old value is not a change")
     }
 
     @Test func `names with equivalent Unicode forms are equal`() async throws {
@@ -47,23 +47,26 @@ import TomboloModeling
     }
 
     @Test(arguments: [
-        ("ned.png", "avatar.image_url is no URL of an allowed kind: it has to begin with https://, http:// or file://"),
-        ("1:x", "avatar.image_url is no URL of an allowed kind: it has to begin with https://, http:// or file://"),
+        (
+            "ned.png",
+            "avatar.image_url is not a URL of an allowed kind: it must begin with https://, http:// or file://"
+        ),
+        ("1:x", "avatar.image_url is not a URL of an allowed kind: it must begin with https://, http:// or file://"),
         (
             "javascript:alert(1)",
-            "avatar.image_url is no URL of an allowed kind: it has to begin with https://, http:// or file://"
+            "avatar.image_url is not a URL of an allowed kind: it must begin with https://, http:// or file://"
         ),
         (
             "data:text/html,x",
-            "avatar.image_url is no URL of an allowed kind: it has to begin with https://, http:// or file://"
+            "avatar.image_url is not a URL of an allowed kind: it must begin with https://, http:// or file://"
         ),
         ("https://", "avatar.image_url names no host after https://"),
         ("https:///x", "avatar.image_url names no host after https://"),
         ("file://", "avatar.image_url names no file after file://"),
-        ("https:", "avatar.image_url is no URL of an allowed kind: it has to begin with https://, http:// or file://"),
+        ("https:", "avatar.image_url is not a URL of an allowed kind: it must begin with https://, http:// or file://"),
         (
             "https://example.org/n d.png",
-            "avatar.image_url contains a character that no URL has: spaces, controls and letters beyond ASCII are to be percent-encoded"
+            "avatar.image_url contains a character that is not allowed in a URL: percent-encode spaces, control characters, and characters beyond ASCII"
         ),
         ("", "avatar.image_url is empty"),
     ])
@@ -94,7 +97,7 @@ import TomboloModeling
         let notHere = await #expect(throws: ModelError.self) { try await user.create() }
         #expect(
             notHere?.message
-                == "user.avatar cannot refer to avatar with uid 9: it is not here, and so its id is not known")
+                == "user.avatar cannot refer to avatar with uid 9: it is not on this device, so its id is unknown")
 
         let other = Community.mock()
         user.avatar = other.avatars.make(author: other.users.make(username: "Arya"))

@@ -41,7 +41,7 @@ class Broken(Exception):
     """The server violated the description of the protocol."""
 
 
-def demand(condition, what):
+def require(condition, what):
     if not condition:
         raise Broken(what)
 
@@ -60,7 +60,7 @@ class Real(float):
 
 def unique(pairs):
     members = dict(pairs)
-    demand(len(members) == len(pairs), "a key stands twice in one object")
+    require(len(members) == len(pairs), "a key stands twice in one object")
     return members
 
 
@@ -231,9 +231,9 @@ class Client:
 
     def hello(self):
         reply = self.server.call("GET", "hello")
-        demand(reply["protocol"]["from"] <= 1 <= reply["protocol"]["to"], "another protocol")
+        require(reply["protocol"]["from"] <= 1 <= reply["protocol"]["to"], "another protocol")
         self.follow(reply["epoch"])
-        demand(self.data["account"] in (None, reply["account"]), "the token is of another account")
+        require(self.data["account"] in (None, reply["account"]), "the token is of another account")
         self.data["account"] = reply["account"]
         self.state.save()
         return reply
@@ -279,11 +279,11 @@ class Client:
             self.refused(reply["refused"])
             return True
         answered = reply["answered"]
-        demand(answered["epoch"] == self.data["epoch"], "a push was answered by another history")
+        require(answered["epoch"] == self.data["epoch"], "a push was answered by another history")
         numbers = [entry["number"] for entry in batch]
         results = answered["results"]
-        demand([result["number"] for result in results] == numbers[: len(results)], "results of other numbers")
-        demand(results, "no result at all")
+        require([result["number"] for result in results] == numbers[: len(results)], "results of other numbers")
+        require(results, "no result at all")
         for entry, result in zip(batch, results):
             outcome = result["outcome"]
             if "applied" in outcome:
@@ -337,8 +337,8 @@ class Client:
             self.state.save()
             return False
         page = reply["page"]
-        demand(page["space"] == SPACE, "a page of another space")
-        demand(page["epoch"] == self.data["epoch"], "a page of another history")
+        require(page["space"] == SPACE, "a page of another space")
+        require(page["epoch"] == self.data["epoch"], "a page of another history")
         before = self.data["cursor"]
         if "snapshot" in page:
             self.read_snapshot(page["snapshot"])
@@ -349,7 +349,7 @@ class Client:
         if self.data["receipt"] and self.data["snapshot"] is None:
             if self.data["receipt"]["version"] <= page["version"]:
                 self.data["receipt"] = None
-        demand(not page["hasMore"] or page["cursor"] != before, "more is promised, and the cursor stands still")
+        require(not page["hasMore"] or page["cursor"] != before, "more is promised, and the cursor stands still")
         self.state.save()
         return page["hasMore"]
 
@@ -357,11 +357,11 @@ class Client:
         if snapshot["isFirst"]:
             self.data["snapshot"] = {}
         staged = self.data["snapshot"]
-        demand(staged is not None, "the first page of a snapshot is missing")
+        require(staged is not None, "the first page of a snapshot is missing")
         for part in snapshot["collections"]:
             records = staged.setdefault(part["collection"], {})
             for identifier, uid, version, versions, *values in part["rows"]:
-                demand(len(values) == len(part["columns"]), "a row has not one value for each column")
+                require(len(values) == len(part["columns"]), "a row has not one value for each column")
                 versions = versions or [version] * len(values)
                 records[identifier] = {
                     "uid": uid,
@@ -378,10 +378,10 @@ class Client:
         expected = self.data["version"]
         for commit in commits:
             expected += 1
-            demand(commit["version"] == expected, f"commit {commit['version']} stands where {expected} is expected")
+            require(commit["version"] == expected, f"commit {commit['version']} stands where {expected} is expected")
             for change in commit["changes"]:
                 self.apply(change, commit["version"])
-        demand(expected == end, "the page's version is not that of its last commit")
+        require(expected == end, "the page's version is not that of its last commit")
 
     def apply(self, change, version):
         records = self.data["rows"].setdefault(change["collection"], {})
@@ -418,7 +418,7 @@ def patch(words):
     fields = {}
     for word in words:
         name, mark, text = word.partition("=")
-        demand(mark, f"FIELD=VALUE expected, not {word}")
+        require(mark, f"FIELD=VALUE expected, not {word}")
         fields[name] = {"$ref": text[1:]} if text.startswith("@") else text
     return fields
 
@@ -444,9 +444,9 @@ def check_examples(folder):
             message = parse(file.read())
         for entry in message.get("transactions", []) if isinstance(message, dict) else []:
             found = payload_hash(entry["transaction"])
-            demand(found == entry["hash"], f"{name}: transaction {entry['number']} has {entry['hash']}, not {found}")
+            require(found == entry["hash"], f"{name}: transaction {entry['number']} has {entry['hash']}, not {found}")
             count += 1
-    demand(count > 1, f"no transactions in {folder}")
+    require(count > 1, f"no transactions in {folder}")
     print(f"{count} hashes are right")
 
 

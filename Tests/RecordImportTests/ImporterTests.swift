@@ -98,7 +98,7 @@ private final class Ground {
             """)
         #expect(summary.problems.map(\.line) == [2, 3])
         #expect(summary.problems.first?.reason.contains("@nobody") == true)
-        #expect(summary.problems.last?.reason.contains("user.avatar refers to a row that does not go in") == true)
+        #expect(summary.problems.last?.reason.contains("user.avatar refers to a row that is not imported") == true)
         #expect(try ground.count("avatar") == 0)
         #expect(try ground.count("user") == 1)
     }

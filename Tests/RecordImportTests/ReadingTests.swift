@@ -113,8 +113,9 @@ enum Village {
         (#"{"type":"user","username":"a","username":"b"}"#, "not JSON"),
         (#"{"type":"user","username":5}"#, "holds text"), (#"{"type":"user","username":""}"#, "is empty"),
         (#"{"type":"user","username":"Ned","age":1.5}"#, "holds integer"),
-        (#"{"type":"user","username":"Ned","avatar":"nobody"}"#, "is no reference"),
-        (#"{"type":"avatar","author":"@ned"}"#, "which record this is"), (#"{"type":"user","key":7}"#, "is not text"),
+        (#"{"type":"user","username":"Ned","avatar":"nobody"}"#, "is not a valid reference"),
+        (#"{"type":"avatar","author":"@ned"}"#, "does not identify a record"),
+        (#"{"type":"user","key":7}"#, "is not text"),
         (#"{"type":"user","id":"7","username":"Ned"}"#, "is not a UUID"),
         (#"{"type":"user","key":"","username":"Ned"}"#, "key is empty"),
     ])

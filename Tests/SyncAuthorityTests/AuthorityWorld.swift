@@ -34,7 +34,7 @@ struct AuthorityWorld {
     /// Returns the cursor that the authority gives to a client that has seen the feed up to a version. Below the
     /// horizon, the cursor has an arbitrary chain, because the authority does not compare it.
     func cursor(_ version: Int64, in space: SpaceID = .default) throws -> Cursor {
-        try store.read { (view) throws(AuthorityStoreError) in
+        try store.read { view in
             let history = try view.state().history
             let chain = try view.chain(at: Version(version), in: space) ?? .start
             return FeedCursor(epoch: history.epoch, space: space, place: .log(Version(version)), chain: chain)
@@ -136,7 +136,7 @@ extension AuthorityWorld {
     }
 
     func head(of space: SpaceID = .default) throws -> Version {
-        try store.read { (view) throws(AuthorityStoreError) in try view.extent(of: space).head }
+        try store.read { view in try view.extent(of: space).head }
     }
 }
 

@@ -272,7 +272,7 @@ import Testing
         try world.push(&a, update("user", 1, at: 5, "bio", .text("x"), before: .text("o"), seen: Version(1)))
         let outcome = try world.push(
             &b, update("user", 1, at: 6, "bio", .text("y"), before: .text("o"), seen: Version(1)))
-        let journal = try world.store.read { (view) throws(AuthorityStoreError) in
+        let journal = try world.store.read { view in
             try view.conflicts(in: .default, after: 0, limit: 10)
         }
         #expect(journal.map(\.conflict) == outcome.conflicts)

@@ -74,7 +74,7 @@ struct Mirror {
 extension AuthorityWorld {
     /// Returns the store's records, read without the feed.
     func liveRecords(in space: SpaceID = .default) throws -> [RecordAddress: Record] {
-        try store.read { (view) throws(AuthorityStoreError) in
+        try store.read { view in
             var result: [RecordAddress: Record] = [:]
             for model in Self.catalog.models {
                 let slice = try view.rows(

@@ -331,9 +331,9 @@ import Testing
         ]
         _ = try world.response(device.request(batch), by: device.principal)
         world.authority.commits.finish()
-        var heard: [SpaceHeads] = []
-        for await heads in news { heard.append(heads) }
-        #expect(heard == [SpaceHeads(heads: [.default: Version(2)])])
+        var received: [SpaceHeads] = []
+        for await heads in news { received.append(heads) }
+        #expect(received == [SpaceHeads(heads: [.default: Version(2)])])
     }
 
     @Test(arguments: [1, 2, 100])

@@ -27,8 +27,8 @@ import Testing
                     }
                 ),
                 ("spaces added", { ($0.spacesAdded([.default, "letters"], &$1), nil) }),
-                ("hint", { machine, _ in ([], machine.heard(.request) ? "heard" : nil) }),
-                ("late hint", { machine, _ in ([], machine.heard(.lateRequest) ? "heard" : nil) }),
+                ("hint", { machine, _ in ([], machine.hintReceived(.request) ? "heard" : nil) }),
+                ("late hint", { machine, _ in ([], machine.hintReceived(.lateRequest) ? "heard" : nil) }),
                 ("ended", { ($0.ended(.request, retryAfter: nil, &$1), nil) }),
                 ("late end", { ($0.ended(.lateRequest, retryAfter: nil, &$1), nil) }),
                 ("timer", { ($0.timerFired(.timer, spaces: [.default], &$1), nil) }),
@@ -47,7 +47,7 @@ import Testing
             })
     }
 
-    /// Each line: state, event, next state, actions (news for the session). All other pairs of a state and an event
+    /// Each line: state, event, next state, actions (report for the session). All other pairs of a state and an event
     /// change nothing.
     private static let moves = """
         closed | contact | opening, 1 failures | hints

@@ -72,7 +72,7 @@ import Testing
             })
     }
 
-    /// Each line: state, event, next state, actions (news for the session). All other pairs of a state and an event
+    /// Each line: state, event, next state, actions (report for the session). All other pairs of a state and an event
     /// change nothing.
     private static let moves = """
         down | link up | awaiting, 0 failures, 1 doubts | hello arm

@@ -5,7 +5,7 @@ import SyncModel
 /// Sends every event to a machine in every state, and describes each move in one line.
 struct MachineTable<Machine: Hashable & Sendable> {
     /// The actions of a machine, and what it tells the session besides.
-    typealias Output = (actions: [SyncAction], news: String?)
+    typealias Output = (actions: [SyncAction], report: String?)
     typealias Event = (name: String, send: (inout Machine, inout Turn) -> Output)
 
     let states: [(name: String, machine: Machine)]
@@ -19,8 +19,10 @@ struct MachineTable<Machine: Hashable & Sendable> {
             events.compactMap { event in
                 var machine = state.machine
                 let response = Self.send(event, to: &machine)
-                guard machine != state.machine || !response.actions.isEmpty || response.news != nil else { return nil }
-                let words = response.actions.map(Self.word) + (response.news.map { ["(\($0))"] } ?? [])
+                guard machine != state.machine || !response.actions.isEmpty || response.report != nil else {
+                    return nil
+                }
+                let words = response.actions.map(Self.word) + (response.report.map { ["(\($0))"] } ?? [])
                 return "\(state.name) | \(event.name) | \(describe(machine)) | \(words.joined(separator: " "))"
                     .trimmingSpaces
             }
@@ -37,7 +39,7 @@ struct MachineTable<Machine: Hashable & Sendable> {
                 _ = Self.send(event, to: &machine)
                 let once = machine
                 let response = Self.send(event, to: &machine)
-                let isIgnored = machine == once && response.actions.isEmpty && response.news == nil
+                let isIgnored = machine == once && response.actions.isEmpty && response.report == nil
                 return isIgnored ? nil : "\(state.name) | \(event.name)"
             }
         }

@@ -23,8 +23,8 @@ import Testing
         (
             name,
             { machine, turn in
-                let (actions, news) = machine.pushEnded(request, result, &turn)
-                return (actions, news?.name)
+                let (actions, report) = machine.pushEnded(request, result, &turn)
+                return (actions, report?.name)
             }
         )
     }
@@ -107,15 +107,15 @@ import Testing
                 (
                     "timer",
                     { machine, turn in
-                        let (actions, news) = machine.timerFired(.timer, &turn)
-                        return (actions, news?.name)
+                        let (actions, report) = machine.timerFired(.timer, &turn)
+                        return (actions, report?.name)
                     }
                 ),
                 (
                     "late timer",
                     { machine, turn in
-                        let (actions, news) = machine.timerFired(.lateTimer, &turn)
-                        return (actions, news?.name)
+                        let (actions, report) = machine.timerFired(.lateTimer, &turn)
+                        return (actions, report?.name)
                     }
                 ), ("progress requested", { machine, _ in (machine.progressRequested(), nil) }),
                 ("stop", { machine, _ in (machine.stop(), nil) }),
@@ -134,7 +134,7 @@ import Testing
             })
     }
 
-    /// Each line: state, event, next state, actions (news for the session). All other pairs of a state and an event
+    /// Each line: state, event, next state, actions (report for the session). All other pairs of a state and an event
     /// change nothing.
     private static let moves = """
         resting | outbox changed | resting |
@@ -226,7 +226,7 @@ import Testing
     }
 }
 
-extension OutboxMachine.News {
+extension OutboxMachine.Report {
     fileprivate var name: String {
         switch self {
         case .answered(let spaces): "answered in \(spaces.map(\.rawValue).joined(separator: " "))"

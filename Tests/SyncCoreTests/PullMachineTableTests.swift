@@ -29,8 +29,8 @@ import Testing
         (
             name,
             { machine, turn in
-                let (actions, news) = machine.pullEnded(request, result, epoch: SessionHarness.epoch, &turn)
-                return (actions, news?.name)
+                let (actions, report) = machine.pullEnded(request, result, epoch: SessionHarness.epoch, &turn)
+                return (actions, report?.name)
             }
         )
     }
@@ -39,8 +39,8 @@ import Testing
         (
             name,
             { machine, turn in
-                let (actions, news) = machine.pageApplied(result, hello: hello, hintsAreOpen: false, &turn)
-                return (actions, news?.name)
+                let (actions, report) = machine.pageApplied(result, hello: hello, hintsAreOpen: false, &turn)
+                return (actions, report?.name)
             }
         )
     }
@@ -49,8 +49,8 @@ import Testing
         (
             name,
             { machine, turn in
-                let (actions, news) = machine.vacated(result, hello: hello, &turn)
-                return (actions, news?.name)
+                let (actions, report) = machine.vacated(result, hello: hello, &turn)
+                return (actions, report?.name)
             }
         )
     }
@@ -67,8 +67,8 @@ import Testing
         (
             name,
             { machine, turn in
-                let (actions, news) = machine.timerFired(serial, hello: hello, &turn)
-                return (actions, news?.name)
+                let (actions, report) = machine.timerFired(serial, hello: hello, &turn)
+                return (actions, report?.name)
             }
         )
     }
@@ -89,8 +89,8 @@ import Testing
                 ("requested", { ($0.requested(by: .request, hello: hello, &$1), nil) }),
                 ("requested without contact", { ($0.requested(by: .request, hello: nil, &$1), nil) }),
                 ("response to a push", { ($0.requested(by: .response, hello: hello, &$1), nil) }),
-                ("news", { ($0.requested(by: .news(Version(9)), hello: hello, &$1), nil) }),
-                ("old news", { ($0.requested(by: .news(Version(4)), hello: hello, &$1), nil) }),
+                ("report", { ($0.requested(by: .report(Version(9)), hello: hello, &$1), nil) }),
+                ("old report", { ($0.requested(by: .report(Version(4)), hello: hello, &$1), nil) }),
                 pullEnded("page", .success(.page(page))),
                 pullEnded(
                     "page of another epoch",
@@ -127,13 +127,13 @@ import Testing
             })
     }
 
-    /// Each line: state, event, next state, actions (news for the session). All other pairs of a state and an event
+    /// Each line: state, event, next state, actions (report for the session). All other pairs of a state and an event
     /// change nothing.
     private static let moves = """
         resting | requested | pulling, then rest | disarm#2 pull arm
         resting | requested without contact | idle | disarm#2
         resting | response to a push | pulling, then rest | disarm#2 pull arm
-        resting | news | pulling, then rest | disarm#2 pull arm
+        resting | report | pulling, then rest | disarm#2 pull arm
         resting | timer | pulling, then rest | pull arm
         resting | timer without contact | idle |
         resting | hints lost | resting | disarm#2 arm
@@ -141,12 +141,12 @@ import Testing
         resting | stop | idle | disarm#2
         idle | requested | pulling, then rest | pull arm
         idle | response to a push | pulling, then rest | pull arm
-        idle | news | pulling, then rest | pull arm
+        idle | report | pulling, then rest | pull arm
         idle | session changed | idle |
         pulling | requested | pulling, then again |
         pulling | requested without contact | pulling, then again |
         pulling | response to a push | pulling, then again |
-        pulling | news | pulling, then until 9 |
+        pulling | report | pulling, then until 9 |
         pulling | page | applying, then rest | disarm#2 apply
         pulling | page of another epoch | idle | disarm#2 (epoch doubted)
         pulling | page that goes back | waiting | disarm#2 arm
@@ -162,7 +162,7 @@ import Testing
         applying | requested | applying, then again |
         applying | requested without contact | applying, then again |
         applying | response to a push | applying, then again |
-        applying | news | applying, then until 9 |
+        applying | report | applying, then until 9 |
         applying | applied | resting | checkpoint arm (progressed)
         applying | applying braked | braked | arm
         applying | applyingPage failed: diskFull | waiting | arm
@@ -176,7 +176,7 @@ import Testing
         vacating | requested | vacating, then again |
         vacating | requested without contact | vacating, then again |
         vacating | response to a push | vacating, then again |
-        vacating | news | vacating, then until 9 |
+        vacating | report | vacating, then until 9 |
         vacating | vacated | resting | checkpoint arm (progressed)
         vacating | vacating braked | braked | arm
         vacating | vacating failed: diskFull | waiting | arm
@@ -222,7 +222,7 @@ import Testing
     }
 }
 
-extension PullMachine.News {
+extension PullMachine.Report {
     fileprivate var name: String {
         switch self {
         case .progressed: "progressed"

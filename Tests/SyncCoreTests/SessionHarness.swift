@@ -14,7 +14,7 @@ struct SessionHarness {
     private(set) var hintStreams: Set<Serial> = []
     /// Actions for the store that the test has not yet answered, oldest first.
     var storeOrders: [StoreAction] = []
-    var notes: [ContactNews] = []
+    var notes: [ContactChange] = []
     private(set) var isFinished = false
     private(set) var log: [String] = []
 
@@ -58,7 +58,7 @@ struct SessionHarness {
         case .timer(.disarm(let serial)): timers[serial] = nil
         case .store(let action): storeOrders.append(action)
         case .checkpoint: break
-        case .note(let news): notes.append(news)
+        case .note(let report): notes.append(report)
         case .finish: isFinished = true
         }
     }

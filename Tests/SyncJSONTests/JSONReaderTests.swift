@@ -28,34 +28,34 @@ import Testing
     }
 
     static let bad: [(text: String, at: Int, words: String)] = [
-        ("", 0, "the text ends, a value expected"),
-        ("tru", 0, "'true' expected"),
-        ("1 2", 2, "the end of the text expected"),
+        ("", 0, "expected a value, found the end of the text"),
+        ("tru", 0, "expected 'true'"),
+        ("1 2", 2, "expected the end of the text"),
         ("01", 0, "begins with 0"),
-        ("-", 1, "a digit expected"),
-        ("1.", 2, "a digit expected"),
-        ("1e", 2, "a digit expected"),
+        ("-", 1, "expected a digit"),
+        ("1.", 2, "expected a digit"),
+        ("1e", 2, "expected a digit"),
         ("1e999", 0, "too large"),
-        ("+1", 0, "a value expected"),
-        ("NaN", 0, "a value expected"),
-        ("[1,]", 3, "a value expected"),
-        ("[1 2]", 3, "',' or ']' expected"),
-        (#"{"a":1,}"#, 7, "a key in double quotes expected"),
-        (#"{"a" 1}"#, 5, "':' expected"),
-        (#"{a:1}"#, 1, "a key in double quotes expected"),
-        (#"{"a":1"#, 6, "',' or '}' expected"),
+        ("+1", 0, "expected a value"),
+        ("NaN", 0, "expected a value"),
+        ("[1,]", 3, "expected a value"),
+        ("[1 2]", 3, "expected ',' or ']'"),
+        (#"{"a":1,}"#, 7, "expected a key in double quotes"),
+        (#"{"a" 1}"#, 5, "expected ':'"),
+        (#"{a:1}"#, 1, "expected a key in double quotes"),
+        (#"{"a":1"#, 6, "expected ',' or '}'"),
         (#"{"a":1,"a":2}"#, 7, #"key "a" occurs twice"#),
         (#"{"a":1,"\u0061":2}"#, 7, #"key "a" occurs twice"#),
         (#"[{"b":{"c":0,"c":0}}]"#, 13, #"key "c" occurs twice"#),
         (#""\ud800""#, 1, "without the second"),
         (#""\ud800\u0041""#, 1, "without the second"),
         (#""\udc00""#, 1, "without the first"),
-        (#""\x""#, 2, "an escape expected"),
-        (#""\u12g4""#, 5, "four hexadecimal digits expected"),
+        (#""\x""#, 2, "expected an escape"),
+        (#""\u12g4""#, 5, "expected four hexadecimal digits"),
         ("\"a\nb\"", 2, "control character"),
         (#""abc"#, 4, "expected"),
-        ("// x", 0, "a value expected"),
-        ("\u{FEFF}1", 0, "a value expected"),
+        ("// x", 0, "expected a value"),
+        ("\u{FEFF}1", 0, "expected a value"),
     ]
 
     @Test(arguments: bad.indices)
@@ -89,7 +89,7 @@ import Testing
         }
         _ = try JSONValue(deep(64))
         let error = #expect(throws: JSONError.self) { try JSONValue(deep(65)) }
-        #expect(error?.problem == "arrays and objects lie more than 64 deep in each other")
+        #expect(error?.problem == "arrays and objects are nested more than 64 deep")
         #expect(throws: JSONError.self) { try JSONValue(deep(100_000)) }
     }
 

@@ -42,7 +42,7 @@ import Testing
             var writer = JSONWriter()
             writer.real(value)
             guard case .real(let back) = try JSONValue(writer.bytes) else {
-                Issue.record("\(writer.text) is no real")
+                Issue.record("\(writer.text) is not a valid real")
                 continue
             }
             #expect(back.bitPattern == value.bitPattern, "\(writer.text)")

@@ -43,11 +43,11 @@ import Testing
     }
 
     @Test(arguments: [
-        (SchemaCatalog([]), "todo is stored, and is not in the catalog"),
-        (catalog([title, .integer("stars")]), "todo.next is stored, and is not in the catalog"),
+        (SchemaCatalog([]), "todo is stored, but is not in the catalog"),
+        (catalog([title, .integer("stars")]), "todo.next is stored, but is not in the catalog"),
         (
             catalog([title, .text("stars"), .reference("next", to: "todo")]),
-            "todo.stars is stored as integer, and is text in the catalog"
+            "todo.stars is stored as integer, but is text in the catalog"
         ),
         (
             catalog(
@@ -57,11 +57,11 @@ import Testing
         ),
         (
             catalog([title, .integer("stars"), .reference("next", to: "todo"), .text("note", required: true)]),
-            "todo.note is new and required, and stored records have no value for it"
+            "todo.note is new and required, but stored records have no value for it"
         ),
         (
             catalog([title, .integer("stars", required: true), .reference("next", to: "todo")]),
-            "todo.stars is stored as optional, and is required in the catalog"
+            "todo.stars is stored as optional, but is required in the catalog"
         ),
     ])
     func `everything else is refused by name, with a remedy`(new: SchemaCatalog, problem: String) {

@@ -16,7 +16,7 @@ import Testing
         (["username": .text("123456789")], "user.username is too long: 9 bytes, at most 8 allowed"),
         (["username": .integer(1)], "user.username holds text, not integer"),
         (["username": .null], "user.username is required and has no value"),
-        (["username": .text("a\u{0}")], "user.username contains U+0000, which no store keeps"),
+        (["username": .text("a\u{0}")], "user.username contains U+0000, which cannot be stored"),
         (["username": .text("a"), "hat": .text("x")], "user.hat: there is no such field"),
     ]
 

@@ -76,16 +76,16 @@ import Testing
         #expect(turn.event == .device(.timerFired(Serial(rawValue: 3))))
         #expect(turn.draws == [255])
         let broken: [(String, String, String)] = [
-            (#""1.5""#, "1.5", "turn.at: text of at most 4096 bytes expected"),
-            (#""1.5""#, #""soon""#, "turn.at: seconds such as"),
-            ("timer_fired", "timer_fried", "turn.event.is: the name of an event expected"),
-            (#""serial":3"#, #""serial":-3"#, "turn.event.serial: a whole number from 0"),
-            (#""serial":3"#, #""serial":9007199254740993"#, "turn.event.serial: a whole number from 0"),
-            (#","serial":3"#, "", #"turn.event: an object with the key "serial" expected"#),
-            ("00000000000000ff", "+0000000000000ff", "turn.draws[0]: 16 hexadecimal digits expected"),
-            ("00000000000000ff", "ff", "turn.draws[0]: 16 hexadecimal digits expected"),
-            (#"["hello #4"]"#, "7", "turn.actions: an array expected"),
-            (#"["hello #4"]"#, "[true]", "turn.actions[0]: text"),
+            (#""1.5""#, "1.5", "turn.at: expected text of at most 4096 bytes"),
+            (#""1.5""#, #""soon""#, "turn.at: expected seconds such as"),
+            ("timer_fired", "timer_fried", "turn.event.is: expected the name of an event"),
+            (#""serial":3"#, #""serial":-3"#, "turn.event.serial: expected a whole number from 0"),
+            (#""serial":3"#, #""serial":9007199254740993"#, "turn.event.serial: expected a whole number from 0"),
+            (#","serial":3"#, "", #"turn.event: expected an object with the key "serial""#),
+            ("00000000000000ff", "+0000000000000ff", "turn.draws[0]: expected 16 hexadecimal digits"),
+            ("00000000000000ff", "ff", "turn.draws[0]: expected 16 hexadecimal digits"),
+            (#"["hello #4"]"#, "7", "turn.actions: expected an array"),
+            (#"["hello #4"]"#, "[true]", "turn.actions[0]: expected text"),
             (#"{"turn""#, #"{"tern""#, #"a "start" or a "turn""#),
             ("}}", "}", "not JSON: "), (#""at""#, #""event":7,"at""#, "occurs twice"),
         ]

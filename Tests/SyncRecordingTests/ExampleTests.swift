@@ -20,7 +20,7 @@ import Testing
             serverTime: HybridTime(wall: ScriptedLife.wall),
             limits: ServerLimits(pushBytes: 4_194_304, pushTransactions: 1_000, pageRows: 10_000))
         let identity = ClientIdentity(client: ClientID(bits: Identifier128(high: 1, low: 2)), incarnation: 0)
-        let owed = OutboxSummary(waiting: 1, sent: 0, answered: 0, bytes: 130, journal: 0)
+        let outbox = OutboxSummary(waiting: 1, sent: 0, answered: 0, bytes: 130, journal: 0)
         let none = OutboxSummary(journal: 1)
         let spaces: [SpaceID] = [.default, "letters"]
         life.happens(
@@ -29,7 +29,7 @@ import Testing
                     StoredSession(
                         identity: identity, epoch: epoch, account: account,
                         spaces: spaces.map { StoredSpace(space: $0, cursor: nil, version: .zero, isComplete: false) },
-                        outbox: owed), .up)), after: .zero)
+                        outbox: outbox), .up)), after: .zero)
         life.happens(.server(.helloEnded(Serial(rawValue: 0), .failure(TransportError(.unreachable, "no route")))))
         life.happens(.device(.timerFired(Serial(rawValue: 2))), after: .milliseconds(800))
         life.happens(.server(.helloEnded(Serial(rawValue: 3), .success(hello))))
@@ -38,7 +38,7 @@ import Testing
                 .batchTaken(
                     PushBatch(
                         identity: identity, epoch: epoch, acknowledged: .first,
-                        transactions: [Redaction.transaction(.first, in: "letters")], outbox: owed))), after: .zero)
+                        transactions: [Redaction.transaction(.first, in: "letters")], outbox: outbox))), after: .zero)
         let rejection = Rejection(code: .forbidden, message: "not yours", mutation: 0)
         life.happens(
             .server(

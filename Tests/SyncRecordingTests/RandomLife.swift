@@ -285,7 +285,8 @@ struct RandomLife {
 
     private mutating func broken() -> StoreError {
         let codes = StoreError.Code.allCases
-        return StoreError(codes[Int.random(in: 0..<codes.count, using: &random)], "'\(Self.canary)' is no name")
+        return StoreError(
+            codes[Int.random(in: 0..<codes.count, using: &random)], "'\(Self.canary)' is not a valid name")
     }
 }
 

@@ -39,19 +39,19 @@ import Testing
         lines[6] = #"{"turn":{"at":"1"}}"#
         #expect(
             problem(bytes(lines))?.description
-                == #"line 7: turn.actions: an object with the key "actions" expected"#
+                == #"line 7: turn.actions: expected an object with the key "actions""#
                 || problem(bytes(lines))?.description.hasPrefix("line 7: turn") == true)
         lines[6] = "nonsense"
         #expect(problem(bytes(lines))?.description.hasPrefix("line 7: not JSON: byte 0") == true)
         lines[6] = #"{"step":{}}"#
-        #expect(problem(bytes(lines))?.description == #"line 7: the line: a "start" or a "turn" expected"#)
+        #expect(problem(bytes(lines))?.description == #"line 7: the line: expected a "start" or a "turn""#)
         lines[6] = ""
         #expect(problem(bytes(lines))?.line == 7)
     }
 
     @Test func `a file that is not a recording and a newer recording are refused`() {
-        #expect(problem([])?.description == "an empty file, a recording expected")
-        #expect(problem(Array("{}\n".utf8))?.description.contains("\"tombolo_recording\" expected") == true)
+        #expect(problem([])?.description == "the file is empty; expected a recording")
+        #expect(problem(Array("{}\n".utf8))?.description.contains("expected \"tombolo_recording\"") == true)
         #expect(problem(Array("\u{7F}ELF".utf8))?.description.hasPrefix("line 1: not JSON") == true)
         let newer = problem(Array(#"{"tombolo_recording":4,"shape":"unknown"}"#.utf8))
         #expect(newer?.code == .newer)

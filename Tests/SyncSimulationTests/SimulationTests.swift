@@ -10,29 +10,29 @@ struct SimulationTests {
     @Test(arguments: SchedulingPolicy.allCases)
     func `the same seed gives the same trace`(policy: SchedulingPolicy) throws {
         for seed in 0..<20 as Range<UInt64> {
-            let first = try Ferry.traceHash(seed: seed, policy: policy)
-            let second = try Ferry.traceHash(seed: seed, policy: policy)
+            let first = try SampleProgram.traceHash(seed: seed, policy: policy)
+            let second = try SampleProgram.traceHash(seed: seed, policy: policy)
             #expect(first == second, "seed \(seed)")
         }
     }
 
     @Test func `different seeds give different orders`() throws {
-        let hashes = try Set((0..<20).map { try Ferry.traceHash(seed: $0, policy: .random) })
+        let hashes = try Set((0..<20).map { try SampleProgram.traceHash(seed: $0, policy: .random) })
         #expect(hashes.count == 20)
     }
 
     @Test(arguments: 0..<50)
     func `concurrent simulations do not affect each other`(number: Int) throws {
         let seed = UInt64(number % 5)
-        let expected = try Ferry.traceHash(seed: seed, policy: .random)
-        #expect(try Ferry.traceHash(seed: seed, policy: .random) == expected)
+        let expected = try SampleProgram.traceHash(seed: seed, policy: .random)
+        #expect(try SampleProgram.traceHash(seed: seed, policy: .random) == expected)
     }
 
     @Test func `a slow processor changes the order reproducibly`() throws {
-        let quick = try Ferry.traceHash(seed: 3, policy: .random)
-        let slow = try Ferry.traceHash(seed: 3, policy: .random, slowProcessor: 0.2)
+        let quick = try SampleProgram.traceHash(seed: 3, policy: .random)
+        let slow = try SampleProgram.traceHash(seed: 3, policy: .random, slowProcessor: 0.2)
         #expect(quick != slow)
-        #expect(try Ferry.traceHash(seed: 3, policy: .random, slowProcessor: 0.2) == slow)
+        #expect(try SampleProgram.traceHash(seed: 3, policy: .random, slowProcessor: 0.2) == slow)
     }
 
     @Test func `virtual time passes without real waiting`() throws {

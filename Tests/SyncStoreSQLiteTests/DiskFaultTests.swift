@@ -33,26 +33,26 @@ import Testing
     }
 
     /// The calls of the script below that had succeeded when the disk failed.
-    private struct Told {
+    private struct Acknowledged {
         var written: UInt64 = 0
         var pulled: Int64 = 0
     }
 
-    private func script(_ store: SQLiteStore, _ told: inout Told, rounds: UInt64) throws {
+    private func script(_ store: SQLiteStore, _ acknowledged: inout Acknowledged, rounds: UInt64) throws {
         _ = try store.adopt(Self.epoch, as: AccountID(rawValue: "ada"))
         for round in 1...rounds {
             _ = try store.commit([Samples.create(round)], in: .default, now: Samples.now)
-            told.written = round
+            acknowledged.written = round
             _ = try store.apply(
                 page(Int64(round)), after: round == 1 ? nil : page(Int64(round) - 1).cursor, brake: nil,
                 now: Samples.now)
-            told.pulled = Int64(round)
+            acknowledged.pulled = Int64(round)
             if round == 2 { try store.checkpointNow() }
         }
     }
 
     /// Checks that every call that succeeded is in the database, and at most one more: the one that was in progress.
-    private func check(_ store: SQLiteStore, _ told: Told, _ place: String) throws {
+    private func check(_ store: SQLiteStore, _ acknowledged: Acknowledged, _ place: String) throws {
         try store.verify()
         let users = try store.records(matching: RecordQuery("users"))
         let mine = users.filter { !$0.uid.isValid }.count
@@ -60,19 +60,22 @@ import Testing
         let entries = try store.outbox(limit: 100)
         #expect(entries.count == mine, "\(place): a row and its outbox entry did not commit together")
         #expect(
-            mine == Int(told.written) || mine == Int(told.written) + 1, "\(place): \(mine) of \(told.written) writes")
+            mine == Int(acknowledged.written) || mine == Int(acknowledged.written) + 1,
+            "\(place): \(mine) of \(acknowledged.written) writes")
         let version = try store.session().spaces.first?.version.rawValue ?? 0
         #expect(version == Int64(shown), "\(place): a cursor at \(version) and \(shown) rows")
-        #expect(version == told.pulled || version == told.pulled + 1, "\(place): \(version) of \(told.pulled) pages")
+        #expect(
+            version == acknowledged.pulled || version == acknowledged.pulled + 1,
+            "\(place): \(version) of \(acknowledged.pulled) pages")
         #expect(try store.outboxSummary().waiting == mine, "\(place): the count is wrong")
     }
 
     private func operations(of rounds: UInt64) throws -> ClosedRange<Int> {
         let disk = SimulatedDisk(seed: 1)
-        var told = Told()
+        var acknowledged = Acknowledged()
         let store = try open(disk.makeProcess())
         let start = disk.count(of: .changes)
-        try script(store, &told, rounds: rounds)
+        try script(store, &acknowledged, rounds: rounds)
         return start...disk.count(of: .changes)
     }
 
@@ -83,20 +86,22 @@ import Testing
         for point in 0...range.upperBound {
             let disk = SimulatedDisk(seed: UInt64(point))
             disk.plan(DiskFault(.changes, skip: point, effect: .kill))
-            var told = Told()
+            var acknowledged = Acknowledged()
             do {
                 let store = try open(disk.makeProcess())
-                try script(store, &told, rounds: 3)
+                try script(store, &acknowledged, rounds: 3)
             } catch is StoreError {}
             disk.clearPlans()
             let store = try open(disk.makeProcess())
-            try check(store, told, "killed at write \(point)")
-            try script(store, &told, rounds: told.written + 1, after: told)
+            try check(store, acknowledged, "killed at write \(point)")
+            try script(store, &acknowledged, rounds: acknowledged.written + 1, after: acknowledged)
         }
     }
 
     /// Writes again after a crash, because the store must be usable and not only readable.
-    private func script(_ store: SQLiteStore, _ told: inout Told, rounds: UInt64, after: Told) throws {
+    private func script(_ store: SQLiteStore, _ acknowledged: inout Acknowledged, rounds: UInt64, after: Acknowledged)
+        throws
+    {
         let next = Samples.id(500 + rounds)
         _ = try store.adopt(Self.epoch, as: AccountID(rawValue: "ada"))
         _ = try store.commit([.create("users", next, ["username": .text("later")])], in: .default, now: Samples.now)
@@ -111,16 +116,16 @@ import Testing
         for point in range {
             let disk = SimulatedDisk(seed: UInt64(point))
             disk.plan(DiskFault(.changes, skip: point, effect: .fail(answer)))
-            var told = Told()
+            var acknowledged = Acknowledged()
             let store = try open(disk.makeProcess())
             do {
-                try script(store, &told, rounds: 3)
+                try script(store, &acknowledged, rounds: 3)
             } catch let failure as StoreError {
                 #expect(failure.code == (answer == .full ? .diskFull : .inputOutput), "at write \(point): \(failure)")
             }
             disk.clearPlans()
-            try check(store, told, "failed at write \(point)")
-            try script(store, &told, rounds: 9, after: told)
+            try check(store, acknowledged, "failed at write \(point)")
+            try script(store, &acknowledged, rounds: 9, after: acknowledged)
         }
     }
 
@@ -179,8 +184,8 @@ import Testing
                 var random = SeededRandom(seed: 1)
                 let store = try SQLiteStore.open(
                     configuration, catalog: Samples.catalog, now: Samples.now, random: &random)
-                var told = Told()
-                try script(store, &told, rounds: 4)
+                var acknowledged = Acknowledged()
+                try script(store, &acknowledged, rounds: 4)
                 disk.losePower(seed: UInt64(seed))
                 let next = disk.makeProcess()
                 let again = try open(next)

@@ -222,7 +222,7 @@ import Testing
             Issue.record("the lost entry was not seen")
         } catch {
             #expect(error.code == .corrupt)
-            #expect(error.message.hasSuffix("the outbox holds 1 entries, 2 expected"))
+            #expect(error.message.hasSuffix("the outbox holds 1 entries; expected 2"))
         }
     }
 

@@ -91,19 +91,19 @@ import Testing
             Issue.record("a third entry was accepted")
         } catch {
             #expect(error.code == .journalFull)
-            #expect(error.message.contains("2 entries that nobody has handled"), "\(error.message)")
+            #expect(error.message.contains("2 unhandled entries"), "\(error.message)")
         }
         let rejection = Rejection(code: .forbidden, message: String(repeating: "é", count: 5_000), mutation: 0)
         let result = TransactionResult(number: .first, outcome: .rejected(rejection))
         _ = try store.record([result], of: try store.session().identity, now: Samples.now)
         #expect(try store.outboxSummary().journal == 3)
         guard case .rejected(_, let noted)? = try store.journalEntry(3)?.event else {
-            Issue.record("entry 3 is no rejection")
+            Issue.record("entry 3 is not a rejection")
             return
         }
         #expect(noted.message.utf8.count == 1_000)
         // Resending an entry is allowed, because it frees space in the journal.
-        #expect(try store.resend(journal: 3, now: Samples.now, newID: { Samples.id(99) }).count == 1)
+        #expect(try store.restore(journal: 3, now: Samples.now, newID: { Samples.id(99) }).count == 1)
         #expect(try store.dismissJournal(upTo: 1) == 1)
         #expect(try store.dismissJournal(upTo: .max) == 1)
         #expect(try store.dismissJournal(upTo: .max) == 0)

@@ -122,7 +122,7 @@ private struct Device {
             try snapshot(of: restored, count / 2..<count)
         case .broughtBack:
             for entry in try store.journal(state: .active, limit: count) {
-                _ = try store.resend(
+                _ = try store.restore(
                     journal: entry.number, now: Samples.now,
                     newID: { RecordID(bits: Identifier128(high: 0x7000, low: 0x8000_0000_0000_0000)) })
             }

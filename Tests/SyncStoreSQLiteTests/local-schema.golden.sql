@@ -78,7 +78,7 @@ CREATE TABLE sync_contact (
     failure_code TEXT,
     failure_message TEXT,
     failure_at INTEGER,
-    -- Until when the server asked to be left alone.
+    -- The end of the pause that the server asked for.
     paused_until INTEGER
 , paused_by TEXT) STRICT;
 
@@ -135,7 +135,7 @@ CREATE TABLE "sync_journal" (
     at INTEGER NOT NULL,
     sequence INTEGER,
     event TEXT NOT NULL CHECK (event IN ('rejected', 'merged', 'overwritten', 'cancelled', 'forgotten')),
-    state TEXT NOT NULL CHECK (state IN ('active', 'resent', 'dismissed')),
+    state TEXT NOT NULL CHECK (state IN ('active', 'restored', 'dismissed')),
     -- The transaction, as JSON; NULL for a merged one. For an overwritten one: what would make a deleted record again.
     payload TEXT,
     -- The reason of a rejection.

@@ -25,16 +25,16 @@ import Testing
     @Test func `a newer device sends an older server only the data that it knows, and the rest after the upgrade`()
         throws
     {
-        let lab = SyncTestbed(catalog: Self.older)
-        let (phone, tablet) = (try lab.device("phone", catalog: Self.newer), try lab.device("tablet"))
+        let testbed = SyncTestbed(catalog: Self.older)
+        let (phone, tablet) = (try testbed.device("phone", catalog: Self.newer), try testbed.device("tablet"))
         let (ned, chore) = (id(phone), id(phone))
         try write(phone, .create("users", ned, ["username": .text("Ned")]))
-        try lab.settle()
+        try testbed.settle()
         try write(phone, .create("tasks", chore, ["title": .text("sweep"), "owner": .reference(ned)]))
         try write(phone, .update("users", ned, ["motto": .text("Winter is coming")]))
         let arya = id(phone)
         try write(phone, .create("users", arya, ["username": .text("Arya")]))
-        try lab.advance(by: .seconds(3_600))
+        try testbed.advance(by: .seconds(3_600))
 
         #expect(try tablet.store.record("users", .id(arya))?.values == [.text("Arya")])
         #expect(phone.status?.waitsForNewerServer == true)
@@ -44,47 +44,47 @@ import Testing
         #expect(try phone.store.record("tasks", .id(chore))?.values.first == .text("sweep"))
         #expect(phone.server.log.count < 600, "\(phone.server.log.count) calls in an hour")
 
-        lab.replaceServer(catalog: Self.newer)
-        try lab.settle()
+        testbed.replaceServer(catalog: Self.newer)
+        try testbed.settle()
         #expect(try phone.store.outboxSummary().count == 0)
-        let console = try lab.device("console", catalog: Self.newer)
-        try lab.settle()
+        let console = try testbed.device("console", catalog: Self.newer)
+        try testbed.settle()
         #expect(try console.store.record("tasks", .id(chore))?.values == [.text("sweep"), .reference(ned)])
         #expect(try console.store.record("users", .id(ned))?.values == [.text("Ned"), .text("Winter is coming")])
-        try lab.finish()
+        try testbed.finish()
     }
 
     @Test func `an older device keeps unknown records and fields when it edits other fields`() throws {
-        let lab = SyncTestbed(catalog: Self.newer)
+        let testbed = SyncTestbed(catalog: Self.newer)
         let (phone, tablet) = (
-            try lab.device("phone", catalog: Self.newer), try lab.device("tablet", catalog: Self.older)
+            try testbed.device("phone", catalog: Self.newer), try testbed.device("tablet", catalog: Self.older)
         )
         let (ned, chore) = (id(phone), id(phone))
         try write(phone, .create("users", ned, ["username": .text("Ned"), "motto": .text("Winter is coming")]))
         try write(phone, .create("tasks", chore, ["title": .text("sweep"), "owner": .reference(ned)]))
-        try lab.settle()
+        try testbed.settle()
         try write(tablet, .update("users", ned, ["username": .text("Eddard")]))
-        try lab.settle()
+        try testbed.settle()
         #expect(
             try phone.store.record("users", .id(ned))?.values == [.text("Eddard"), .text("Winter is coming")])
         #expect(try phone.store.record("tasks", .id(chore)) != nil)
-        try lab.finish()
+        try testbed.finish()
     }
 
     @Test func `devices wait while the server runs an older build, and nothing is rejected or lost`() throws {
-        let lab = SyncTestbed(catalog: Self.newer)
-        let phone = try lab.device("phone")
-        try lab.settle()
-        lab.replaceServer(catalog: Self.older)
+        let testbed = SyncTestbed(catalog: Self.newer)
+        let phone = try testbed.device("phone")
+        try testbed.settle()
+        testbed.replaceServer(catalog: Self.older)
         let chore = id(phone)
         // The device does not know about the older build yet, so it sends the task.
         try write(phone, .create("tasks", chore, ["title": .text("sweep")]))
-        try lab.advance(by: .seconds(3_600))
+        try testbed.advance(by: .seconds(3_600))
         #expect(try phone.store.outbox(limit: 9).map(\.heldFor) == ["tasks"])
         #expect(try phone.store.journal(state: .active, limit: 9).isEmpty)
-        lab.replaceServer(catalog: Self.newer)
-        try lab.settle()
+        testbed.replaceServer(catalog: Self.newer)
+        try testbed.settle()
         #expect(try phone.store.record("tasks", .id(chore))?.uid != UID.none)
-        try lab.finish()
+        try testbed.finish()
     }
 }

@@ -15,10 +15,10 @@ import Testing
     ])
 
     @Test func `all writes of a long offline time arrive, and every device shows the last values`() throws {
-        let lab = SyncTestbed(catalog: Self.catalog)
-        let phone = try lab.device("phone")
-        let laptop = try lab.device("laptop")
-        try lab.settle()
+        let testbed = SyncTestbed(catalog: Self.catalog)
+        let phone = try testbed.device("phone")
+        let laptop = try testbed.device("laptop")
+        try testbed.settle()
         phone.isOnline = false
 
         // The last value of each record.
@@ -44,14 +44,14 @@ import Testing
                 expected[id] = count
             }
             // Time for the engine to checkpoint the WAL, which would otherwise keep growing.
-            if round % 16 == 15 { try lab.advance(by: .seconds(60)) }
+            if round % 16 == 15 { try testbed.advance(by: .seconds(60)) }
         }
         // A creation is a separate entry, and consecutive rounds of one record share an entry.
         let waiting = try phone.store.outboxSummary().waiting
         #expect((rounds...rounds + ids.count).contains(waiting), "\(waiting) transactions for \(rounds) rounds")
 
         phone.isOnline = true
-        try lab.settle(within: .seconds(3_600 + 2 * rounds))
+        try testbed.settle(within: .seconds(3_600 + 2 * rounds))
         for device in [phone, laptop] {
             let notes = try device.store.records(matching: RecordQuery("note"))
             #expect(notes.count == expected.count)
@@ -60,6 +60,6 @@ import Testing
             }
             #expect(wrong.isEmpty, "\(device.name) holds \(wrong.count) that are not as they were written")
         }
-        try lab.finish()
+        try testbed.finish()
     }
 }

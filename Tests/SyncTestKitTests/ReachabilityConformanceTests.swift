@@ -23,8 +23,8 @@ import Testing
         /// A rule that the flaw breaks.
         var rule: String {
             switch self {
-            case .endsAtOnce: "a watch goes on as long as it is not cancelled"
-            case .forgets, .tellsTooEarly: "every change is told to everyone, after it can be asked for"
+            case .endsAtOnce: "a watch continues until it is cancelled"
+            case .forgets, .tellsTooEarly: "every change is announced to all watchers, after it can be read"
             }
         }
     }

@@ -9,31 +9,31 @@ import TomboloCommunity
 import TomboloModeling
 
 @Suite(.ring(.unit)) struct SyncTestbedTests {
-    private func lab(seed: UInt64 = 1) throws -> SyncTestbed {
+    private func testbed(seed: UInt64 = 1) throws -> SyncTestbed {
         try SyncTestbed(seed: seed, models: CommunityCatalog.models)
     }
 
     @Test func `an unconfirmed transaction at the end is a failure that names the device`() throws {
-        let lab = try lab()
-        let phone = try lab.device("phone")
+        let testbed = try testbed()
+        let phone = try testbed.device("phone")
         phone.isOnline = false
-        try lab.run { try await phone.community.users.make(username: "Ned").create() }
-        let failure = try #require(throws: TestbedError.self) { try lab.finish() }
+        try testbed.run { try await phone.community.users.make(username: "Ned").create() }
+        let failure = try #require(throws: TestbedError.self) { try testbed.finish() }
         #expect(failure.description == "phone: 1 transactions are not confirmed")
     }
 
     @Test func `unused script steps at the end are a failure`() throws {
-        let lab = try lab()
-        let phone = try lab.device("phone")
-        try lab.settle()
+        let testbed = try testbed()
+        let phone = try testbed.device("phone")
+        try testbed.settle()
         phone.server.script(.push, .captivePortal)
-        let failure = try #require(throws: TestbedError.self) { try lab.finish() }
+        let failure = try #require(throws: TestbedError.self) { try testbed.finish() }
         #expect(failure.description.contains("1 steps left"))
     }
 
     @Test func `an unhandled rejection at the end is a failure`() throws {
-        let lab = try lab()
-        let phone = try lab.device("phone")
+        let testbed = try testbed()
+        let phone = try testbed.device("phone")
         let rejection = Rejection(code: .forbidden, message: "not you", mutation: nil)
         phone.server.script(
             .push,
@@ -41,22 +41,22 @@ import TomboloModeling
                 .push(
                     .answered(
                         [TransactionResult(number: .first, outcome: .rejected(rejection))],
-                        epoch: Epoch(rawValue: "lab"), serverTime: HybridTime(wall: Simulation.startTime)))))
-        try lab.run { try await phone.community.users.make(username: "Ned").create() }
-        try lab.settle()
-        let failure = try #require(throws: TestbedError.self) { try lab.finish() }
+                        epoch: Epoch(rawValue: "testbed"), serverTime: HybridTime(wall: Simulation.startTime)))))
+        try testbed.run { try await phone.community.users.make(username: "Ned").create() }
+        try testbed.settle()
+        let failure = try #require(throws: TestbedError.self) { try testbed.finish() }
         #expect(failure.description.contains("the journal has"), "\(failure)")
     }
 
     @Test func `a device that cannot sync is reported after its virtual time limit`() throws {
-        let lab = try lab()
-        let phone = try lab.device("phone")
+        let testbed = try testbed()
+        let phone = try testbed.device("phone")
         phone.network.faults.refuse = 1
-        let failure = try #require(throws: TestbedError.self) { try lab.settle(within: .seconds(100)) }
+        let failure = try #require(throws: TestbedError.self) { try testbed.settle(within: .seconds(100)) }
         #expect(failure.description.contains("phone is not in step after 100.0 seconds"))
         phone.network.faults = .none
-        try lab.settle()
-        try lab.finish()
+        try testbed.settle()
+        try testbed.finish()
     }
 
     /// The course of a run: its number of jobs, its end, and the requests of each device.
@@ -68,19 +68,19 @@ import TomboloModeling
 
     @Test func `runs of one seed are identical`() throws {
         func course(seed: UInt64) throws -> Course {
-            let lab = try lab(seed: seed)
-            let (phone, tablet) = (try lab.device("phone"), try lab.device("tablet"))
+            let testbed = try testbed(seed: seed)
+            let (phone, tablet) = (try testbed.device("phone"), try testbed.device("tablet"))
             phone.network.faults = .poor
             tablet.network.faults = .poor
             for number in 0..<10 {
-                try lab.run { try await phone.community.users.make(username: "User \(number)").create() }
-                try lab.advance(by: .seconds(600))
+                try testbed.run { try await phone.community.users.make(username: "User \(number)").create() }
+                try testbed.advance(by: .seconds(600))
             }
-            try lab.settle()
+            try testbed.settle()
             #expect(phone.network.struckCount > 5)
-            try lab.finish()
+            try testbed.finish()
             return Course(
-                jobs: lab.simulation.scheduler.jobCount, end: lab.simulation.now,
+                jobs: testbed.simulation.scheduler.jobCount, end: testbed.simulation.now,
                 asked: [phone.server.log, tablet.server.log])
         }
         let first = try course(seed: 5)
@@ -90,16 +90,16 @@ import TomboloModeling
     }
 
     @Test func `a record that another device deletes is gone`() throws {
-        let lab = try lab()
-        let (phone, tablet) = (try lab.device("phone"), try lab.device("tablet"))
-        let uid = try lab.run { try await phone.community.users.make(username: "Ned").create().confirmed() }
-        try lab.settle()
-        try lab.run {
+        let testbed = try testbed()
+        let (phone, tablet) = (try testbed.device("phone"), try testbed.device("tablet"))
+        let uid = try testbed.run { try await phone.community.users.make(username: "Ned").create().confirmed() }
+        try testbed.settle()
+        try testbed.run {
             let seen = try tablet.community.users.user(uid: uid)
             try await seen.delete()
         }
-        try lab.settle()
-        #expect(try lab.run { try await phone.community.users.users().isEmpty })
-        try lab.finish()
+        try testbed.settle()
+        #expect(try testbed.run { try await phone.community.users.users().isEmpty })
+        try testbed.finish()
     }
 }

@@ -21,7 +21,7 @@ import TomboloModeling
             .pull(
                 .page(
                     PullPage(
-                        space: .default, epoch: Epoch(rawValue: "lab"),
+                        space: .default, epoch: Epoch(rawValue: "testbed"),
                         serverTime: HybridTime(wall: WallTime(milliseconds: 1_763_728_464_000), counter: 0),
                         content: .snapshot(
                             [SnapshotRows(collection: "user", records: records)], isFirst: isFirst, isLast: false),
@@ -30,11 +30,11 @@ import TomboloModeling
     }
 
     @Test func `a uid clash in a snapshot is retried rarely, blocks no write, and recovers`() throws {
-        let lab = try SyncTestbed(models: CommunityCatalog.models)
-        let (tablet, phone) = (try lab.device("tablet"), try lab.device("phone"))
+        let testbed = try SyncTestbed(models: CommunityCatalog.models)
+        let (tablet, phone) = (try testbed.device("tablet"), try testbed.device("phone"))
         phone.isOnline = false
-        try lab.run { try await tablet.community.users.make(username: "Arya").create() }
-        try lab.settle()
+        try testbed.run { try await tablet.community.users.make(username: "Arya").create() }
+        try testbed.settle()
         // In each snapshot, the second page assigns the uid of the first page's record to another record.
         for _ in 0..<9 {
             phone.server.script(
@@ -42,16 +42,16 @@ import TomboloModeling
                 Self.page([Self.record(2, uid: 7)], isFirst: false))
         }
         phone.isOnline = true
-        try lab.advance(by: .seconds(60))
-        try lab.run { try await phone.community.users.make(username: "Ned").create() }
-        try lab.advance(by: .seconds(3_600))
+        try testbed.advance(by: .seconds(60))
+        try testbed.run { try await phone.community.users.make(username: "Ned").create() }
+        try testbed.advance(by: .seconds(3_600))
         // The write was pushed in spite of the clash.
         #expect(try phone.store.outboxSummary().waiting == 0)
         let pulls = phone.server.log.count { if case .call(.pull, _, _) = $0 { true } else { false } }
         #expect(pulls > 4 && pulls < 150, "\(pulls) pulls in an hour")
         // The device gets the correct records with its next request.
-        try lab.settle(within: .seconds(24 * 3_600))
+        try testbed.settle(within: .seconds(24 * 3_600))
         #expect(try phone.store.count(matching: RecordQuery("user")) == 2)
-        try lab.finish()
+        try testbed.finish()
     }
 }

@@ -38,14 +38,14 @@ import Testing
         Case(
             "a captive portal's page",
             .bytes(HostileServer.http("200 OK", ["Content-Type: text/html", "Content-Length: 13"], "<html></html>")),
-            .notUnderstood, "the response is no JSON"),
+            .notUnderstood, "the response is not JSON"),
         Case(
             "HTML that says it is JSON",
             .bytes(HostileServer.http("200 OK", [json, "Content-Length: 13"], "<html></html>")), .notUnderstood,
             "byte 0"),
         Case(
             "JSON that ends early", .bytes(HostileServer.http("200 OK", [json, "Content-Length: 9"], #"{"epoch":"#)),
-            .notUnderstood, "the text ends"),
+            .notUnderstood, "the end of the text"),
         Case(
             "a body shorter than announced",
             .bytes(HostileServer.http("200 OK", [json, "Content-Length: 900"], #"{"epoch":"#)), .notUnderstood, "ended"),
@@ -229,7 +229,7 @@ import Testing
         try await TestServer.withTransport(configuration) { transport in
             let error = await #expect(throws: TransportError.self) { try await transport.hello() }
             #expect(error?.code == .unauthorized)
-            #expect(error?.message.contains("plain text") == true, "\(error?.description ?? "")")
+            #expect(error?.message.contains("without encryption") == true, "\(error?.description ?? "")")
         }
     }
 
@@ -306,7 +306,7 @@ import Testing
         Case("no heartbeat", .bytesAndSilence(stream + ": alive\n\n"), .timedOut, "silent", runsOut: .silence),
         Case(
             "JSON instead", .bytes(HostileServer.http("200 OK", [json, "Content-Length: 2"], "{}")), .notUnderstood,
-            "no event stream"),
+            "not an event stream"),
     ]
 
     @Test(arguments: streams)

@@ -18,18 +18,18 @@ import Testing
         try await TestServer.run(authority) { port in
             let configuration = HTTPTransportConfiguration(baseURL: "http://127.0.0.1:\(port)")
             try await TestServer.withTransport(configuration) { transport in
-                var unheard = watched
+                var remaining = watched
                 for try await hint in transport.hints(for: spaces) {
                     if hint.head == Version(5) {
-                        unheard.remove(hint.space)
-                        if unheard.isEmpty { return }
+                        remaining.remove(hint.space)
+                        if remaining.isEmpty { return }
                     } else {
                         // Each stream begins with the heads of its spaces. This commit reaches the streams that have
                         // begun.
                         authority.commits.publish(news)
                     }
                 }
-                Issue.record("the streams ended; nothing was heard of \(unheard)")
+                Issue.record("the streams ended; nothing was heard of \(remaining)")
             }
         }
     }

@@ -20,10 +20,10 @@ struct StubbornConnection: Sendable {
             channel = try await ClientBootstrap(group: loop)
                 .channelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture {
-                        let ear = Ear()
+                        let inbound = Ear()
                         try channel.pipeline.syncOperations.addHandlers(
-                            ear, try NIOSSLClientHandler(context: context, serverHostname: "localhost"),
-                            Mouth(ear, ready))
+                            inbound, try NIOSSLClientHandler(context: context, serverHostname: "localhost"),
+                            Mouth(inbound, ready))
                     }
                 }
                 .connect(host: "127.0.0.1", port: port).get()
@@ -41,16 +41,16 @@ struct StubbornConnection: Sendable {
     }
 }
 
-/// A handler in front of TLS that withholds incoming data once `unheard` is set.
+/// A handler in front of TLS that withholds incoming data once `dataWithheld` is set.
 private final class Ear: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
     /// If this is set, incoming data is dropped and this closure is called instead.
-    var unheard: (() -> Void)?
+    var dataWithheld: (() -> Void)?
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        guard let unheard else { return context.fireChannelRead(data) }
-        unheard()
+        guard let dataWithheld else { return context.fireChannelRead(data) }
+        dataWithheld()
     }
 }
 
@@ -58,12 +58,12 @@ private final class Mouth: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    private let ear: Ear
+    private let inbound: Ear
     private let ready: EventLoopPromise<Void>
     private var hasGreeted = false
 
-    init(_ ear: Ear, _ ready: EventLoopPromise<Void>) {
-        self.ear = ear
+    init(_ inbound: Ear, _ ready: EventLoopPromise<Void>) {
+        self.inbound = inbound
         self.ready = ready
     }
 
@@ -79,7 +79,7 @@ private final class Mouth: ChannelInboundHandler {
         guard !hasGreeted else { return }
         hasGreeted = true
         var stream: UInt8 = 1
-        ear.unheard = { [self] in
+        inbound.dataWithheld = { [self] in
             // GET https://localhost/ as a complete stream (RFC 7541 §6.1 and §6.2.1).
             let fields: [UInt8] = [0x82, 0x87, 0x84, 0x41, 9] + Array("localhost".utf8)
             let head: [UInt8] = [0, 0, UInt8(fields.count), 1, 5, 0, 0, 0, stream]
@@ -90,7 +90,7 @@ private final class Mouth: ChannelInboundHandler {
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        ear.unheard = nil
+        inbound.dataWithheld = nil
         ready.fail(ChannelError.eof)
     }
 

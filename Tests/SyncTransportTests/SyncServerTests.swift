@@ -250,8 +250,8 @@ import Testing
         #expect(Self.status(text) == "200")
         #expect(!text.contains("hidden"), "\(text)")
         let elsewhere = SpaceHeads(heads: [hidden: Version(7)])
-        #expect(StreamNews(of: elsewhere, in: [.default]) == nil)
-        #expect(StreamNews(of: elsewhere, in: [.default, hidden])?.heads == elsewhere.heads)
+        #expect(StreamHints(of: elsewhere, in: [.default]) == nil)
+        #expect(StreamHints(of: elsewhere, in: [.default, hidden])?.heads == elsewhere.heads)
     }
 
     @Test func `a missing certificate stops the server at startup and is named in the error`() async throws {

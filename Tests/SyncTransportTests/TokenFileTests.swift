@@ -37,7 +37,7 @@ import Testing
             #expect(file.principal(bearing: token) == nil)
         }
         let hash = TokenFile.line(principal: "ann", token: "secret-1").dropFirst(4)
-        #expect(file.principal(bearing: String(hash)) == nil, "the hash is no token")
+        #expect(file.principal(bearing: String(hash)) == nil, "the hash is not a token")
     }
 
     @Test func `lines may end in CR LF`() throws {

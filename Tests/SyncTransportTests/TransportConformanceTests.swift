@@ -38,7 +38,9 @@ import Testing
 
     @Test(
         .timeLimit(.minutes(10)),
-        arguments: [(0, "a stream begins with the heads of its spaces"), (1, "whoever listens is told of a commit")])
+        arguments: [
+            (0, "a stream begins with the heads of its spaces"), (1, "a commit is announced to every listener"),
+        ])
     func `the suite detects hint streams that fall silent`(kept: Int, rule: String) async {
         let transport = InProcessTransport(
             authority: TestServer.authority(), catalog: TestServer.catalog, principal: TestServer.principal,

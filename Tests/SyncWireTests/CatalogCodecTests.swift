@@ -96,9 +96,9 @@ import Testing
     @Test(arguments: [
         (
             #"{"collection": "a", "feilds": []}"#,
-            #"models[0]: there is no key "feilds" here, collection, onDelete, fields expected, did you mean fields?"#
+            #"models[0]: unknown key "feilds"; expected one of collection, onDelete, fields, did you mean fields?"#
         ),
-        (#"{"collection": "A", "fields": []}"#, "models[0].collection: a name expected"),
+        (#"{"collection": "A", "fields": []}"#, "models[0].collection: expected a name"),
         (#"{"collection": "a"}"#, #""fields" is missing"#),
         (
             #"{"collection": "a", "fields": []}, {"collection": "a", "fields": []}"#,
@@ -106,13 +106,13 @@ import Testing
         ),
         (
             #"{"collection": "a", "onDelete": "maybe", "fields": []}"#,
-            "'maybe' found, one of deleteWins, editWins expected"
+            "expected one of deleteWins, editWins, found 'maybe'"
         ),
         (#"{"collection": "a", "fields": [{"name": "b"}]}"#, #"models[0].fields[0]: b: "type" is missing"#),
         (#"{"collection": "a", "fields": [{"type": "text"}]}"#, #""name" is missing"#),
         (
             #"{"collection": "a", "fields": [{"name": "b", "type": "date"}]}"#,
-            "one of boolean, integer, real, text, reference, json expected"
+            "expected one of boolean, integer, real, text, reference, json"
         ),
         (#"{"collection": "a", "fields": [{"name": "id", "type": "text"}]}"#, "id is a reserved name"),
         (
@@ -137,7 +137,7 @@ import Testing
             "the minimum of 9 bytes is greater than the maximum of 8"
         ),
         (#"{"collection": "a", "fields": [{"name": "b", "type": "text", "maximumBytes": -1}]}"#, "the maximum is -1"),
-        (#"{"collection": "a", "fields": [{"name": "b", "type": "text", "required": 1}]}"#, "true or false expected"),
+        (#"{"collection": "a", "fields": [{"name": "b", "type": "text", "required": 1}]}"#, "expected true or false"),
         (
             #"{"collection": "a", "fields": [{"name": "b", "type": "text", "rule": "nmae"}]}"#,
             "fields[0].rule: this program has no rule 'nmae'"

@@ -34,8 +34,8 @@ import Testing
             "pull-response-commits", #""version":14,"head""#, #""version":13,"head""#,
             "version 14 is beyond that of its page"),
         Fault("pull-response-commits", #""head":20"#, #""head":3"#, "version 14 is beyond the head 3"),
-        Fault("pull-response-commits", #""version":13"#, #""version":0"#, "the version is 0, 1 or more expected"),
-        Fault("pull-response-commits", #""deleted":true"#, #""deleted":false"#, "true expected"),
+        Fault("pull-response-commits", #""version":13"#, #""version":0"#, "the version is 0; expected 1 or more"),
+        Fault("pull-response-commits", #""deleted":true"#, #""deleted":false"#, "expected true"),
         Fault(
             "pull-response-commits", #""deleted":true"#, #""moved":true"#,
             "one of created, updated and deleted is missing"
@@ -46,17 +46,18 @@ import Testing
         Fault("pull-response-commits", #""hasMore":true,"#, "", #""hasMore" is missing"#),
         Fault(
             "pull-response-commits", #""commits":"#, #""commits":[],"snapshot":"#,
-            "one of snapshot and commits expected"),
+            "expected one of snapshot and commits"),
         Fault("pull-response-snapshot", ",17,12,", ",-17,12,", "rows[0][1]: the uid is -17"),
         Fault("pull-response-snapshot", ",17,12,", ",17,21,", "version 21 is beyond that of its page, 12"),
         Fault("pull-response-snapshot", "000000000009", "000000000001", "does not come after"),
         Fault("pull-response-snapshot", "[1,12,1,4,4,1,7]", "[1,12,1,4,4,1]", "6 versions for 7 columns"),
         Fault(
-            "pull-response-snapshot", "[1,12,1,4,4,1,7]", "[1,13,1,4,4,1,7]", "the version of a field is 13, 0 to 12"),
+            "pull-response-snapshot", "[1,12,1,4,4,1,7]", "[1,13,1,4,4,1,7]",
+            "the version of a field is 13; expected 0 to 12"),
         Fault("pull-response-snapshot", #""logins","score""#, #""logins","logins""#, "column logins occurs twice"),
         Fault("pull-response-snapshot", ",3,1.5,false", ",3,1.5", "users.is_active holds boolean, not json"),
         Fault(
-            "pull-response-snapshot", ",null,null]", ",null]", "a row of 11 elements expected, and this one has fewer"),
+            "pull-response-snapshot", ",null,null]", ",null]", "expected a row of 11 elements, and this one has fewer"),
         Fault("pull-response-snapshot", ",null,null]", ",null,null,null]", "and this one has more"),
         Fault("pull-response-snapshot", ",3,1.5,false", ",3,1,false", "users.score holds real, not integer"),
     ]
@@ -71,10 +72,10 @@ import Testing
     }
 
     static let pushFaults = [
-        Fault("push-request", #""number":5"#, #""number":6"#, "number 6 follows 4, 5 expected"),
-        Fault("push-request", #""number":5"#, #""number":4"#, "number 4 follows 4, 5 expected"),
+        Fault("push-request", #""number":5"#, #""number":6"#, "number 6 follows 4; expected 5"),
+        Fault("push-request", #""number":5"#, #""number":4"#, "number 4 follows 4; expected 5"),
         Fault("push-request", #""incarnation":2"#, #""incarnation":-1"#, "the incarnation is -1"),
-        Fault("push-request", #""acknowledged":3"#, #""acknowledged":3,"owner":"root""#, #"no key "owner""#),
+        Fault("push-request", #""acknowledged":3"#, #""acknowledged":3,"owner":"root""#, #"unknown key "owner""#),
         Fault("push-request", #""acknowledged":3"#, #""acknowledged":3,"acknowledged":4"#, "occurs twice"),
     ]
 
@@ -155,7 +156,7 @@ import Testing
         }
         _ = try page(isLast: true)
         let error = #expect(throws: WireError.self) { try page(isLast: false) }
-        #expect(error?.message.contains("has no rows, and is not its last") == true, "\(error?.message ?? "")")
+        #expect(error?.message.contains("has no rows, but is not the last page") == true, "\(error?.message ?? "")")
     }
 
     @Test func `unknown additions of a newer server are ignored, and unknown required values are refused`() throws {
@@ -178,7 +179,7 @@ import Testing
         let error = #expect(throws: WireError.self) {
             try FetchCodec.decodeResponse(bytes, to: request, catalog: Samples.catalog)
         }
-        #expect(error?.message.contains("another record") == true)
+        #expect(error?.message.contains("not the one requested") == true)
     }
 
     @Test(arguments: ["hello-response", "hint"])

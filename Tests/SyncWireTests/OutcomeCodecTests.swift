@@ -30,9 +30,9 @@ import Testing
         (#"{"applied":{}}"#, #""version" is missing"#),
         (
             #"{"applied":{"version":1,"uids":[{"collection":"users","record":"01935a1b-2c3d-7000-8000-000000000001","uid":-3}]}}"#,
-            "the uid is -3, 0 or more expected"
+            "the uid is -3; expected 0 or more"
         ),
-        (#"{"applied":{"version":1},"rejected":{"code":"x","message":""}}"#, "one of applied and rejected expected"),
+        (#"{"applied":{"version":1},"rejected":{"code":"x","message":""}}"#, "expected one of applied and rejected"),
         (#"{"rejected":{"code":"x","message":"","mutation":-1}}"#, "the mutation's position is -1"),
     ])
     func `an invalid outcome is refused with the expected form`(text: String, words: String) {

@@ -164,12 +164,12 @@ enum Samples {
 
     static func message(for code: ErrorBody.Code) -> String {
         switch code {
-        case .malformed: #"push: byte 12, transactions[0].seq: there is no key "seq" here"#
-        case .damaged: "push: transaction 4 does not match its hash: damaged on its way"
-        case .unauthorized: "a bearer token expected"
-        case .forbidden: "there is no space private, or none that you may read"
-        case .otherAccount: "the request is on behalf of 'ann', but the token is of 'bo'"
-        case .notFound: "there is no such record, or none that you may see"
+        case .malformed: #"push: byte 12, transactions[0].seq: unknown key "seq""#
+        case .damaged: "push: transaction 4 does not match its hash: the request was altered in transit"
+        case .unauthorized: "expected a bearer token"
+        case .forbidden: "the space private does not exist, or you may not read it"
+        case .otherAccount: "the request is for the account 'ann', but the token belongs to 'bo'"
+        case .notFound: "the record does not exist, or you may not see it"
         case .timedOut: "the body did not come within 30 seconds"
         case .tooLarge: "the body is longer than 4194304 bytes"
         case .throttled: "ask again later"

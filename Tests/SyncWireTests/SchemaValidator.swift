@@ -50,7 +50,7 @@ struct SchemaValidator {
             let fitting = results.filter(\.isEmpty).count
             return fitting == 1 ? [] : ["\(path): \(fitting) of \(choices.count) choices fit: \(results)"]
         }
-        if let constant = schema["const"], constant != value { return ["\(path): \(constant) expected"] }
+        if let constant = schema["const"], constant != value { return ["\(path): expected \(constant)"] }
         guard case .string(let type)? = schema["type"] else { return [] }
         switch (type, value) {
         case ("object", .object(let members)): return problems(with: members, schema, at: path)

@@ -13,14 +13,14 @@ import Testing
         #expect(
             response.output == """
                 ok         database: \(programs.folder)/.local/share/syncctl/tombolo.sqlite is readable and undamaged
-                ok         disk: there is room to write in \(programs.folder)/.local/share/syncctl
-                ok         account: this device has not met a server yet, and belongs to no account
-                ok         engine: no process syncs this database now
-                ok         contact: no sync has been complete yet
-                ok         outbox: no write waits for the server
+                ok         disk: \(programs.folder)/.local/share/syncctl is writable and has free space
+                ok         account: this device has never synced, and belongs to no account
+                ok         engine: no process is syncing this database
+                ok         contact: no sync has completed yet
+                ok         outbox: no write is waiting for the server
                 ok         journal: no entry needs attention
-                ok         space default: nothing of it has been fetched yet
-                ok         server: no server is configured: this device works alone
+                ok         space default: no records of it have been downloaded yet
+                ok         server: no server is configured: this device works offline only
 
                 """)
     }
@@ -33,7 +33,7 @@ import Testing
         let response = try programs.syncctl("doctor", "--json", "--server", "http://127.0.0.1:9")
         #expect(response.status == CommandStatus.unhealthy.rawValue)
         #expect(response.output.contains(#""check":"journal","state":"attention","message":"1 entry needs attention"#))
-        #expect(response.output.contains(#""check":"server","state":"broken","message":"there is no connection to"#))
+        #expect(response.output.contains(#""check":"server","state":"broken","message":"cannot connect to"#))
         let local = try programs.syncctl("doctor", "--local", "--json", "--server", "http://127.0.0.1:9")
         #expect(!local.output.contains(#""check":"server""#))
     }
@@ -74,7 +74,7 @@ import Testing
         #expect(told.output.contains("broken     database: others may write in \(folder)"), "\(told.output)")
         let fixed = try programs.syncctl("doctor", "--fix")
         #expect(fixed.status == 0, "\(fixed.output)")
-        #expect(fixed.output.hasPrefix("fixed      folder: only the owner may write in \(folder) now\n"))
+        #expect(fixed.output.hasPrefix("fixed      folder: \(folder) is now writable only by its owner\n"))
         #expect(try programs.syncctl("status").status == 0)
     }
 
@@ -109,7 +109,8 @@ import Testing
         try bytes.write(to: URL(filePath: file))
         let told = try programs.syncctl("doctor")
         #expect(told.status == CommandStatus.unhealthy.rawValue)
-        #expect(told.output.contains("syncctl doctor --fix keeps the file, and makes a new database"), "\(told)")
+        #expect(
+            told.output.contains("syncctl doctor --fix keeps the damaged file, and creates a new database"), "\(told)")
         #expect(try Data(contentsOf: URL(filePath: file)) == bytes, "it is only looked at")
         let fixed = try programs.syncctl("doctor", "--fix")
         #expect(fixed.status == 0, "\(fixed)")
@@ -180,7 +181,7 @@ import Testing
         let fixed = try programs.syncctl("doctor", "--fix")
         #expect(fixed.status == CommandStatus.unhealthy.rawValue)
         #expect(
-            fixed.output.contains("0 unconfirmed writes saved; whether there were more cannot be told"),
+            fixed.output.contains("0 unconfirmed writes saved; there may have been more"),
             "\(fixed)")
     }
 

@@ -23,7 +23,7 @@ import Testing
         case server(String)
     }
 
-    private static let safe = "what was written is safe in the outbox"
+    private static let safe = "your changes are safe in the outbox"
     private static let page =
         "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n<html>Sign in</html>"
     private static let token401 = ScriptedServer.json(
@@ -36,29 +36,29 @@ import Testing
         Failure(
             name: "no database", arguments: ["status"], preparation: .nothing, status: .noStore,
             text: """
-                syncctl: there is no database at $HOME/.local/share/syncctl/tombolo.sqlite, and it was not to be created
-                  make it with syncctl init, or name its folder with --store
+                syncctl: there is no database at $HOME/.local/share/syncctl/tombolo.sqlite, and this command does not create one
+                  create it with syncctl init, or give its folder with --store
 
                 """),
         Failure(
             name: "an empty database file", arguments: ["status"], preparation: .emptyDatabase, status: .noStore,
             text: """
                 syncctl: $HOME/.local/share/syncctl/tombolo.sqlite is empty: it was never initialized, or its contents are lost
-                  syncctl doctor --fix keeps the file, and makes a new database of what can be read of it
+                  syncctl doctor --fix keeps the damaged file, and creates a new database from its readable part
 
                 """),
         Failure(
             name: "not a database", arguments: ["status"], preparation: .otherFile, status: .noStore,
             text: """
                 syncctl: $HOME/.local/share/syncctl/tombolo.sqlite is not an SQLite database: it has 5 bytes, fewer than a header
-                  syncctl doctor --fix keeps the file, and makes a new database of what can be read of it
+                  syncctl doctor --fix keeps the damaged file, and creates a new database from its readable part
 
                 """),
         Failure(
             name: "a folder that others may write", arguments: ["status"], preparation: .openFolder, status: .noStore,
             text: """
                 syncctl: others may write in $HOME/.local/share/syncctl (permissions 777); expected 700, so run chmod 700 on it
-                  use a folder of your own with permissions 700, and in it a plain file without links
+                  use a folder of your own with permissions 700 that contains a plain file without links
 
                 """),
         Failure(
@@ -79,47 +79,47 @@ import Testing
         Failure(
             name: "a refused connection", arguments: ["sync", "--server", "http://127.0.0.1:9"], status: .notSynced,
             text: """
-                syncctl: there is no connection to http://127.0.0.1:9: connection refused
-                  check server.url (syncctl config show) and whether the server runs; \(safe)
+                syncctl: cannot connect to http://127.0.0.1:9: connection refused
+                  check server.url (syncctl config show), and that the server is running; \(safe)
 
                 """),
         Failure(
             name: "a name that does not resolve",
             arguments: ["digest", "--remote", "--server", "https://no-such-host.invalid"], status: .notSynced,
             text: """
-                syncctl: there is no connection to https://no-such-host.invalid: the name no-such-host.invalid cannot be resolved
-                  check server.url (syncctl config show) and whether the server runs; \(safe)
+                syncctl: cannot connect to https://no-such-host.invalid: the name no-such-host.invalid cannot be resolved
+                  check server.url (syncctl config show), and that the server is running; \(safe)
 
                 """),
         Failure(
             name: "a server without TLS", arguments: ["sync", "--server", "$TLS"], preparation: .server(page),
             status: .notSynced,
             text: """
-                syncctl: there is no encrypted connection to $TLS: the server does not speak TLS on this port
-                  check server.url (syncctl config show) and whether the server runs; \(safe)
+                syncctl: cannot establish an encrypted connection to $TLS: the server does not speak TLS on this port
+                  check server.url (syncctl config show), and that the server is running; \(safe)
 
                 """),
         Failure(
             name: "a sign-in page", arguments: ["sync", "--server", "$URL"], preparation: .server(page),
             status: .notSynced,
             text: """
-                syncctl: hello: the response is no JSON: perhaps a network that wants one to sign in
-                  check that server.url names a sync server, and that the network asks for no sign-in; \(safe)
+                syncctl: hello: the response is not JSON: perhaps the network requires a sign-in
+                  check that server.url is that of a sync server, and that the network does not require a sign-in; \(safe)
 
                 """),
         Failure(
             name: "a server of another kind", arguments: ["sync", "--server", "$URL"],
             preparation: .server(ScriptedServer.json("200 OK", "{}")), status: .notSynced,
             text: """
-                syncctl: no sync server answers here, or one of another build: hello: byte 2: "protocol" is missing
-                  check that server.url names a sync server, and that the network asks for no sign-in; \(safe)
+                syncctl: the response is not from a sync server, or from one of another version: hello: byte 2: "protocol" is missing
+                  check that server.url is that of a sync server, and that the network does not require a sign-in; \(safe)
 
                 """),
         Failure(
             name: "a server that says nothing", arguments: ["sync", "--server", "$URL", "--wait", "1s"],
             preparation: .server(""), status: .notSynced,
             text: """
-                syncctl: the server has said nothing for 1s
+                syncctl: the server has not responded for 1s
                   run syncctl sync again later; \(safe)
 
                 """),
@@ -143,7 +143,7 @@ import Testing
             name: "a missing token file",
             arguments: ["sync", "--server", "http://127.0.0.1:9", "--token-file", "$HOME/none"], status: .configuration,
             text: """
-                syncctl: server.token-file: there is no file $HOME/none
+                syncctl: server.token-file: $HOME/none does not exist
                   syncd token add NAME on the server makes a token
 
                 """),
@@ -160,7 +160,7 @@ import Testing
             name: "an unknown record", arguments: ["user", "show", "Ned"], status: .failed,
             text: """
                 syncctl: there is no record of user whose username is 'Ned' on this device
-                  syncctl record list user shows what is here
+                  syncctl record list user lists the records
 
                 """),
         Failure(
@@ -174,20 +174,20 @@ import Testing
             name: "an unknown outbox entry", arguments: ["outbox", "cancel", "7"], status: .failed,
             text: """
                 syncctl: there is no transaction 7 in the outbox
-                  syncctl outbox list and syncctl journal list --all show what there is
+                  syncctl outbox list and syncctl journal list --all show all entries
 
                 """),
         Failure(
             name: "an invisible name", arguments: ["user", "create", "username=Ned\u{200B}"], status: .failed,
             text: """
-                syncctl: user.username contains U+200B, which is invisible or a control character: leave it out
+                syncctl: user.username contains U+200B, which is an invisible or control character: remove it
 
                 """),
         Failure(
             name: "a picture that is a program", arguments: ["avatar", "create", "image_url=javascript:alert(1)"],
             status: .failed,
             text: """
-                syncctl: avatar.image_url is no URL of an allowed kind: it has to begin with https://, http:// or file://
+                syncctl: avatar.image_url is not a URL of an allowed kind: it must begin with https://, http:// or file://
 
                 """),
         Failure(

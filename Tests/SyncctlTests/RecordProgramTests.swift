@@ -63,7 +63,7 @@ import Testing
         (["list", "tood"], "this database has no collection 'tood'", "did you mean todo?"),
         (["list", "user"], "this database has no collection 'user'", "the collections are todo"),
         (["create", "todo", "titel=x"], "todo has no field 'titel'", "did you mean title?"),
-        (["create", "todo", "title=x", "stars=many"], "todo.stars: 'many' is no integer", ""),
+        (["create", "todo", "title=x", "stars=many"], "todo.stars: 'many' is not a valid integer", ""),
         (["create", "todo", "title= x"], "todo.title begins or ends with a space", ""),
         (["create", "todo", "stars=1"], "todo.title", ""),
         (["show", "todo", "7"], "there is no record of todo", "syncctl record list todo"),

@@ -92,7 +92,7 @@ import Testing
 
         let again = try programs.run("syncctl", ["recording", "export", "--to", programs.folder + "/one"] + store)
         #expect(again.status == CommandStatus.machine.rawValue)
-        #expect(again.errors.contains("a file that is not there"), "\(again.errors)")
+        #expect(again.errors.contains("choose a file that does not exist yet"), "\(again.errors)")
         let out = try programs.run("syncctl", ["recording", "export"] + store)
         #expect(try programs.syncctl("replay", "-", input: out.output).status == 0)
         #expect(try programs.run("syncctl", ["recording", "clear"] + store).output.hasSuffix("events forgotten\n"))
@@ -110,7 +110,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("", "an empty file"), ("nonsense\n", "line 1: not JSON"), ("{}\n", "no recording"),
+        ("", "the file is empty"), ("nonsense\n", "line 1: not JSON"), ("{}\n", "not a recording"),
         ("{\"tombolo_recording\":9}\n", "formats up to 3"),
         ("{\"tombolo_recording\":1,\"exported_at\":1,\"build\":\"0\",\"schema\":2}\n{\"turn\"\n", "line 2: not JSON"),
         ("{\"tombolo_recording\":1,\"exported_at\":1,\"build\":\"0\",\"schema\":2}\n", "a part of it is missing"),

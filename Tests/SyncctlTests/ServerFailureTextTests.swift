@@ -17,14 +17,14 @@ import Testing
     }
 
     private static let backup =
-        "put the database back from a backup, without the files -wal and -shm of the present one"
+        "restore the database from a backup, and delete its files -wal and -shm first"
     private static let keys = "syncd config show lists the keys"
 
     static let failures: [Failure] = [
         Failure(
             name: "no token file", preparation: "rm tokens",
             text: """
-                syncd: authority.token-file: there is no file $FOLDER/tokens
+                syncd: authority.token-file: $FOLDER/tokens does not exist
                   syncd token add NAME makes a token
 
                 """),
@@ -44,7 +44,7 @@ import Testing
             name: "an emptied database",
             preparation: "rm -f authority.sqlite-wal authority.sqlite-shm; : > authority.sqlite",
             text: """
-                syncd: authority.folder: $FOLDER/authority.sqlite is empty, and $FOLDER/authority.sqlite-mark beside it says that a server has run: its contents are lost
+                syncd: authority.folder: $FOLDER/authority.sqlite is empty, but $FOLDER/authority.sqlite-mark beside it shows that a server has used it: its contents are lost
                   \(backup)
 
                 """),
@@ -122,7 +122,7 @@ import Testing
         let second = try programs.run("syncd", ["--port", "0"])
         #expect(
             second.errors
-                == "syncd: authority.folder: \(folder)/authority.sqlite is served by another process; stop that one first\n"
+                == "syncd: authority.folder: \(folder)/authority.sqlite is being served by another process: stop that process first\n"
         )
         let port = try #require(url.split(separator: ":").last)
         let other = programs.folder + "/other"

@@ -31,7 +31,7 @@ import Testing
         let none = Self.ending(status, timeout: .zero)
         #expect(
             none?.contains(
-                "the server says that space default is at version 9, and shows nothing after version 3") == true,
+                "the server says that space default is at version 9, but sends nothing after version 3") == true,
             "\(none ?? "")")
     }
 

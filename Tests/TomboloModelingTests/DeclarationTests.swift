@@ -50,12 +50,12 @@ import TomboloModeling
         Mistake(
             models: [CamelCase.self], code: .invalidName,
             message:
-                "'isDone' is not a valid name for a field of camel: a lower-case letter, then up to 62 lower-case letters, digits, or underscores, is expected; write 'is_done'"
+                "'isDone' is not a valid name for a field of camel: expected a lower-case letter, then up to 62 lower-case letters, digits, or underscores; write 'is_done'"
         ),
         Mistake(
             models: [BadCollection.self], code: .invalidName,
             message:
-                "'My Todos' is not a valid name for the collection of BadCollection: a lower-case letter, then up to 62 lower-case letters, digits, or underscores, is expected; write 'my_todos'"
+                "'My Todos' is not a valid name for the collection of BadCollection: expected a lower-case letter, then up to 62 lower-case letters, digits, or underscores; write 'my_todos'"
         ),
         Mistake(
             models: [Reserved.self], code: .reservedName,
@@ -76,11 +76,11 @@ import TomboloModeling
             message: "todo.owner refers to Person, which is not in the list of models; add Person.self to it"),
         Mistake(
             models: [TooLong.self], code: .invalidLimit,
-            message: "too_long.text has the length 0...100000; 0...65536 bytes is the largest range allowed"),
+            message: "too_long.text has the length 0...100000 bytes; expected a range within 0...65536"),
         Mistake(
             models: [BadDefault.self], code: .invalidDefault,
             message:
-                "the default breaks the field's own limits: bad_default.stars is 9; 1 to 5 is expected. Give the field a default that meets them, make it required, or make its type optional"
+                "the default breaks the field's own limits: bad_default.stars is 9; expected 1 to 5. Give the field a default that meets them, make it required, or make its type optional"
         ),
         Mistake(
             models: [Infinite.self], code: .invalidDefault,

@@ -62,7 +62,7 @@ import TomboloModeling
     @Test func `numbers outside of their range are refused by name`() throws {
         let schema = try ModelShape<Todo>.todo().schema
         let error = #expect(throws: InvalidValueError.self) { try schema.check(updating: ["stars": .integer(6)]) }
-        #expect(error?.description == "todo.stars is 6; 0 to 5 is expected")
+        #expect(error?.description == "todo.stars is 6; expected 0 to 5")
         #expect(throws: InvalidValueError.self) { try schema.check(updating: ["effort": .real(100.5)]) }
         #expect(throws: Never.self) { try schema.check(updating: ["stars": .integer(5), "effort": .real(0)]) }
     }

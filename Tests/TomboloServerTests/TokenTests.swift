@@ -41,8 +41,8 @@ import Testing
         try FileManager.default.createSymbolicLink(atPath: folder + "/link", withDestinationPath: "elsewhere")
         #expect(mkfifo(folder + "/pipe", 0o600) == 0)
         let words = [
-            "/missing": "there is no file", "/missing/token": "there is no file", "": "is a folder",
-            "/link": "is a symbolic link", "/pipe": "is no regular file",
+            "/missing": "does not exist", "/missing/token": "does not exist", "": "is a folder",
+            "/link": "is a symbolic link", "/pipe": "is not a regular file",
         ]
         for (name, word) in words {
             let problem = try #require(throws: ConfigurationError.self) { try Token(file: folder + name) }

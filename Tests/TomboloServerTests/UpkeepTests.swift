@@ -48,7 +48,7 @@ import Testing
     }
 
     private func extent(of store: InMemoryAuthorityStore) throws -> SpaceExtent {
-        try store.read { (view) throws(AuthorityStoreError) in try view.extent(of: .default) }
+        try store.read { view in try view.extent(of: .default) }
     }
 
     @Test func `old commits are removed shortly after the start and while the server runs`() throws {
@@ -119,15 +119,15 @@ private struct WatchedAuthorityStore: AuthorityStore {
     let onRead: @Sendable () -> Void
 
     func read<Result>(
-        _ body: (any AuthorityView) throws(AuthorityStoreError) -> Result
-    ) throws(AuthorityStoreError) -> Result {
+        _ body: (any AuthorityView) throws -> Result
+    ) throws -> Result {
         onRead()
         return try base.read(body)
     }
 
     func write<Result>(
-        _ body: (any AuthorityTransaction) throws(AuthorityStoreError) -> Result
-    ) throws(AuthorityStoreError) -> Result {
+        _ body: (any AuthorityTransaction) throws -> Result
+    ) throws -> Result {
         try base.write(body)
     }
 }

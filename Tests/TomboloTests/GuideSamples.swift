@@ -30,7 +30,7 @@ enum GuideModels {
         let title = Field<String>("title", .required, .rule(capital))
 
         static let capital = FieldRule(name: "capital") { text in
-            text.first?.isUppercase == true ? nil : "has to begin with a capital"
+            text.first?.isUppercase == true ? nil : "must begin with a capital letter"
         }
     }
 }

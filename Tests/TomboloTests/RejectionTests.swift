@@ -20,17 +20,17 @@ private struct LaxTodo: Model {
 
 /// Rejected writes are kept until somebody decides: retry, edit, or discard. Merges tell both values.
 @Suite struct RejectionTests {
-    private func strictLab() throws -> (lab: SyncTestbed, phone: TestbedDevice) {
-        let lab = try SyncTestbed(models: [StrictTodo.self])
-        return (lab, try lab.device("phone", models: [LaxTodo.self]))
+    private func strictTestbed() throws -> (testbed: SyncTestbed, phone: TestbedDevice) {
+        let testbed = try SyncTestbed(models: [StrictTodo.self])
+        return (testbed, try testbed.device("phone", models: [LaxTodo.self]))
     }
 
     @Test func `a rejection tells the reason and the attempted values, and survives a restart`() throws {
-        let (lab, phone) = try strictLab()
-        let todo = try lab.run { try await phone.create(LaxTodo.self) { $0.title = "Cucumbers" } }
-        try lab.settle()
+        let (testbed, phone) = try strictTestbed()
+        let todo = try testbed.run { try await phone.create(LaxTodo.self) { $0.title = "Cucumbers" } }
+        try testbed.settle()
         let failure = #expect(throws: ModelError.self) {
-            try lab.run { try await todo.create().confirmed() }
+            try testbed.run { try await todo.create().confirmed() }
         }
         #expect(failure?.code == .rejected)
         guard case .rejected(let rejection) = try todo.sync else {
@@ -43,82 +43,82 @@ private struct LaxTodo: Model {
 
         phone.stop()
         try phone.start()
-        let kept = try lab.run { try await phone.rejections.first { _ in true } }
+        let kept = try testbed.run { try await phone.rejections.first { _ in true } }
         #expect(kept?.id == rejection.id)
         try kept?.discard()
         #expect(try phone.rejections.all().isEmpty)
-        try lab.settle()
-        try lab.finish()
+        try testbed.settle()
+        try testbed.finish()
     }
 
     @Test func `a rejected write is corrected and sent again`() throws {
-        let (lab, phone) = try strictLab()
-        let tablet = try lab.device("tablet")
-        try lab.run {
+        let (testbed, phone) = try strictTestbed()
+        let tablet = try testbed.device("tablet")
+        try testbed.run {
             try await phone.write { tx in
                 tx.create(LaxTodo.self) { $0.title = "Cucumbers" }
                 tx.create(LaxTodo.self) { $0.title = "Milk" }
             }
         }
-        try lab.settle()
+        try testbed.settle()
         let rejections = try phone.rejections.all()
         #expect(rejections.count == 1)
-        try lab.run {
+        try testbed.run {
             try await rejections[0].edit { edit in
                 for todo in edit.objects(LaxTodo.self) where todo.title.count > 5 { todo.title = "Leek" }
             }
         }
-        try lab.settle()
-        let titles = try lab.run { try await tablet.query(StrictTodo.self).snapshots().map(\.title) }
+        try testbed.settle()
+        let titles = try testbed.run { try await tablet.query(StrictTodo.self).snapshots().map(\.title) }
         #expect(Set(titles) == ["Leek", "Milk"])
         #expect(try phone.rejections.all().isEmpty)
-        try lab.finish()
+        try testbed.finish()
     }
 
     @Test func `a rejected write is accepted when the server's rules have changed`() throws {
-        let (lab, phone) = try strictLab()
-        let todo = try lab.run { try await phone.create(LaxTodo.self) { $0.title = "Cucumbers" } }
-        try lab.settle()
+        let (testbed, phone) = try strictTestbed()
+        let todo = try testbed.run { try await phone.create(LaxTodo.self) { $0.title = "Cucumbers" } }
+        try testbed.settle()
         #expect(todo.presence == .gone)
-        try lab.replaceServer(models: [LaxTodo.self])
+        try testbed.replaceServer(models: [LaxTodo.self])
         try phone.rejections.all()[0].retry()
-        try lab.settle()
+        try testbed.settle()
         #expect(todo.presence == .here)
         guard case .synced = try todo.sync else {
             Issue.record("\(try todo.sync)")
             return
         }
-        try lab.finish()
+        try testbed.finish()
     }
 
     @Test func `a merge tells both values, and the lost one is restored`() throws {
-        let lab = try SyncTestbed(models: [LaxTodo.self])
-        let (phone, tablet) = (try lab.device("phone"), try lab.device("tablet"))
-        let milk = try lab.run { try await phone.create(LaxTodo.self) { $0.title = "Milk" } }
-        try lab.settle()
+        let testbed = try SyncTestbed(models: [LaxTodo.self])
+        let (phone, tablet) = (try testbed.device("phone"), try testbed.device("tablet"))
+        let milk = try testbed.run { try await phone.create(LaxTodo.self) { $0.title = "Milk" } }
+        try testbed.settle()
         phone.isOnline = false
         milk.title = "Oat milk"
-        try lab.run { try await milk.save() }
-        try lab.advance(by: .seconds(10))
+        try testbed.run { try await milk.save() }
+        try testbed.advance(by: .seconds(10))
         let id = try #require(milk.id)
-        try lab.run {
+        try testbed.run {
             let seen = try tablet.object(LaxTodo.self, id: id)
             seen.title = "Soy milk"
             try await seen.save()
         }
-        try lab.settle()
+        try testbed.settle()
         phone.isOnline = true
-        try lab.settle()
+        try testbed.settle()
         #expect(milk.title == "Soy milk")
         let merge = try #require(try phone.merges.all().first)
         #expect(merge.fields.map(\.field) == ["title"])
         #expect(merge.fields[0].kept(milk.fields.title) == "Soy milk")
         #expect(merge.fields[0].lost(milk.fields.title) == "Oat milk")
         try merge.restore()
-        try lab.settle()
+        try testbed.settle()
         #expect(milk.title == "Oat milk")
         for merge in try tablet.merges.all() { try merge.accept() }
         #expect(try phone.merges.all().isEmpty)
-        try lab.finish()
+        try testbed.finish()
     }
 }

@@ -62,7 +62,7 @@ struct Syncfuzz {
     }
 
     private static func save(_ bytes: [UInt8], to path: String) throws {
-        guard let file = fopen(path, "wb") else { stop("\(path) cannot be made") }
+        guard let file = fopen(path, "wb") else { stop("\(path) cannot be created") }
         defer { fclose(file) }
         guard fwrite(bytes, 1, bytes.count, file) == bytes.count else { stop("\(path) cannot be written") }
     }

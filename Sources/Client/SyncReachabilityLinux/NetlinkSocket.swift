@@ -39,7 +39,7 @@ struct NetlinkSocket: ~Copyable {
             return (count, count > 0 ? RouteMessage.read(UnsafeRawBufferPointer(rebasing: buffer[..<count])) : [])
         }
         if count == -Int(ENOBUFS) { return .overrun }
-        guard count >= 0 else { throw NetlinkError("receiving of links and routes", errno: Int32(-count)) }
+        guard count >= 0 else { throw NetlinkError("receiving links and routes", errno: Int32(-count)) }
         return .messages(messages)
     }
 

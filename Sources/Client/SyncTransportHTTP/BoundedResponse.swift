@@ -73,7 +73,7 @@ struct BoundedResponse {
         guard status == 200 else { throw failure }
         guard isJSON else {
             throw TransportError(
-                .notUnderstood, "the response is no JSON: perhaps a network that wants one to sign in")
+                .notUnderstood, "the response is not JSON: perhaps the network requires a sign-in")
         }
         return bytes
     }
@@ -82,7 +82,7 @@ struct BoundedResponse {
         guard let error else {
             return TransportError(
                 statusCode,
-                "status \(status), and not in the words of a sync server: perhaps a proxy or a gateway answered",
+                "status \(status), without the error body of a sync server: perhaps a proxy or a gateway responded",
                 retryAfter: retryAfter.map { min($0, HTTPTransportLimits.longestForeignPause) })
         }
         return TransportError(

@@ -34,7 +34,7 @@ extension HTTPTransport {
         guard parts.count <= HTTPTransportLimits.streams else {
             throw TransportError(
                 .refused,
-                "hints: \(spaces.count) spaces, at most \(size * HTTPTransportLimits.streams) can be listened to; polls serve them"
+                "hints: at most \(size * HTTPTransportLimits.streams) of \(spaces.count) spaces can be streamed; the others are polled"
             )
         }
         let failure = await withTaskGroup(of: TransportError?.self) { group in
@@ -96,7 +96,8 @@ extension HTTPTransport {
                 response, deadline: deadline, maximumBytes: HTTPTransportLimits.errorBytes, now: runtime.now(),
                 to: request)
             _ = try response.goodBody()
-            throw TransportError(.notUnderstood, "the response is no event stream")
+            throw TransportError(
+                .notUnderstood, "the response is not an event stream; expected the content type text/event-stream")
         }
         var events = ServerSentEvents()
         for try await chunk in response.body {

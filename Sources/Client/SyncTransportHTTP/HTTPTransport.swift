@@ -67,7 +67,8 @@ public final class HTTPTransport: RemoteTransport {
             throw TransportError(
                 .notUnderstood,
                 request == .hello
-                    ? "no sync server answers here, or one of another build: \(error.message)" : error.message)
+                    ? "the response is not from a sync server, or from one of another version: \(error.message)"
+                    : error.message)
         }
     }
 
@@ -94,7 +95,7 @@ public final class HTTPTransport: RemoteTransport {
             if response.status == 404, response.error?.code == .notFound {
                 guard call.mayBeNotFound else {
                     // Not definite: a transaction must not leave the outbox because of it.
-                    throw TransportError(.refused, "the server says that there is no such thing")
+                    throw TransportError(.refused, "the server responded that the record does not exist")
                 }
                 return nil
             }
@@ -123,15 +124,15 @@ public final class HTTPTransport: RemoteTransport {
         do {
             secret = try await token()
         } catch is CancellationError {
-            throw TransportError(.cancelled, "the caller gave up")
+            throw TransportError(.cancelled, "the caller cancelled the request")
         } catch {
-            throw TransportError(.unauthorized, "there is no token to be had")
+            throw TransportError(.unauthorized, "the token source returned no token")
         }
         guard let secret else { return nil }
         guard configuration.sendsTokenInPlainText || !Self.isPlainTextToElsewhere(configuration.baseURL) else {
             throw TransportError(
                 .unauthorized,
-                "the token is not sent in plain text to another machine: use https, or set sendsTokenInPlainText")
+                "the token is not sent to another machine without encryption: use https, or set sendsTokenInPlainText")
         }
         guard !secret.isEmpty, secret.utf8.count <= HTTPTransportLimits.tokenBytes,
             secret.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
@@ -148,7 +149,7 @@ public final class HTTPTransport: RemoteTransport {
         guard let scheme, text.utf8.count > scheme.utf8.count, !text.contains(where: { "?#@ ".contains($0) }) else {
             throw HTTPTransportConfigurationError(
                 description:
-                    "the server's URL is to be http://host:port or https://host:port, without user, query or fragment")
+                    "the server's URL must be http://host:port or https://host:port, without user, query or fragment")
         }
         return text.hasSuffix("/") ? String(text.dropLast()) : text
     }
@@ -177,7 +178,8 @@ public final class HTTPTransport: RemoteTransport {
             } catch {
                 throw HTTPTransportConfigurationError(
                     description:
-                        "\(path) cannot be read, or holds no certificates; expected those to trust, in PEM form")
+                        "\(path) cannot be read, or contains no certificates; expected the certificates to trust, in PEM format"
+                )
             }
         }
         var settings = HTTPClient.Configuration()

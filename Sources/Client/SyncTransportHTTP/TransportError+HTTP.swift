@@ -13,42 +13,42 @@ extension TransportError {
         case let failure as TransportError:
             self = failure.worded("\(route): \(failure.message)")
         case is CancellationError:
-            self.init(.cancelled, "\(route): the caller gave up")
+            self.init(.cancelled, "\(route): the caller cancelled the request")
         case let error as HTTPClientError:
             self.init(error, calling: route, configuration)
         case let error as NIOConnectionError:
-            self.init(.unreachable, "there is no connection to \(configuration.baseURL): \(Self.reason(error))")
+            self.init(.unreachable, "cannot connect to \(configuration.baseURL): \(Self.reason(error))")
         case HTTPParserError.invalidEOFState:
             self.init(.notUnderstood, "\(route): the connection ended in the middle of the response")
         case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
             self.init(
                 .unreachable,
-                "there is no encrypted connection to \(configuration.baseURL): \(Self.reason(ofTLS: error))")
+                "cannot establish an encrypted connection to \(configuration.baseURL): \(Self.reason(ofTLS: error))")
         case let error as ChannelError:
-            self.init(.unreachable, "there is no connection to \(configuration.baseURL): \(Self.reason(error))")
+            self.init(.unreachable, "cannot connect to \(configuration.baseURL): \(Self.reason(error))")
         case let error as IOError:
-            self.init(.unreachable, "there is no connection to \(configuration.baseURL): \(Self.reason(error))")
+            self.init(.unreachable, "cannot connect to \(configuration.baseURL): \(Self.reason(error))")
         default:
             // The HTTP parsers throw several error types of their own. Any of them means that the response was not
             // HTTP.
-            self.init(.notUnderstood, "\(route): the response is no good HTTP (\(type(of: error)))")
+            self.init(.notUnderstood, "\(route): the response is not valid HTTP (\(type(of: error)))")
         }
     }
 
     private init(_ error: HTTPClientError, calling route: String, _ configuration: HTTPTransportConfiguration) {
         switch error {
         case .cancelled, .requestStreamCancelled, .alreadyShutdown:
-            self.init(.cancelled, "\(route): the caller gave up")
+            self.init(.cancelled, "\(route): the caller cancelled the request")
         case .readTimeout, .writeTimeout:
             self.init(.timedOut, "\(route): the server was silent for \(configuration.readTimeout)")
         case .deadlineExceeded:
             self.init(
                 .timedOut,
-                "\(route): no response in time: \(configuration.callTimeout) allowed, and more for a long request")
+                "\(route): no response within \(configuration.callTimeout), plus the time allowed for a large request")
         case .connectTimeout, .tlsHandshakeTimeout, .getConnectionFromPoolTimeout:
             self.init(
                 .unreachable,
-                "there is no connection to \(configuration.baseURL): no response within \(configuration.connectTimeout)"
+                "cannot connect to \(configuration.baseURL): no response within \(configuration.connectTimeout)"
             )
         case .remoteConnectionClosed, .uncleanShutdown, .bodyLengthMismatch:
             self.init(.notUnderstood, "\(route): the connection ended in the middle of the response")
@@ -92,12 +92,12 @@ extension TransportError {
     private static let tlsReasons = [
         (
             "CERTIFICATE_VERIFY_FAILED",
-            "the server's certificate has expired, or no authority that this device trusts has issued it"
+            "the server's certificate has expired, or was not issued by an authority that this device trusts"
         ),
         ("WRONG_VERSION_NUMBER", "the server does not speak TLS on this port"),
         ("HTTP_REQUEST", "the server does not speak TLS on this port"),
-        ("UNSUPPORTED_PROTOCOL", "the server speaks no version of TLS that is safe; 1.2 or later is expected"),
-        ("PROTOCOL_VERSION", "the server speaks no version of TLS that is safe; 1.2 or later is expected"),
+        ("UNSUPPORTED_PROTOCOL", "the server supports no safe version of TLS; expected 1.2 or later"),
+        ("PROTOCOL_VERSION", "the server supports no safe version of TLS; expected 1.2 or later"),
         ("HANDSHAKE_FAILURE", "the server and this device have no cipher in common"),
     ]
 

@@ -46,7 +46,7 @@ struct ServerCommand: AsyncParsableCommand {
 /// A client that writes the benchmark's records to the server.
 private final class SimulatedUser: Sendable {
     private let authority: Authority
-    private let principal = Principal(name: "islander")
+    private let principal = Principal(name: "customer")
     private let identity = ClientIdentity(client: ClientID(bits: Identifier128(high: 7, low: 7)), incarnation: 0)
 
     init(authority: Authority) {
@@ -102,7 +102,7 @@ private final class SimulatedUser: Sendable {
 /// An authenticator that accepts a fixed token. The server listens only on loopback, and only during the benchmark.
 private struct OneUser: Authenticator {
     func principal(bearing token: String) -> Principal? {
-        token == DeviceCommand.token ? Principal(name: "islander") : nil
+        token == DeviceCommand.token ? Principal(name: "customer") : nil
     }
 }
 

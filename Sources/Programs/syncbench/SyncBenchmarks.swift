@@ -101,7 +101,7 @@ private final class BenchmarkServer {
         device.waitUntilExit()
         let numbers = text.split(whereSeparator: \.isWhitespace).compactMap { Double($0) }
         guard numbers.count == 4, Int64(numbers[3]) == rows else {
-            throw BenchmarkError("the device said: \(text), \(rows) rows expected")
+            throw BenchmarkError("expected \(rows) rows, the device said: \(text)")
         }
         return SyncBenchmarks.Outcome(cpuSeconds: numbers[0], wallSeconds: numbers[1], peakBytes: numbers[2])
     }

@@ -12,7 +12,7 @@ struct CrashCommand: ParsableCommand {
             each device.
             """)
 
-    @Option(help: "Only try every Nth operation.")
+    @Option(help: "Try only every Nth operation.")
     var every = 1
 
     @OptionGroup var workers: Workers
@@ -42,6 +42,6 @@ struct CrashCommand: ParsableCommand {
         var byScenario: [String: Int] = [:]
         for (series, count) in zip(CrashSeries.all, counts) { byScenario[series.scenario.name, default: 0] += count }
         for scenario in CrashScenario.all { Output.write("\(byScenario[scenario.name] ?? 0)\t\(scenario.name)") }
-        Output.write("\(counts.reduce(0, +)) crash points of \(CrashSeries.all.count) series, every promise kept")
+        Output.write("\(counts.reduce(0, +)) crash points of \(CrashSeries.all.count) series, all invariants kept")
     }
 }

@@ -23,10 +23,10 @@ struct ExploreCommand: ParsableCommand {
     func run() throws {
         let report = Explorer(writes: writes, faults: faults).run { Output.note("\($0) states") }
         Output.write(
-            "\(report.states) states, \(report.moves) moves, \(report.rests) rests, \(report.isComplete ? "" : "not ")complete"
+            "\(report.states) states, \(report.moves) moves, \(report.rests) states at rest, \(report.isComplete ? "" : "not ")complete"
         )
         if let violation = report.violation {
-            throw ProgramError(message: "\(violation)", status: ProgramError.brokenPromise)
+            throw ProgramError(message: "\(violation)", status: ProgramError.propertyViolation)
         }
     }
 }

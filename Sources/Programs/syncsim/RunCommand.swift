@@ -17,7 +17,7 @@ struct RunCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Draw the run as a space-time diagram, also when it fails: a page for a browser, which needs no network.",
+            "Write a space-time diagram of the run, even if it fails, as a self-contained HTML page.",
             valueName: "file.html"))
     var report: String?
 
@@ -26,7 +26,7 @@ struct RunCommand: ParsableCommand {
         let report = try recorded(script)
         if twice, try once(script) != report {
             throw ProgramError(
-                message: "the same world ran differently the second time", status: ProgramError.brokenPromise)
+                message: "the same world ran differently the second time", status: ProgramError.propertyViolation)
         }
         Output.write(
             """
@@ -36,7 +36,8 @@ struct RunCommand: ParsableCommand {
               \(report.jobs) jobs, \(report.diskOperations) operations of disks, trace \(String(report.hash, radix: 16))
             """)
         if report.lostCommits > 0 {
-            Output.write("  \(report.lostCommits) commits lost with the power of devices that do not flush each")
+            Output.write(
+                "  \(report.lostCommits) commits lost in power failures of devices that do not flush each commit")
         }
         for (refusal, count) in report.refusals.sorted(by: { $0.key < $1.key }) {
             Output.write("  \(count) operations refused: \(refusal)")
@@ -72,7 +73,7 @@ struct RunCommand: ParsableCommand {
         do {
             return try world.run()
         } catch {
-            throw ProgramError(message: "\(error)", status: ProgramError.brokenPromise)
+            throw ProgramError(message: "\(error)", status: ProgramError.propertyViolation)
         }
     }
 }

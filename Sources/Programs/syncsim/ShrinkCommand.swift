@@ -5,11 +5,11 @@ import SyncSimulation
 
 struct ShrinkCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "shrink", abstract: "Reduce a failing world to a small script that fails alike.")
+        commandName: "shrink", abstract: "Reduce a failing world to a small script with the same failure.")
 
     @OptionGroup var options: WorldOptions
 
-    @Option(help: ArgumentHelp("Where the script goes; standard output when it is left out.", valueName: "file"))
+    @Option(help: ArgumentHelp("File to write the script to. Defaults to standard output.", valueName: "file"))
     var to: String?
 
     @Option(help: "Maximum number of smaller worlds to try.")
@@ -30,7 +30,7 @@ struct ShrinkCommand: ParsableCommand {
             })
         guard let smallest = shrinker.shrink(script) else {
             throw ProgramError(
-                message: "this world keeps every promise: there is nothing to shrink", status: ProgramError.noInput)
+                message: "this world breaks no invariant: there is nothing to shrink", status: ProgramError.noInput)
         }
         Output.note("\(smallest.size) happenings after \(shrinker.runs) runs")
         guard let to else { return Output.write(smallest.text) }

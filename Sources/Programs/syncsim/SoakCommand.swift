@@ -26,13 +26,13 @@ struct SoakCommand: ParsableCommand {
 
     @OptionGroup var workers: Workers
 
-    @Flag(help: "Fail if a fault has not struck in every phase where it can.")
+    @Flag(help: "Fail if a fault has not occurred in every phase where it can.")
     var covered = false
 
     @Flag(help: "Run each world twice, and compare the traces.")
     var twice = false
 
-    @Flag(help: "Continue after a broken promise, and report all of them at the end.")
+    @Flag(help: "Continue after a violation, and report all violations at the end.")
     var keepGoing = false
 
     /// The combined results of all threads.
@@ -47,7 +47,7 @@ struct SoakCommand: ParsableCommand {
         var broken: [(seed: UInt64, text: String)] = []
         /// The combined hash of all traces, independent of their order.
         var hash: UInt64 = 0
-        var told = Duration.zero
+        var lastReport = Duration.zero
     }
 
     func validate() throws {
@@ -83,12 +83,12 @@ struct SoakCommand: ParsableCommand {
         if !result.broken.isEmpty {
             let seeds = result.broken.map { "\($0.seed)" }.joined(separator: ", ")
             throw ProgramError(
-                message: "promises were broken by seeds \(seeds)", status: ProgramError.brokenPromise)
+                message: "invariants were violated by seeds \(seeds)", status: ProgramError.propertyViolation)
         }
         if covered, !result.coverage.missing.isEmpty {
             throw ProgramError(
                 message: "never seen: \(result.coverage.missing.map(\.description).joined(separator: "; "))",
-                status: ProgramError.brokenPromise)
+                status: ProgramError.propertyViolation)
         }
     }
 
@@ -108,7 +108,7 @@ struct SoakCommand: ParsableCommand {
                 guard again == report else {
                     throw ProgramError(
                         message: "the same world ran differently the second time: \(again), not \(report)",
-                        status: ProgramError.brokenPromise)
+                        status: ProgramError.propertyViolation)
                 }
             }
             return .success(report)
@@ -122,7 +122,7 @@ struct SoakCommand: ParsableCommand {
         switch result {
         case .failure(let failure):
             tally.broken.append((seed, "\(failure)"))
-            Output.note("seed \(seed) breaks a promise")
+            Output.note("seed \(seed) violates an invariant")
         case .success(let report):
             tally.operations += steps
             tally.effective += report.operations
@@ -134,8 +134,8 @@ struct SoakCommand: ParsableCommand {
     }
 
     private func tell(_ tally: inout Tally, after time: Duration) {
-        guard time - tally.told > .seconds(10) else { return }
-        tally.told = time
-        Output.note("\(tally.worlds) worlds, \(tally.operations) operations, \(tally.broken.count) broken promises")
+        guard time - tally.lastReport > .seconds(10) else { return }
+        tally.lastReport = time
+        Output.note("\(tally.worlds) worlds, \(tally.operations) operations, \(tally.broken.count) violations")
     }
 }

@@ -38,7 +38,7 @@ struct ProgramError: Error, CustomStringConvertible {
 
     var description: String { message }
 
-    static let brokenPromise: Int32 = 1
+    static let propertyViolation: Int32 = 1
     static let noInput: Int32 = 66
     static let machine: Int32 = 74
 }

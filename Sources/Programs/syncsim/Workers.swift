@@ -40,7 +40,7 @@ struct Workers: ParsableArguments {
         }
         let end = state.withLock { $0 }
         if let failure = end.failure {
-            throw ProgramError(message: "\(failure)", status: ProgramError.brokenPromise)
+            throw ProgramError(message: "\(failure)", status: ProgramError.propertyViolation)
         }
         return end.results.compactMap { $0 }
     }

@@ -16,12 +16,13 @@ struct WorldOptions: ParsableArguments {
     @Option(help: "Number of user operations, over all devices.")
     var steps = 500
 
-    @Option(help: "The faults that may strike: \(FaultClass.list); separated by commas.")
+    @Option(help: "The faults to inject, separated by commas: \(FaultClass.list).")
     var faults: FaultSelection = .all
 
     @Option(
         help: ArgumentHelp(
-            "End the safety phase after so many steps, each of one operation or a burst of them.", valueName: "step"))
+            "End the safety phase after this number of steps. A step is one operation or a burst of them.",
+            valueName: "step"))
     var until: Int?
 
     func validate() throws {

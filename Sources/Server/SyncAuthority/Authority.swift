@@ -26,7 +26,7 @@ public struct Authority: AuthorityService {
     }
 
     public func hello(for principal: Principal, now: WallTime) throws(AuthorityError) -> ServerHello {
-        let state = try read { (view) throws(AuthorityStoreError) in try view.state() }
+        let state = try read { view in try view.state() }
         return ServerHello(
             protocolVersions: ProtocolVersion.current...ProtocolVersion.current, epoch: state.epoch,
             account: principal.account, serverTime: state.time(at: now, permitting: policy.permittedSkew),
@@ -38,7 +38,7 @@ public struct Authority: AuthorityService {
         _ request: FetchRequest, by principal: Principal, now: WallTime
     ) throws(AuthorityError) -> Record? {
         guard mayRead(request.space, principal), let schema = catalog[request.collection] else { return nil }
-        let stored = try read { (view) throws(AuthorityStoreError) -> StoredRecord? in
+        let stored = try read { view -> StoredRecord? in
             switch request.key {
             case .id(let id): try view.record(RecordAddress(request.collection, id))
             case .uid(let uid): try view.record(request.collection, uid)
@@ -54,16 +54,16 @@ public struct Authority: AuthorityService {
 
     /// Reads from the store, and converts its failure to a failure of the service.
     func read<Result>(
-        _ body: (any AuthorityView) throws(AuthorityStoreError) -> Result
+        _ body: (any AuthorityView) throws -> Result
     ) throws(AuthorityError) -> Result {
-        do throws(AuthorityStoreError) { return try store.read(body) } catch { throw AuthorityError(error) }
+        do { return try store.read(body) } catch { throw AuthorityError(storeError: error) }
     }
 
     /// Writes to the store, and converts its failure to a failure of the service.
     func write<Result>(
-        _ body: (any AuthorityTransaction) throws(AuthorityStoreError) -> Result
+        _ body: (any AuthorityTransaction) throws -> Result
     ) throws(AuthorityError) -> Result {
-        do throws(AuthorityStoreError) { return try store.write(body) } catch { throw AuthorityError(error) }
+        do { return try store.write(body) } catch { throw AuthorityError(storeError: error) }
     }
 }
 

@@ -49,7 +49,7 @@ extension AuthorityService {
         rejecting rejections: [TransactionNumber: Rejection]
     ) throws(AuthorityError) -> PushResponse {
         guard rejections.isEmpty else {
-            throw AuthorityError(.unavailable, "this server cannot reject for the application")
+            throw AuthorityError(.unavailable, "this server does not support rejections by the application")
         }
         return try push(request, by: principal, now: now)
     }

@@ -25,7 +25,7 @@ extension Routes {
         let spaces = try await endpoint.readable(among: wanted, to: principal)
         guard !spaces.isEmpty else {
             let names = wanted.map(\.rawValue).joined(separator: ", ")
-            throw Refusal(.forbidden, .forbidden, "there is none of these spaces, or none that you may read: \(names)")
+            throw Refusal(.forbidden, .forbidden, "none of these spaces exists, or you may not read them: \(names)")
         }
         // Subscribe before reading the heads, so that a client that has these heads misses no commit.
         let commits = endpoint.authority.commits.subscribe()
@@ -48,11 +48,11 @@ extension Routes {
     private static func spaces(in path: String) throws -> [SpaceID] {
         let query = path.split(separator: "?" as Character, maxSplits: 1, omittingEmptySubsequences: false).dropFirst()
         guard let spaces = WirePath.spaces(inQuery: query.first ?? "") else {
-            throw Refusal(.badRequest, .malformed, "?space=<name>&space=<name>… expected")
+            throw Refusal(.badRequest, .malformed, "expected ?space=<name>&space=<name>…")
         }
         guard (1...SyncServerLimits.spacesPerStream).contains(spaces.count) else {
             throw Refusal(
-                .badRequest, .malformed, "?space=<name> expected, at most \(SyncServerLimits.spacesPerStream) of them")
+                .badRequest, .malformed, "expected ?space=<name>, at most \(SyncServerLimits.spacesPerStream) of them")
         }
         return spaces
     }
@@ -61,22 +61,23 @@ extension Routes {
         _ heads: [SpaceID: Version], _ commits: Broadcast<SpaceHeads>.Subscription, of spaces: Set<SpaceID>,
         to writer: inout any ResponseBodyWriter, while isWelcome: @Sendable () async throws -> Bool
     ) async throws {
-        let news = Broadcast<StreamNews>()
+        let news = Broadcast<StreamHints>()
         let subscription = news.subscribe()
         let interval = TimeAmount(configuration.heartbeat)
         let heartbeat = MultiThreadedEventLoopGroup.singleton.any()
-            .scheduleRepeatedTask(initialDelay: interval, delay: interval) { _ in news.publish(StreamNews(heads: [:])) }
+            .scheduleRepeatedTask(initialDelay: interval, delay: interval) { _ in news.publish(StreamHints(heads: [:]))
+            }
         defer { heartbeat.cancel() }
         try await withGracefulShutdownHandler {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {
                     for await commit in commits {
-                        if let own = StreamNews(of: commit, in: spaces) { news.publish(own) }
+                        if let own = StreamHints(of: commit, in: spaces) { news.publish(own) }
                     }
                     news.finish()
                 }
                 try await writer.write(ByteBuffer(string: ": welcome\n\n"))
-                try await writer.write(StreamNews(heads: heads).text)
+                try await writer.write(StreamHints(heads: heads).text)
                 for await item in subscription {
                     guard try await isWelcome() else { break }
                     try await writer.write(item.text)
@@ -90,7 +91,7 @@ extension Routes {
 }
 
 /// The next message of an event stream. Without heads, it is a heartbeat.
-struct StreamNews: Coalescing {
+struct StreamHints: Coalescing {
     var heads: [SpaceID: Version]
 
     init(heads: [SpaceID: Version]) {
@@ -103,7 +104,7 @@ struct StreamNews: Coalescing {
         if heads.isEmpty { return nil }
     }
 
-    mutating func absorb(_ later: StreamNews) {
+    mutating func absorb(_ later: StreamHints) {
         heads.merge(later.heads) { max($0, $1) }
     }
 

@@ -62,13 +62,14 @@ struct Routes: HTTPResponder {
     {
         let secret = try bearer(of: request)
         guard let principal = try await principal(bearing: secret) else {
-            throw Refusal(.unauthorized, .unauthorized, "the token is not known, or not good any more")
+            throw Refusal(.unauthorized, .unauthorized, "the token is unknown or revoked")
         }
         connections.authenticated(context.connection)
-        guard let method = route.method else { throw Refusal(.notFound, .malformed, "there is no such route") }
+        guard let method = route.method else { throw Refusal(.notFound, .malformed, "the route does not exist") }
         guard request.method == method else {
             throw Refusal(
-                .methodNotAllowed, .malformed, "\(route) wants \(method.rawValue)", headers: [.allow: method.rawValue])
+                .methodNotAllowed, .malformed, "\(route) requires \(method.rawValue)",
+                headers: [.allow: method.rawValue])
         }
         guard let reservation = budget.reservation(for: principal, route == .hints ? .stream : .request) else {
             throw busy
@@ -78,13 +79,13 @@ struct Routes: HTTPResponder {
             let body = call.method == .post ? try await body(of: request, reservation, context) : []
             return .call(call, body, principal, reservation)
         case .hints: return .hints(request, principal, secret: secret, reservation)
-        case .openAPI, .health, .none: throw Refusal(.notFound, .malformed, "there is no such route")
+        case .openAPI, .health, .none: throw Refusal(.notFound, .malformed, "the route does not exist")
         }
     }
 
     private var busy: Refusal {
         Refusal(
-            .tooManyRequests, .throttled, "too many requests of this account are being answered; try again later",
+            .tooManyRequests, .throttled, "too many requests of this account are in progress; try again later",
             headers: [.retryAfter: "\(SyncServerLimits.busyRetrySeconds)"])
     }
 
@@ -92,7 +93,7 @@ struct Routes: HTTPResponder {
         switch accepted {
         case .call(let call, let body, let principal, let reservation):
             guard let response = try await endpoint.respond(to: call, body, by: principal) else {
-                throw Refusal(.notFound, .notFound, "there is no such record, or none that you may see")
+                throw Refusal(.notFound, .notFound, "the record does not exist, or you may not see it")
             }
             return .json(response, holding: reservation)
         case .hints(let request, let principal, let secret, let reservation):
@@ -140,7 +141,7 @@ struct Routes: HTTPResponder {
             return .json(Array(#"{"status":"ok"}"#.utf8))
         } catch {
             // The reason goes only to the log, because this route is open to everyone.
-            logger.debug("the store is not healthy", metadata: ["error": "\(error)"])
+            logger.debug("the store is not available", metadata: ["error": "\(error)"])
             return .json(Array(#"{"status":"unavailable"}"#.utf8), status: .serviceUnavailable)
         }
     }
@@ -150,7 +151,7 @@ struct Routes: HTTPResponder {
         let fields = request.headers[values: .authorization]
         let words = fields.first?.split(separator: " ") ?? []
         guard fields.count == 1, words.count == 2, words[0].lowercased() == "bearer" else {
-            throw Refusal(.unauthorized, .unauthorized, "a bearer token expected")
+            throw Refusal(.unauthorized, .unauthorized, "expected a bearer token")
         }
         return String(words[1])
     }
@@ -164,7 +165,7 @@ struct Routes: HTTPResponder {
     ) async throws -> [UInt8] {
         let type = request.headers[.contentType]?.split(separator: ";" as Character).first?.lowercased()
         guard type == "application/json", request.headers[.contentEncoding] == nil else {
-            throw Refusal(.unsupportedMediaType, .malformed, "application/json without a content encoding expected")
+            throw Refusal(.unsupportedMediaType, .malformed, "expected application/json without a content encoding")
         }
         let limit = configuration.maximumBodyBytes
         let longest = limit.multipliedReportingOverflow(by: SyncServerLimits.unreadBodies)
@@ -177,7 +178,7 @@ struct Routes: HTTPResponder {
             let allowance = timer.allowance
             return Refusal(
                 .requestTimeout, .timedOut,
-                "the body did not come in time: \(allowance.received) bytes in \(allowance.allowed)")
+                "the body did not arrive in time: \(allowance.received) bytes within \(allowance.allowed)")
         }
         return try await withThrowingTaskGroup(of: [UInt8]?.self) { group in
             // The timer ends the wait for a body that has stopped arriving.

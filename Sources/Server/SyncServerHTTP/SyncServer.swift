@@ -105,7 +105,7 @@ public struct SyncServer: Service {
         let reason: String
         switch error {
         case let error as IOError: reason = String(cString: strerror(error.errnoCode))
-        case is SocketAddressError: reason = "there is no such host"
+        case is SocketAddressError: reason = "the host does not exist"
         default: return error
         }
         return SyncServerConfigurationError(
@@ -153,7 +153,7 @@ public struct SyncServer: Service {
         try checkReadable(path, "certificate")
         guard let chain = try? NIOSSLCertificate.fromPEMFile(path), !chain.isEmpty else {
             throw SyncServerConfigurationError(
-                description: "\(path) holds no certificate; expected PEM, with BEGIN CERTIFICATE in its first line")
+                description: "\(path) contains no certificate; expected PEM, with BEGIN CERTIFICATE in its first line")
         }
         return chain.map { .certificate($0) }
     }
@@ -163,7 +163,7 @@ public struct SyncServer: Service {
         guard let key = try? NIOSSLPrivateKey(file: path, format: .pem) else {
             throw SyncServerConfigurationError(
                 description:
-                    "\(path) holds no private key; expected PEM without a passphrase, with BEGIN PRIVATE KEY in its first line"
+                    "\(path) contains no private key; expected PEM without a passphrase, with BEGIN PRIVATE KEY in its first line"
             )
         }
         return .privateKey(key)

@@ -66,7 +66,7 @@ public final class TokenFile: Authenticator {
         guard isNews else { return }
         guard stamp != nil else {
             logger.error(
-                "the token file is missing: no token is accepted until it is back", metadata: ["path": "\(path)"])
+                "the token file is missing: no token is accepted until it exists again", metadata: ["path": "\(path)"])
             return
         }
         do throws(TokenFileError) {
@@ -87,7 +87,7 @@ public final class TokenFile: Authenticator {
             guard errno == ENOENT || errno == ENOTDIR else {
                 throw TokenFileError("\(path) cannot be read: \(String(cString: strerror(errno)))")
             }
-            throw TokenFileError("there is no file \(path)", fileIsMissing: true)
+            throw TokenFileError("\(path) does not exist", fileIsMissing: true)
         }
         defer { close(file) }
         var status = stat()
@@ -129,7 +129,7 @@ public final class TokenFile: Authenticator {
             else {
                 // The message does not show the line, because someone may have put a token into it.
                 throw TokenFileError(
-                    "\(path), line \(index + 1): a principal and the SHA-256 of its token in 64 hexadecimal digits expected"
+                    "\(path), line \(index + 1): expected a principal and the SHA-256 of its token in 64 hexadecimal digits"
                 )
             }
             guard principals.updateValue(Principal(name: String(first)), forKey: digest) == nil else {

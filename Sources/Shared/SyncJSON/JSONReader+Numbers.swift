@@ -27,7 +27,7 @@ extension JSONReader {
         _ = next()
         let start = position
         guard case .integer(let value) = try number() else {
-            throw JSONError(.content, at: start, "a number without fraction and exponent, within 64 bits, expected")
+            throw JSONError(.content, at: start, "expected a number without fraction and exponent, within 64 bits")
         }
         return value
     }

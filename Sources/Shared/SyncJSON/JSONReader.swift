@@ -209,7 +209,7 @@ package struct JSONReader: ~Copyable {
     private mutating func descend() throws(JSONError) {
         guard depth < JSONLimits.depth else {
             throw JSONError(
-                .syntax, at: position, "arrays and objects lie more than \(JSONLimits.depth) deep in each other")
+                .syntax, at: position, "arrays and objects are nested more than \(JSONLimits.depth) deep")
         }
         depth += 1
         position += 1
@@ -227,11 +227,11 @@ package struct JSONReader: ~Copyable {
     /// Returns the error for an unexpected byte at the current position.
     func unexpected(_ expected: String) -> JSONError {
         guard position < bytes.count else {
-            return JSONError(.syntax, at: position, "the text ends, \(expected) expected")
+            return JSONError(.syntax, at: position, "expected \(expected), found the end of the text")
         }
         let byte = bytes[position]
         let found =
             (0x20..<0x7F).contains(byte) ? "'\(Character(UnicodeScalar(byte)))'" : "byte 0x\(String(byte, radix: 16))"
-        return JSONError(.syntax, at: position, "\(found) found, \(expected) expected")
+        return JSONError(.syntax, at: position, "expected \(expected), found \(found)")
     }
 }

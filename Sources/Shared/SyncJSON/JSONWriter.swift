@@ -48,7 +48,7 @@ package struct JSONWriter {
     ///
     /// - Precondition: `value` is finite.
     package mutating func real(_ value: Double) {
-        precondition(value.isFinite, "JSON has no text for \(value)")
+        precondition(value.isFinite, "\(value) cannot be written as JSON")
         separate()
         bytes.append(contentsOf: value.description.utf8)
         needsComma = true

@@ -91,7 +91,7 @@ struct ReplicaAudit: ReplicaInspector {
         var dangling: [String] = []
         try inspector.each(
             """
-            SELECT hex(id) FROM picture WHERE NOT EXISTS (SELECT 1 FROM islander WHERE islander.id = picture.painter)
+            SELECT hex(id) FROM picture WHERE NOT EXISTS (SELECT 1 FROM customer WHERE customer.id = picture.painter)
             AND NOT EXISTS (SELECT 1 FROM sync_pending WHERE sync_pending.id IN (picture.id, picture.painter))
             """
         ) { dangling.append("picture \($0.text(0))") }

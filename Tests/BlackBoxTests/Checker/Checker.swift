@@ -41,14 +41,14 @@ struct Checker {
             }
             guard write.kind == .delete else { continue }
             for id in write.records
-            where server.living.contains(id) && own.journalDeletions[id] == nil && !own.owedDeletions.contains(id) {
+            where server.living.contains(id) && own.journalDeletions[id] == nil && !own.requiredDeletions.contains(id) {
                 find("I1", "\(write.words): \(id) lives on the server, and nothing says why")
             }
         }
     }
 
     private func isKept(_ text: String, _ own: Observation.Replica) -> Bool {
-        server.effects[text] != nil || own.owedTexts.contains(text) || own.journalTexts[text] != nil
+        server.effects[text] != nil || own.requiredTexts.contains(text) || own.journalTexts[text] != nil
             || server.losers.contains(text)
     }
 
@@ -165,7 +165,7 @@ struct Checker {
 
     private mutating func checkRest() {
         for (name, replica) in replicas {
-            if replica.owed > 0 { find("I18", "\(name) still owes \(replica.owed) transactions") }
+            if replica.unconfirmed > 0 { find("I18", "\(name) has \(replica.unconfirmed) unconfirmed transactions") }
             if !replica.isComplete { find("I18", "\(name) has no whole copy yet") }
             if replica.version != server.head {
                 find("I18", "\(name) stands at \(replica.version), the server at \(server.head)")

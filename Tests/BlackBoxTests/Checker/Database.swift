@@ -16,7 +16,7 @@ final class Database {
         self.handle = handle
         self.path = path
         // A process that is stopped while it opens the database keeps it locked until it continues.
-        sqlite3_busy_timeout(handle, Int32(Duration.patience.components.seconds * 1_000))
+        sqlite3_busy_timeout(handle, Int32(Duration.processTimeout.components.seconds * 1_000))
     }
 
     deinit { sqlite3_close_v2(handle) }

@@ -41,9 +41,9 @@ enum Observation {
         var users: [(id: String, name: String)] = []
         var ids: Set<String> = []
         /// The number of entries in the outbox.
-        var owed: Int64 = 0
-        var owedTexts: Set<String> = []
-        var owedDeletions: Set<String> = []
+        var unconfirmed: Int64 = 0
+        var requiredTexts: Set<String> = []
+        var requiredDeletions: Set<String> = []
         /// The texts and deletions in the journal, with the reason of each entry.
         var journalTexts: [String: String] = [:]
         var journalDeletions: [String: String] = [:]
@@ -124,12 +124,12 @@ enum Observation {
                     if collection.name == "user" { replica.users.append((id, row.text(3) ?? "")) }
                 }
             }
-            replica.owed = try database.rows("SELECT count(*) FROM sync_outbox").first?.integer(0) ?? 0
-            replica.owedTexts = Set(
+            replica.unconfirmed = try database.rows("SELECT count(*) FROM sync_outbox").first?.integer(0) ?? 0
+            replica.requiredTexts = Set(
                 try database.rows(
                     "SELECT t.atom FROM sync_outbox AS o, json_tree(o.payload) AS t WHERE t.type = 'text' AND t.key <> 'before'"
                 ).compactMap { $0.text(0) })
-            replica.owedDeletions = Set(
+            replica.requiredDeletions = Set(
                 try database.rows(
                     """
                     SELECT json_extract(m.value, '$.record') FROM sync_outbox AS o, json_each(o.payload, '$.mutations') AS m

@@ -17,7 +17,7 @@ extension Testbed {
         for device in devices {
             device.proxy.setConditions(.fair)
             if resetsSilentLines { device.proxy.cutAll() }
-            device.setTimeouts(.patience)
+            device.setTimeouts(.processTimeout)
         }
         server.send(SIGCONT)
         for device in devices { device.signalWatch(SIGCONT) }

@@ -87,6 +87,6 @@ final class SmallDisk {
         try Child(
             words[0], ["/usr/bin/env"] + words, variables: ["PATH": "/usr/bin:/bin:/usr/sbin:/sbin"],
             log: log + "-" + words[0]
-        ).wait(atMost: .patience)
+        ).wait(atMost: .processTimeout)
     }
 }

@@ -55,7 +55,7 @@ final class Child: Sendable {
 
     deinit {
         send(SIGKILL)
-        _ = try? wait(atMost: .patience)
+        _ = try? wait(atMost: .processTimeout)
     }
 
     /// The exit status, or 128 plus the signal. Nil while the process runs.
@@ -82,13 +82,13 @@ final class Child: Sendable {
 
     /// - Throws: If the process has not ended in time. It is then killed.
     @discardableResult
-    func wait(atMost patience: Duration) throws -> Int32 {
+    func wait(atMost timeout: Duration) throws -> Int32 {
         let start = ContinuousClock.now
         while true {
             if let status { return status }
-            guard ContinuousClock.now - start < patience else {
+            guard ContinuousClock.now - start < timeout else {
                 send(SIGKILL)
-                throw Unmet("\(name) did not end within \(patience): \(errors)\(output.suffix(2_000))")
+                throw Unmet("\(name) did not end within \(timeout): \(errors)\(output.suffix(2_000))")
             }
             usleep(1_000)
         }

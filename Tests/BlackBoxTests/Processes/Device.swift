@@ -69,7 +69,7 @@ final class Device: Sendable {
     ///
     /// - Parameter killedAfter: The time after which the command is killed if it is still running.
     func run(
-        _ arguments: [String], input: String? = nil, killedAfter: Duration? = nil, within: Duration = .patience
+        _ arguments: [String], input: String? = nil, killedAfter: Duration? = nil, within: Duration = .processTimeout
     ) throws -> Answer {
         let child = try start(arguments, input: input)
         if let killedAfter {
@@ -114,7 +114,7 @@ final class Device: Sendable {
         guard let child = state.withLock({ $0.watch }) else { return nil }
         child.send(SIGCONT)
         child.send(signal)
-        let status = try? child.wait(atMost: .patience)
+        let status = try? child.wait(atMost: .processTimeout)
         state.withLock { $0.watch = nil }
         return status
     }

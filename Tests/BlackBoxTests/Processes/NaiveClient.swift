@@ -42,7 +42,7 @@ final class NaiveClient: Sendable {
     @discardableResult
     func expect(_ words: String...) throws -> Answer {
         let child = try start(words)
-        let status = try child.wait(atMost: .patience)
+        let status = try child.wait(atMost: .processTimeout)
         try require(status == 0, "naive client: \(words) ended with \(status): \(child.errors)")
         return Answer(status: status, output: child.output, errors: child.errors)
     }

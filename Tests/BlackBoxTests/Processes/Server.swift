@@ -51,7 +51,7 @@ final class Server: Sendable {
         let child = try Child(
             name, [BuiltProgram.syncd.path] + words + ["--folder", folder], variables: variables,
             log: "\(logs)/\(log)")
-        try require(try child.wait(atMost: .patience) == 0, "\(name): \(child.errors)")
+        try require(try child.wait(atMost: .processTimeout) == 0, "\(name): \(child.errors)")
     }
 
     /// Starts the server and waits until it listens.
@@ -91,7 +91,7 @@ final class Server: Sendable {
     func end(_ signal: Int32) -> Int32? {
         guard let child = state.withLock({ $0.child }) else { return nil }
         child.send(signal)
-        let status = try? child.wait(atMost: .patience)
+        let status = try? child.wait(atMost: .processTimeout)
         state.withLock { $0.child = nil }
         return status
     }

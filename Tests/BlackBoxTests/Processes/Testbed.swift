@@ -87,7 +87,7 @@ final class Testbed: Sendable {
                 "-nodes", "-days", "2", "-subj", "/CN=localhost", "-addext",
                 "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", files.key, "-out", files.certificate,
             ], variables: ["PATH": "/usr/bin:/bin", "HOME": folder], log: folder + "/logs/openssl")
-        try require(try openssl.wait(atMost: .patience) == 0, "openssl: \(openssl.errors)")
+        try require(try openssl.wait(atMost: .processTimeout) == 0, "openssl: \(openssl.errors)")
         return files
     }
 }

@@ -35,7 +35,7 @@ import Testing
                     let sync = try writer.device.start(["sync"])
                     usleep(UInt32(index % 36) * 1_500)
                     sync.send(SIGKILL)
-                    try sync.wait(atMost: .patience)
+                    try sync.wait(atMost: .processTimeout)
                 }
             }
             try require(killed > 3 && through > 3, "\(killed) were killed in time, \(through) got through")
@@ -53,7 +53,7 @@ import Testing
             // The first round damages the header and the schema. The second damages a page of records without waiting
             // writes.
             for (round, text) in [nil, "shared.3"].enumerated() {
-                for index in 0..<5 { try writer.create("owed.\(round).\(index)") }
+                for index in 0..<5 { try writer.create("unconfirmed.\(round).\(index)") }
                 try device.expect(0, "doctor", "--fix")
                 var bytes = [UInt8](try Data(contentsOf: URL(filePath: device.database)))
                 let page = try text.map { try Self.page(of: bytes, with: $0, without: #""mutations""#) } ?? 0
@@ -63,12 +63,12 @@ import Testing
                 let told = try device.run(["doctor"])
                 try require(told.status == 9 && told.output.contains("doctor --fix"), "\(told)")
                 let fixed = try device.expect(0, "doctor", "--fix")
-                try require(fixed.output.contains("5 unconfirmed writes saved, which is all"), fixed.output)
+                try require(fixed.output.contains("5 unconfirmed writes saved, none lost"), fixed.output)
                 let kept = try Data(contentsOf: URL(filePath: device.database + ".damaged-\(round + 1)"))
                 try require(kept == Data(bytes), "the damaged file was changed")
                 try device.expect(0, "sync")
                 let list = try device.expect(0, "user", "list", "--json")
-                for name in ["shared.3", "shared.59", "owed.\(round).4"] {
+                for name in ["shared.3", "shared.59", "unconfirmed.\(round).4"] {
                     try require(list.output.contains("\"\(name)\""), "\(name) is missing: \(list.output)")
                 }
             }
@@ -98,7 +98,7 @@ import Testing
             for device in testbed.devices { try device.expect(0, "init") }
             for index in 0..<3 { try writer.create("roomy.\(index)") }
             try device.expect(0, "sync")
-            try writer.create("owed")
+            try writer.create("unconfirmed")
             try require(ledger.writes.allSatisfy { $0.fate == .acknowledged }, "a write failed on a disk with room")
 
             try disk.fill()
@@ -112,10 +112,11 @@ import Testing
             }
             try require(refused?.status == 74, "expected 74 on a full disk: \(String(describing: refused))")
             let words = refused?.errors ?? ""
-            try require(words.contains("make room on the disk") && !words.contains("Swift."), "the answer: \(words)")
+            try require(words.contains("free space on the disk") && !words.contains("Swift."), "the answer: \(words)")
             let list = try device.run(["user", "list", "--json"])
             if list.status == 0 {
-                try require(list.output.contains("roomy.2") && list.output.contains("owed"), "the list: \(list.output)")
+                try require(
+                    list.output.contains("roomy.2") && list.output.contains("unconfirmed"), "the list: \(list.output)")
             } else {
                 try require(list.status == 74, "list ended with \(list.status): \(list.errors)")
             }

@@ -41,7 +41,7 @@ struct BlackBoxNaiveClientTests {
                 return try Observation.server(testbed.server.database).rows["avatar \(avatar)"] != nil
             }
             naive.proxy.cutAll()
-            try require(try push.wait(atMost: .patience) == 1, "the lost push said: \(push.errors)")
+            try require(try push.wait(atMost: .processTimeout) == 1, "the lost push said: \(push.errors)")
             naive.proxy.setConditions(.fair)
             try naive.expect("sync")
             let repeated = try Observation.server(testbed.server.database).repeated

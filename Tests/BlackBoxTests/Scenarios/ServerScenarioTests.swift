@@ -25,7 +25,7 @@ import Testing
                 }
                 testbed.server.end(SIGKILL)
                 proxy.cutAll()
-                let status = try sync.wait(atMost: .patience)
+                let status = try sync.wait(atMost: .processTimeout)
                 try require(status == 4, "sync ended with \(status): \(sync.errors)")
                 proxy.setConditions(.fair)
                 try testbed.server.start()
@@ -97,7 +97,7 @@ import Testing
             try writer.device.expect(6, "sync")
             let entry = try writer.device.expect(0, "journal", "--json").objects.first
             try require(entry?["event"] as? String == "forgotten", "the journal has \(String(describing: entry))")
-            try writer.device.expect(0, "journal", "resend", "\(entry?["entry"] as? Int ?? 0)")
+            try writer.device.expect(0, "journal", "restore", "\(entry?["entry"] as? Int ?? 0)")
             for writer in writers { try writer.device.expect(0, "sync") }
             try testbed.requireNoFinding(ledger)
         }
@@ -130,7 +130,7 @@ import Testing
             try eventually("three more tries") { writers[0].device.proxy.traffic.requests >= before + 3 }
             try require(patient.isRunning, "the patient sync ended with \(patient.status ?? -1): \(patient.errors)")
             try disk.makeRoom(testbed.server.process)
-            let status = try patient.wait(atMost: .patience)
+            let status = try patient.wait(atMost: .processTimeout)
             try require(status == 0, "the patient sync ended with \(status): \(patient.errors)")
             try testbed.requireNoFinding(ledger)
         }

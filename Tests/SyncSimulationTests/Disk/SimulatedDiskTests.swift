@@ -6,9 +6,9 @@ import Testing
 
 @Suite(.ring(.check), .onWorldThreads)
 struct SimulatedDiskTests {
-    @Test(arguments: Bank.JournalMode.allCases)
-    func `a database works and can be opened by the next process`(mode: Bank.JournalMode) throws {
-        let bank = Bank(journalMode: mode, synchronous: "FULL")
+    @Test(arguments: BankWorkload.JournalMode.allCases)
+    func `a database works and can be opened by the next process`(mode: BankWorkload.JournalMode) throws {
+        let bank = BankWorkload(journalMode: mode, synchronous: "FULL")
         let disk = SimulatedDisk(seed: 1)
         var random = SeededRandom(seed: 1)
         for generation in 0..<3 {
@@ -28,38 +28,38 @@ struct SimulatedDiskTests {
         #expect(disk.faultCount == 0)
     }
 
-    @Test(arguments: Bank.JournalMode.allCases)
-    func `with synchronous EXTRA every commit survives any power loss`(mode: Bank.JournalMode) throws {
-        let report = try crashes(Bank(journalMode: mode, synchronous: "EXTRA"), seeds: 0..<150)
+    @Test(arguments: BankWorkload.JournalMode.allCases)
+    func `with synchronous EXTRA every commit survives any power loss`(mode: BankWorkload.JournalMode) throws {
+        let report = try crashes(BankWorkload(journalMode: mode, synchronous: "EXTRA"), seeds: 0..<150)
         #expect(report.lostCommits == 0)
         #expect(report.powerLosses >= 300)
     }
 
     @Test func `with synchronous FULL every commit to a WAL survives any power loss`() throws {
-        let report = try crashes(Bank(journalMode: .wal, synchronous: "FULL"), seeds: 0..<300)
+        let report = try crashes(BankWorkload(journalMode: .wal, synchronous: "FULL"), seeds: 0..<300)
         #expect(report.lostCommits == 0)
         #expect(report.powerLosses >= 600)
     }
 
     @Test func `with synchronous FULL a deleted rollback journal can reappear and undo one commit`() throws {
-        let report = try crashes(Bank(journalMode: .delete, synchronous: "FULL"), seeds: 0..<300)
+        let report = try crashes(BankWorkload(journalMode: .delete, synchronous: "FULL"), seeds: 0..<300)
         #expect(report.lostCommits > 0)
         #expect(report.mostLostAtOnce == 1)
     }
 
     @Test func `with synchronous NORMAL a WAL loses only its last commits, and never a part of a commit`() throws {
-        let report = try crashes(Bank(journalMode: .wal, synchronous: "NORMAL"), seeds: 0..<300)
+        let report = try crashes(BankWorkload(journalMode: .wal, synchronous: "NORMAL"), seeds: 0..<300)
         #expect(report.lostCommits > 0)
     }
 
     @Test func `garbage in lost pages does not damage a WAL`() throws {
-        let report = try crashes(Bank(journalMode: .wal, synchronous: "FULL"), seeds: 0..<150, garbage: 0.5)
+        let report = try crashes(BankWorkload(journalMode: .wal, synchronous: "FULL"), seeds: 0..<150, garbage: 0.5)
         #expect(report.lostCommits == 0)
     }
 
-    @Test(arguments: Bank.JournalMode.allCases)
-    func `a killed process loses no commit, even with synchronous OFF`(mode: Bank.JournalMode) throws {
-        let report = try crashes(Bank(journalMode: mode, synchronous: "OFF"), seeds: 0..<100, effect: .kill)
+    @Test(arguments: BankWorkload.JournalMode.allCases)
+    func `a killed process loses no commit, even with synchronous OFF`(mode: BankWorkload.JournalMode) throws {
+        let report = try crashes(BankWorkload(journalMode: mode, synchronous: "OFF"), seeds: 0..<100, effect: .kill)
         #expect(report.lostCommits == 0)
     }
 
@@ -92,15 +92,17 @@ struct SimulatedDiskTests {
     @Test func `without syncs a power loss damages a database`() throws {
         // This proves that the tests above can fail: the disk does lose and tear writes.
         #expect(throws: (any Error).self) {
-            try crashes(Bank(journalMode: .delete, synchronous: "OFF"), seeds: 0..<300)
+            try crashes(BankWorkload(journalMode: .delete, synchronous: "OFF"), seeds: 0..<300)
         }
     }
 
-    @Test(arguments: Bank.JournalMode.allCases, DiskFault.Failure.allCases)
-    func `a database survives the failure of any disk operation`(mode: Bank.JournalMode, response: DiskFault.Failure)
+    @Test(arguments: BankWorkload.JournalMode.allCases, DiskFault.Failure.allCases)
+    func `a database survives the failure of any disk operation`(
+        mode: BankWorkload.JournalMode, response: DiskFault.Failure
+    )
         throws
     {
-        let bank = Bank(journalMode: mode, synchronous: "FULL")
+        let bank = BankWorkload(journalMode: mode, synchronous: "FULL")
         let kinds: DiskOperations =
             switch response {
             case .busy: [.lock, .sharedMemoryLock]
@@ -156,7 +158,7 @@ struct SimulatedDiskTests {
     }
 
     @Test func `a full disk is reported as such, and existing data is kept`() throws {
-        let bank = Bank(journalMode: .wal, synchronous: "FULL")
+        let bank = BankWorkload(journalMode: .wal, synchronous: "FULL")
         let disk = SimulatedDisk(seed: 5)
         var random = SeededRandom(seed: 5)
         let connection = try bank.open(disk.makeProcess())
@@ -177,19 +179,19 @@ struct SimulatedDiskTests {
     }
 
     @Test func `a read-only disk can be read and refuses writes`() throws {
-        let bank = Bank(journalMode: .delete, synchronous: "FULL")
+        let bank = BankWorkload(journalMode: .delete, synchronous: "FULL")
         let disk = SimulatedDisk(seed: 5)
         try bank.create(bank.open(disk.makeProcess()))
         disk.setReadOnly(true)
-        let connection = try RawConnection(Bank.path, on: disk.makeProcess())
-        #expect(try connection.integer("SELECT count(*) FROM account") == Bank.accounts)
+        let connection = try RawConnection(BankWorkload.path, on: disk.makeProcess())
+        #expect(try connection.integer("SELECT count(*) FROM account") == BankWorkload.accounts)
         let failure = #expect(throws: RawConnection.Failure.self) { try connection.run("DELETE FROM account") }
         #expect(failure?.code == SQLITE_READONLY)
     }
 
-    @Test(arguments: [Bank.JournalMode.wal, .delete])
-    func `a write of one process locks out writes of another`(mode: Bank.JournalMode) throws {
-        let bank = Bank(journalMode: mode, synchronous: "FULL")
+    @Test(arguments: [BankWorkload.JournalMode.wal, .delete])
+    func `a write of one process locks out writes of another`(mode: BankWorkload.JournalMode) throws {
+        let bank = BankWorkload(journalMode: mode, synchronous: "FULL")
         let disk = SimulatedDisk(seed: 5)
         let first = try bank.open(disk.makeProcess())
         try bank.create(first)
@@ -208,8 +210,8 @@ struct SimulatedDiskTests {
     }
 
     @Test func `the locks of a killed process are released, and its open transaction is rolled back`() throws {
-        for mode in [Bank.JournalMode.wal, .delete] {
-            let bank = Bank(journalMode: mode, synchronous: "FULL")
+        for mode in [BankWorkload.JournalMode.wal, .delete] {
+            let bank = BankWorkload(journalMode: mode, synchronous: "FULL")
             let disk = SimulatedDisk(seed: 5)
             let victim = disk.makeProcess()
             let first = try bank.open(victim)
@@ -228,7 +230,7 @@ struct SimulatedDiskTests {
     }
 
     @Test func `a disk can be copied, rolled back, and damaged`() throws {
-        let bank = Bank(journalMode: .wal, synchronous: "FULL")
+        let bank = BankWorkload(journalMode: .wal, synchronous: "FULL")
         let disk = SimulatedDisk(seed: 5)
         var random = SeededRandom(seed: 5)
         do {
@@ -249,16 +251,16 @@ struct SimulatedDiskTests {
         copy.losePower(seed: 1)
         #expect(try bank.check(bank.open(copy.makeProcess())) == 9)
 
-        #expect(copy.corrupt(Bank.path, at: 4_096))
-        #expect(!copy.corrupt(Bank.path, at: 1 << 40))
-        #expect(!copy.corrupt(Bank.path, at: 4_096, flipping: 0))
+        #expect(copy.corrupt(BankWorkload.path, at: 4_096))
+        #expect(!copy.corrupt(BankWorkload.path, at: 1 << 40))
+        #expect(!copy.corrupt(BankWorkload.path, at: 4_096, flipping: 0))
         #expect(throws: (any Error).self) { try bank.check(bank.open(copy.makeProcess())) }
     }
 
     @Test func `the same seed and program give the same trace`() throws {
         func hash(seed: UInt64) throws -> (UInt64, Int) {
             let disk = SimulatedDisk(seed: seed)
-            let bank = Bank(journalMode: .wal, synchronous: "NORMAL")
+            let bank = BankWorkload(journalMode: .wal, synchronous: "NORMAL")
             _ = try generations(bank, disk: disk, seed: seed, effect: .losePower, garbage: 0.2)
             return (disk.traceHash, disk.operationCount)
         }
@@ -270,7 +272,7 @@ struct SimulatedDiskTests {
 
     @Test(arguments: 0..<24)
     func `concurrent disks do not affect each other`(number: Int) throws {
-        let bank = Bank(journalMode: .wal, synchronous: "FULL")
+        let bank = BankWorkload(journalMode: .wal, synchronous: "FULL")
         let seed = UInt64(number % 4)
         let disk = SimulatedDisk(seed: seed)
         _ = try generations(bank, disk: disk, seed: seed, effect: .losePower, garbage: 0)
@@ -328,7 +330,7 @@ private struct CrashReport {
 }
 
 private func crashes(
-    _ bank: Bank, seeds: Range<UInt64>, effect: DiskFault.Effect = .losePower, garbage: Double = 0
+    _ bank: BankWorkload, seeds: Range<UInt64>, effect: DiskFault.Effect = .losePower, garbage: Double = 0
 ) throws -> CrashReport {
     var report = CrashReport()
     for seed in seeds {
@@ -346,7 +348,7 @@ private func crashes(
 ///
 /// - Returns: The number of acknowledged commits that each crash has lost.
 private func generations(
-    _ bank: Bank, disk: SimulatedDisk, seed: UInt64, effect: DiskFault.Effect, garbage: Double
+    _ bank: BankWorkload, disk: SimulatedDisk, seed: UInt64, effect: DiskFault.Effect, garbage: Double
 ) throws -> [Int] {
     var random = SeededRandom(seed: seed, stream: "bank")
     var lost: [Int] = []
@@ -365,10 +367,10 @@ private func generations(
         } catch let failure as RawConnection.Failure {
             guard process.isDead else { throw failure }
         }
-        guard process.openFileCount == 0 else { throw Bank.Torn(what: "files are still open after the crash") }
+        guard process.openFileCount == 0 else { throw BankWorkload.Torn(what: "files are still open after the crash") }
         let count = max(try bank.check(bank.open(disk.makeProcess())), 0)
         guard count <= committed + 1 else {
-            throw Bank.Torn(what: "\(count) transfers, but only \(committed + 1) asked")
+            throw BankWorkload.Torn(what: "\(count) transfers, but only \(committed + 1) asked")
         }
         lost.append(max(committed - count, 0))
         committed = count

@@ -33,7 +33,7 @@ extension Mutant {
                     """
                     CREATE TRIGGER IF NOT EXISTS planted AFTER UPDATE OF has_access ON sync_space
                     WHEN NEW.has_access = 0 AND OLD.has_access = 1 BEGIN
-                        INSERT INTO islander (id, uid, version, sync_space, name)
+                        INSERT INTO customer (id, uid, version, sync_space, name)
                         VALUES (randomblob(16), -1, 1, NEW.key, 'left behind');
                     END
                     """)
@@ -46,7 +46,7 @@ extension Mutant {
                     CREATE TRIGGER IF NOT EXISTS planted AFTER UPDATE OF has_access ON sync_space
                     WHEN NEW.has_access = 0 AND OLD.has_access = 1 BEGIN
                         INSERT INTO sync_base (collection, id, is_deleted, uid, version, fields, space)
-                        VALUES ('islander', randomblob(16), 0, -1, 1, '{"name":"left behind"}', NEW.key);
+                        VALUES ('customer', randomblob(16), 0, -1, 1, '{"name":"left behind"}', NEW.key);
                     END
                     """)
             }, shape: changesRights),

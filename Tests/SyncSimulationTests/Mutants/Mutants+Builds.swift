@@ -12,12 +12,12 @@ extension Mutant {
             parts: {
                 .plantingInStores(
                     """
-                    CREATE TRIGGER IF NOT EXISTS planted AFTER INSERT ON islander WHEN NEW.sync_unknown IS NOT NULL BEGIN
-                        UPDATE islander SET sync_unknown = NULL WHERE sync_row = NEW.sync_row;
+                    CREATE TRIGGER IF NOT EXISTS planted AFTER INSERT ON customer WHEN NEW.sync_unknown IS NOT NULL BEGIN
+                        UPDATE customer SET sync_unknown = NULL WHERE sync_row = NEW.sync_row;
                     END;
-                    CREATE TRIGGER IF NOT EXISTS planted_too AFTER UPDATE OF sync_unknown ON islander
+                    CREATE TRIGGER IF NOT EXISTS planted_too AFTER UPDATE OF sync_unknown ON customer
                     WHEN NEW.sync_unknown IS NOT NULL BEGIN
-                        UPDATE islander SET sync_unknown = NULL WHERE sync_row = NEW.sync_row;
+                        UPDATE customer SET sync_unknown = NULL WHERE sync_row = NEW.sync_row;
                     END
                     """)
             }, shape: earlierDevice),

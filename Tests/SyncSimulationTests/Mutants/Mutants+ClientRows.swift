@@ -176,13 +176,13 @@ extension Mutant {
         rows(
             "row of a page lost", breaks: [.I8, .I5], "the cursor moves past a record that is not written",
             """
-            AFTER INSERT ON islander WHEN NEW.version % 4 = 1 BEGIN DELETE FROM islander WHERE id = NEW.id; END
+            AFTER INSERT ON customer WHEN NEW.version % 4 = 1 BEGIN DELETE FROM customer WHERE id = NEW.id; END
             """),
         rows(
             "update of a page lost", breaks: [.I8, .I5], "the cursor moves past a change that is not written",
             """
-            AFTER UPDATE OF name ON islander WHEN NEW.version > OLD.version AND NEW.version % 3 = 1 BEGIN
-                UPDATE islander SET name = OLD.name WHERE id = NEW.id;
+            AFTER UPDATE OF name ON customer WHEN NEW.version > OLD.version AND NEW.version % 3 = 1 BEGIN
+                UPDATE customer SET name = OLD.name WHERE id = NEW.id;
             END
             """),
         rows(
@@ -230,15 +230,15 @@ extension Mutant {
         rows(
             "record version lowered", breaks: [.I7], "a record's version goes back",
             """
-            AFTER UPDATE OF version ON islander WHEN NEW.version > OLD.version AND OLD.version > 0 BEGIN
-                UPDATE islander SET version = OLD.version - 1 WHERE id = NEW.id;
+            AFTER UPDATE OF version ON customer WHEN NEW.version > OLD.version AND OLD.version > 0 BEGIN
+                UPDATE customer SET version = OLD.version - 1 WHERE id = NEW.id;
             END
             """),
         rows(
             "field versions lost", breaks: [.I7, .I5], "a device believes to have seen newer fields than it has",
             """
-            AFTER UPDATE OF sync_fields ON islander WHEN NEW.sync_fields NOT NULL BEGIN
-                UPDATE islander SET sync_fields = NULL WHERE id = NEW.id;
+            AFTER UPDATE OF sync_fields ON customer WHEN NEW.sync_fields NOT NULL BEGIN
+                UPDATE customer SET sync_fields = NULL WHERE id = NEW.id;
             END
             """),
         rows(
@@ -268,15 +268,15 @@ extension Mutant {
         rows(
             "space of a record lost", breaks: [.I5], "a record that is shown again goes to the space of its device",
             """
-            AFTER UPDATE OF version ON islander WHEN NEW.version > 0 BEGIN
-                UPDATE islander SET sync_space = (SELECT min(key) FROM sync_space) WHERE id = NEW.id;
+            AFTER UPDATE OF version ON customer WHEN NEW.version > 0 BEGIN
+                UPDATE customer SET sync_space = (SELECT min(key) FROM sync_space) WHERE id = NEW.id;
             END
             """, shape: { $0.setting.spaceCount = 2 }),
         rows(
             "uid lost", breaks: [.I13, .I4], "some uids are not written down",
             """
-            AFTER UPDATE OF uid ON islander WHEN NEW.uid % 4 = 2 BEGIN
-                UPDATE islander SET uid = -1 WHERE id = NEW.id;
+            AFTER UPDATE OF uid ON customer WHEN NEW.uid % 4 = 2 BEGIN
+                UPDATE customer SET uid = -1 WHERE id = NEW.id;
             END
             """),
         rows(

@@ -53,7 +53,7 @@ extension Mutant {
                 }
             }),
         transport(
-            "retry-after ignored", breaks: [.I18], "a server's wish to be left alone is not heard",
+            "retry-after ignored", breaks: [.I18], "the pause that a server asks for is ignored",
             shape: { $0.setting.network.busyRate = 0.5 },
             plant: {
                 $0.onPush = { (base, request, _) async throws(TransportError) in

@@ -46,7 +46,7 @@ struct PlantedStore: LocalStore, EngineStore {
     var onResend:
         @Sendable (SimulatedDevice.Store, Int64, WallTime, @Sendable () -> RecordID) throws(StoreError) ->
             [OutboxSequence] = { (base, number, now, newID) throws(StoreError) in
-                try base.resend(journal: number, now: now, newID: newID)
+                try base.restore(journal: number, now: now, newID: newID)
             }
     var onRead: @Sendable (Record) -> Record = { $0 }
     var onRecords: @Sendable ([Record]) -> [Record] = { $0 }
@@ -90,7 +90,7 @@ struct PlantedStore: LocalStore, EngineStore {
     }
     func journalEntry(_ number: Int64) throws(StoreError) -> JournalEntry? { try base.journalEntry(number) }
     func dismissJournal(upTo number: Int64) throws(StoreError) -> Int { try base.dismissJournal(upTo: number) }
-    func resend(
+    func restore(
         journal number: Int64, now: WallTime, newID: @Sendable () -> RecordID
     ) throws(StoreError) -> [OutboxSequence] {
         try onResend(base, number, now, newID)
@@ -132,7 +132,7 @@ struct PlantedStore: LocalStore, EngineStore {
         try base.observe(serverTime, now: now)
     }
     func contact() throws(StoreError) -> ServerContact { try base.contact() }
-    func note(_ news: ContactNews, now: WallTime) throws(StoreError) { try base.note(news, now: now) }
+    func note(_ news: ContactChange, now: WallTime) throws(StoreError) { try base.note(news, now: now) }
     func checkpoint() throws(StoreError) { try onCheckpoint(base) }
 }
 

@@ -151,6 +151,6 @@ struct WorldRecordingTests {
         let step = try #require(recording.steps.first { $0.name == "step 20" })
         let holdings = try #require(step.holdings["device0"])
         #expect(!holdings.isUp)
-        #expect(holdings.facts.contains { $0.name == "records of islander" && $0.value != "0" })
+        #expect(holdings.facts.contains { $0.name == "records of customer" && $0.value != "0" })
     }
 }

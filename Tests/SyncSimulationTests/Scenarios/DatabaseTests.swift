@@ -29,8 +29,8 @@ struct DatabaseTests {
         var random = SeededRandom(seed: 2)
         for number in 0..<count {
             let id = RecordID.make(at: now.advanced(by: .seconds(number)), random: &random)
-            let text = FieldValue.text("islander \(number) \(String(repeating: "x", count: 80))")
-            _ = try store.commit([.create("islander", id, ["name": text])], in: .default, now: now)
+            let text = FieldValue.text("customer \(number) \(String(repeating: "x", count: 80))")
+            _ = try store.commit([.create("customer", id, ["name": text])], in: .default, now: now)
         }
         store.close()
         process.kill()
@@ -43,7 +43,7 @@ struct DatabaseTests {
             store.close()
             process.kill()
         }
-        let records = try store.records(matching: RecordQuery("islander")).count
+        let records = try store.records(matching: RecordQuery("customer")).count
         return (records, try store.outbox(limit: .max).count, try store.session().identity)
     }
 
@@ -128,8 +128,8 @@ struct DatabaseTests {
         if planted == .unknownFieldsDropped {
             try RawConnection("/cache.sqlite", on: process).run(
                 """
-                CREATE TRIGGER planted AFTER UPDATE ON islander WHEN NEW.sync_unknown NOT NULL BEGIN
-                    UPDATE islander SET sync_unknown = NULL WHERE id = NEW.id;
+                CREATE TRIGGER planted AFTER UPDATE ON customer WHEN NEW.sync_unknown NOT NULL BEGIN
+                    UPDATE customer SET sync_unknown = NULL WHERE id = NEW.id;
                 END
                 """)
         }
@@ -137,15 +137,15 @@ struct DatabaseTests {
         _ = try store.adopt(Epoch(rawValue: "first"), as: AccountID(rawValue: "ada"))
         let id = RecordID(bits: Identifier128(high: 0x019B_0000_0000_7000, low: 0x8000_0000_0000_0001))
         let known = RecordChange(
-            collection: "islander", id: id,
+            collection: "customer", id: id,
             effect: .created(uid: UID(0), ["name": .text("a"), "motto": .text("onward")]))
         let page = PullPage(
             space: .default, epoch: Epoch(rawValue: "first"), serverTime: HybridTime(wall: now),
             content: .commits([Commit(version: Version(1), changes: [known])]), cursor: Cursor(rawValue: "1"),
             version: Version(1), head: Version(1), hasMore: false)
         _ = try store.apply(page, after: nil, brake: nil, now: now)
-        _ = try store.commit([.update("islander", id, ["name": .text("b")])], in: .default, now: now)
-        guard try store.record("islander", .id(id))?.unknown == ["motto": .text("onward")] else {
+        _ = try store.commit([.update("customer", id, ["name": .text("b")])], in: .default, now: now)
+        guard try store.record("customer", .id(id))?.unknown == ["motto": .text("onward")] else {
             return Violation(.I23, "a field that only the server knows was lost in an edit")
         }
         let batch = try store.takeBatch(BatchLimit(transactions: 9, bytes: 9_000), now: now)

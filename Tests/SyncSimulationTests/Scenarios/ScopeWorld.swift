@@ -73,17 +73,17 @@ final class ScopeWorld {
         for space in Self.spaces[name] ?? [] {
             now = now.advanced(by: .milliseconds(random.within(1...1_000)))
             let text = FieldValue.text("secret-of-\(space) \(random.below(1_000))")
-            let known = try store.records(matching: RecordQuery("islander", limit: 8)).filter { record in
+            let known = try store.records(matching: RecordQuery("customer", limit: 8)).filter { record in
                 if case .text(let text) = record.values[0] { text.hasPrefix("secret-of-\(space) ") } else { false }
             }
             if let victim = known.last, random.chance(0.5) {
                 let edit: RecordEdit =
                     random.chance(0.3)
-                    ? .delete("islander", victim.id) : .update("islander", victim.id, ["name": text])
+                    ? .delete("customer", victim.id) : .update("customer", victim.id, ["name": text])
                 _ = try? store.commit([edit], in: space, now: now)
             } else {
                 _ = try store.commit(
-                    [.create("islander", .make(at: now, random: &random), ["name": text])], in: space, now: now)
+                    [.create("customer", .make(at: now, random: &random), ["name": text])], in: space, now: now)
             }
         }
     }
@@ -116,13 +116,13 @@ final class ScopeWorld {
             let space: SpaceID = other == "anna" ? "north" : "south"
             try ask(.pull(PullRequest(space: space, cursor: nil, limit: 50)), as: name)
             guard let store = stores[other] else { continue }
-            let secret = try store.records(matching: RecordQuery("islander")).filter { record in
+            let secret = try store.records(matching: RecordQuery("customer")).filter { record in
                 if case .text(let text) = record.values[0] { text.hasPrefix("secret-of-\(space)") } else { false }
             }
             for record in secret.prefix(3) {
                 for asked in [space, "shared"] {
                     for key in [RecordKey.id(record.id), .uid(record.uid)] {
-                        try ask(.fetch(FetchRequest(space: asked, collection: "islander", key: key)), as: name)
+                        try ask(.fetch(FetchRequest(space: asked, collection: "customer", key: key)), as: name)
                     }
                     try ask(.push(try intrusion(on: record.id, in: asked)), as: name)
                 }
@@ -142,7 +142,7 @@ final class ScopeWorld {
         let transactions = try intents.enumerated().map { position, intent in
             let transaction = Transaction(
                 space: space,
-                mutations: [Mutation(collection: "islander", record: id, time: time, intent: intent)])
+                mutations: [Mutation(collection: "customer", record: id, time: time, intent: intent)])
             return NumberedTransaction(
                 number: TransactionNumber(Int64(position)), hash: try PayloadHash(of: transaction),
                 transaction: transaction)
@@ -174,7 +174,7 @@ final class ScopeWorld {
                 return Violation(.I21, "the disk of \(name) holds \(secret), in \(file.name)")
             }
             let space = name == "anna" ? "north" : "south"
-            for record in (try? stores[name]?.records(matching: RecordQuery("islander"))) ?? [] {
+            for record in (try? stores[name]?.records(matching: RecordQuery("customer"))) ?? [] {
                 if record.values[0] == .text("mine") {
                     return Violation(.I21, "a record of \(space) was overwritten by a stranger")
                 }

@@ -23,8 +23,8 @@ struct FoundBySeedsTests {
         _ = try apply(snapshot([record(mine, uid: 0, version: 1)], at: 1, of: old), to: store)
         _ = try store.adopt(new, as: account)
         _ = try apply(snapshot([record(other, uid: 0, version: 1)], at: 1, of: new), to: store)
-        #expect(try store.record("islander", .uid(UID(0)))?.id == other)
-        #expect(try store.record("islander", .id(mine)) == nil)
+        #expect(try store.record("customer", .uid(UID(0)))?.id == other)
+        #expect(try store.record("customer", .id(mine)) == nil)
     }
 
     @Test func `a restored server can reassign a uid in the feed too`() throws {
@@ -33,9 +33,9 @@ struct FoundBySeedsTests {
         _ = try apply(snapshot([record(mine, uid: 0, version: 1)], at: 1, of: old), to: store)
         _ = try store.adopt(new, as: account)
         let change = RecordChange(
-            collection: "islander", id: other, effect: .created(uid: UID(0), ["name": .text("b")]))
+            collection: "customer", id: other, effect: .created(uid: UID(0), ["name": .text("b")]))
         _ = try apply(feed([Commit(version: Version(1), changes: [change])], of: new), to: store)
-        #expect(try store.record("islander", .uid(UID(0)))?.id == other)
+        #expect(try store.record("customer", .uid(UID(0)))?.id == other)
     }
 
     @Test func `a uid returns to its record even if the device is about to delete that record`() throws {
@@ -44,8 +44,8 @@ struct FoundBySeedsTests {
         _ = try apply(snapshot([record(other, uid: 0, version: 1)], at: 1, of: old), to: store)
         // A server deletes one record and creates the other with uid 1. Its history is lost before the device pulls
         // that.
-        _ = try store.commit([.delete("islander", other)], in: .default, now: now)
-        _ = try store.commit([.create("islander", mine, ["name": .text("b")])], in: .default, now: now)
+        _ = try store.commit([.delete("customer", other)], in: .default, now: now)
+        _ = try store.commit([.create("customer", mine, ["name": .text("b")])], in: .default, now: now)
         let deletion = Outcome.applied(version: Version(2), uids: [], conflicts: [])
         try response(deletion, .applied(version: Version(3), uids: [uid(1, of: mine)], conflicts: []), to: store)
         _ = try store.adopt(new, as: account)
@@ -53,49 +53,49 @@ struct FoundBySeedsTests {
         _ = try apply(snapshot([record(other, uid: 1, version: 1)], at: 1, of: new), to: store)
         let refusal = Outcome.rejected(Rejection(code: .forbidden, message: "no", mutation: 0))
         try response(refusal, .applied(version: Version(2), uids: [uid(2, of: mine)], conflicts: []), to: store)
-        #expect(try store.record("islander", .uid(UID(1)))?.id == other)
-        #expect(try store.record("islander", .uid(UID(2)))?.id == mine)
+        #expect(try store.record("customer", .uid(UID(1)))?.id == other)
+        #expect(try store.record("customer", .uid(UID(2)))?.id == mine)
     }
 
     @Test func `a record deleted in an old history is shown again while its create is pending`() throws {
         let store = try makeStore()
         _ = try store.adopt(old, as: account)
-        _ = try store.commit([.create("islander", id(1), ["name": .text("a")])], in: .default, now: now)
+        _ = try store.commit([.create("customer", id(1), ["name": .text("a")])], in: .default, now: now)
         let created = RecordChange(
-            collection: "islander", id: id(1), effect: .created(uid: UID(0), ["name": .text("a")]))
-        let deleted = RecordChange(collection: "islander", id: id(1), effect: .deleted)
+            collection: "customer", id: id(1), effect: .created(uid: UID(0), ["name": .text("a")]))
+        let deleted = RecordChange(collection: "customer", id: id(1), effect: .deleted)
         _ = try apply(
             feed(
                 [
                     Commit(version: Version(1), changes: [created]),
                     Commit(version: Version(2), changes: [deleted]),
                 ], of: old), to: store)
-        #expect(try store.record("islander", .id(id(1))) == nil)
+        #expect(try store.record("customer", .id(id(1))) == nil)
         _ = try store.adopt(new, as: account)
-        #expect(try store.record("islander", .id(id(1)))?.values.first == .text("a"))
+        #expect(try store.record("customer", .id(id(1)))?.values.first == .text("a"))
         #expect(try store.outboxSummary().waiting == 1)
     }
 
     @Test func `a page that reassigns a uid within one history is refused`() throws {
         let store = try makeStore()
         _ = try apply(snapshot([record(id(1), uid: 0, version: 1)], at: 1, of: old), to: store)
-        let thief = RecordChange(collection: "islander", id: id(2), effect: .created(uid: UID(0), ["name": .text("b")]))
+        let thief = RecordChange(collection: "customer", id: id(2), effect: .created(uid: UID(0), ["name": .text("b")]))
         let page = feed([Commit(version: Version(2), changes: [thief])], of: old)
         #expect(throws: StoreError.self) { try apply(page, to: store) }
-        #expect(try store.record("islander", .uid(UID(0)))?.id == id(1))
+        #expect(try store.record("customer", .uid(UID(0)))?.id == id(1))
     }
 
     @Test func `a record that a restored server does not have yet is not treated as deleted`() throws {
         let store = try makeStore()
         _ = try apply(snapshot([record(id(1), uid: 0, version: 1)], at: 1, of: old), to: store)
         // The server is restored while this device has a pending edit. Then the creator of the record sends it again.
-        _ = try store.commit([.update("islander", id(1), ["boats": .integer(4)])], in: .default, now: now)
+        _ = try store.commit([.update("customer", id(1), ["boats": .integer(4)])], in: .default, now: now)
         _ = try store.adopt(new, as: account)
         _ = try apply(snapshot([], at: 1, of: new), to: store)
-        #expect(try store.record("islander", .id(id(1))) == nil)
-        let again = RecordChange(collection: "islander", id: id(1), effect: .created(uid: UID(0), ["name": .text("a")]))
+        #expect(try store.record("customer", .id(id(1))) == nil)
+        let again = RecordChange(collection: "customer", id: id(1), effect: .created(uid: UID(0), ["name": .text("a")]))
         _ = try apply(feed([Commit(version: Version(2), changes: [again])], of: new), to: store)
-        let found = try store.record("islander", .id(id(1)))
+        let found = try store.record("customer", .id(id(1)))
         #expect(found?.values[0] == .text("a"))
         #expect(found?.values[1] == .integer(4))
     }
@@ -108,11 +108,11 @@ struct FoundBySeedsTests {
         let failure = #expect(throws: StoreError.self) {
             try apply(snapshot([], at: 3, of: old), to: store)
         }
-        #expect(failure?.message.contains("after 4 was shown") == true)
+        #expect(failure?.message.contains("after version 4 was shown") == true)
         #expect(failure?.message.contains("syncd epoch renew") == true)
-        #expect(try store.record("islander", .id(id(1))) != nil)
+        #expect(try store.record("customer", .id(id(1))) != nil)
         _ = try apply(snapshot([], at: 4, of: old), to: store)
-        #expect(try store.record("islander", .id(id(1))) == nil)
+        #expect(try store.record("customer", .id(id(1))) == nil)
         // A new history may start at any version.
         _ = try store.adopt(new, as: account)
         _ = try apply(snapshot([], at: 1, of: new), to: store)
@@ -144,12 +144,12 @@ struct FoundBySeedsTests {
         let store = try makeStore()
         _ = try store.adopt(old, as: account)
         _ = try apply(snapshot([record(id(1), uid: 0, version: 4)], at: 4, of: old), to: store)
-        _ = try store.commit([.update("islander", id(1), ["name": .text("mine")])], in: .default, now: now)
+        _ = try store.commit([.update("customer", id(1), ["name": .text("mine")])], in: .default, now: now)
         let theirs = RecordChange(
-            collection: "islander", id: id(1), effect: .updated(["name": .text("theirs"), "boats": .integer(2)]))
+            collection: "customer", id: id(1), effect: .updated(["name": .text("theirs"), "boats": .integer(2)]))
         _ = try apply(feed([Commit(version: Version(7), changes: [theirs])], of: old, from: 4), to: store)
-        #expect(try store.record("islander", .id(id(1)))?.values[0] == .text("mine"))
-        _ = try store.commit([.delete("islander", id(1))], in: .default, now: now)
+        #expect(try store.record("customer", .id(id(1)))?.values[0] == .text("mine"))
+        _ = try store.commit([.delete("customer", id(1))], in: .default, now: now)
         let delete = try #require(try store.outbox(limit: 10).last?.transaction.mutations.last)
         #expect(delete.intent == .delete(seen: Version(6)))
     }
@@ -157,14 +157,14 @@ struct FoundBySeedsTests {
     @Test func `an edit of a pending record claims to have seen only the values that are shown`() throws {
         let store = try makeStore()
         _ = try store.adopt(old, as: account)
-        _ = try store.commit([.create("islander", id(1), ["name": .text("mine")])], in: .default, now: now)
+        _ = try store.commit([.create("customer", id(1), ["name": .text("mine")])], in: .default, now: now)
         _ = try store.takeBatch(BatchLimit(transactions: 1, bytes: .max), now: now)
         let theirs = RecordChange(
-            collection: "islander", id: id(1),
+            collection: "customer", id: id(1),
             effect: .created(uid: UID(0), ["name": .text("theirs"), "boats": .integer(2)]))
         _ = try apply(feed([Commit(version: Version(1), changes: [theirs])], of: old), to: store)
         let edit: Patch = ["name": .text("mine, too"), "boats": .integer(3)]
-        _ = try store.commit([.update("islander", id(1), edit)], in: .default, now: now)
+        _ = try store.commit([.update("customer", id(1), edit)], in: .default, now: now)
         guard case .update(let edits)? = try store.outbox(limit: 10).last?.transaction.mutations.last?.intent else {
             Issue.record("the edit is not in the outbox")
             return
@@ -184,7 +184,7 @@ struct FoundBySeedsTests {
         if hasNewID { session = try store.renewIdentity(as: ClientID(bits: Identifier128(high: 9, low: 9))) }
         // The copy has the first id, or both still have it with different incarnations.
         let conflict = FieldConflict(
-            collection: "islander", record: id(1), field: "name", base: .text("a"),
+            collection: "customer", record: id(1), field: "name", base: .text("a"),
             winner: Contender(value: .text("copy's"), stamp: Stamp(time: HybridTime(wall: now), client: former)),
             loser: Contender(value: .text("mine"), stamp: Stamp(time: .zero, client: session.identity.client)),
             rule: .latestEdit)
@@ -199,11 +199,11 @@ struct FoundBySeedsTests {
     @Test func `a notice does not repeat a conflict that the push outcome has reported`() throws {
         let store = try makeStore()
         let session = try store.adopt(old, as: account)
-        _ = try store.commit([.create("islander", id(1), ["name": .text("mine")])], in: .default, now: now)
+        _ = try store.commit([.create("customer", id(1), ["name": .text("mine")])], in: .default, now: now)
         _ = try store.takeBatch(BatchLimit(transactions: 1, bytes: .max), now: now)
         let client = session.identity.client
         let conflict = FieldConflict(
-            collection: "islander", record: id(1), field: "name", base: .null,
+            collection: "customer", record: id(1), field: "name", base: .null,
             winner: Contender(value: .text("mine"), stamp: Stamp(time: HybridTime(wall: now), client: client)),
             loser: Contender(value: .text("of another incarnation"), stamp: Stamp(time: .zero, client: client)),
             rule: .latestEdit)
@@ -217,7 +217,7 @@ struct FoundBySeedsTests {
         let loser = ClientID(bits: Identifier128(high: 1, low: 1))
         let winner = ClientID(bits: Identifier128(high: 1, low: 2))
         let conflict = FieldConflict(
-            collection: "islander", record: id(1), field: "name", base: .null,
+            collection: "customer", record: id(1), field: "name", base: .null,
             winner: Contender(value: .text("a"), stamp: Stamp(time: .zero, client: winner)),
             loser: Contender(value: .text("b"), stamp: Stamp(time: .zero, client: loser)), rule: .serverWins)
         func author(_ client: ClientID) -> CommitAuthor {
@@ -257,7 +257,7 @@ struct FoundBySeedsTests {
     }
 
     private func uid(_ uid: Int64, of record: RecordID) -> AssignedUID {
-        AssignedUID(collection: "islander", record: record, uid: UID(uid))
+        AssignedUID(collection: "customer", record: record, uid: UID(uid))
     }
 
     private func id(_ number: UInt64) -> RecordID {
@@ -265,13 +265,13 @@ struct FoundBySeedsTests {
     }
 
     private func record(_ id: RecordID, uid: Int64, version: Int64) -> Record {
-        var values = Array(repeating: FieldValue.null, count: WorldCatalog.catalog["islander"]?.fields.count ?? 0)
+        var values = Array(repeating: FieldValue.null, count: WorldCatalog.catalog["customer"]?.fields.count ?? 0)
         values[0] = .text("a")
         return Record(id: id, uid: UID(uid), version: Version(version), values: values)
     }
 
     private func snapshot(_ records: [Record], at version: Int64, of epoch: Epoch) -> PullPage {
-        let rows = records.isEmpty ? [] : [SnapshotRows(collection: "islander", records: records)]
+        let rows = records.isEmpty ? [] : [SnapshotRows(collection: "customer", records: records)]
         return page(.snapshot(rows, isFirst: true, isLast: true), version, epoch)
     }
 
@@ -307,7 +307,7 @@ struct FoundBySeedsTests {
 
     private func request() throws -> PushRequest {
         let mutation = Mutation(
-            collection: "islander", record: id(1), time: HybridTime(wall: now), intent: .create(["name": .text("a")]))
+            collection: "customer", record: id(1), time: HybridTime(wall: now), intent: .create(["name": .text("a")]))
         let transaction = Transaction(space: .default, mutations: [mutation])
         let identity = ClientIdentity(client: ClientID(bits: Identifier128(high: 1, low: 1)), incarnation: 0)
         return PushRequest(

@@ -25,7 +25,7 @@ import Testing
             var random = SeededRandom(seed: UInt64(number))
             let id = RecordID.make(at: runtime.now(), random: &random)
             _ = try store.commit(
-                [.create("islander", id, ["name": .text("\(number)")])], in: .default, now: runtime.now())
+                [.create("customer", id, ["name": .text("\(number)")])], in: .default, now: runtime.now())
         }
     }
 

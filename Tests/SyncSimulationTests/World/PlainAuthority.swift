@@ -363,7 +363,7 @@ extension PlainAuthority.State {
         }
         if words.first == "f" {
             guard let from = Int(words[1]), from <= commits.count else {
-                throw AuthorityError(.malformed, "this is no cursor of ours")
+                throw AuthorityError(.malformed, "the cursor was not issued by this server")
             }
             let end = mutant == .stopsShowing ? min(from, 3) : min(from + max(request.limit, 1), commits.count)
             var shown = Array(commits[from..<max(from, end)])

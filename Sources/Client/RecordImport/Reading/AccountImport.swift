@@ -48,11 +48,11 @@ public struct AccountImport: Sendable {
                     line: number, "\(parts.count) parts; expected 7: name:password:uid:group:comment:home:shell")
             }
             guard !parts[0].isEmpty, !parts[0].hasPrefix("+"), !parts[0].hasPrefix("-") else {
-                throw ImportError(line: number, "'\(parts[0].prefix(32))' is no name of an account")
+                throw ImportError(line: number, "'\(parts[0].prefix(32))' is not a valid account name")
             }
             guard UInt32(parts[2]) != nil else {
                 throw ImportError(
-                    line: number, "the uid '\(parts[2].prefix(32))' is no number from 0 to \(UInt32.max)")
+                    line: number, "the uid '\(parts[2].prefix(32))' is not a number from 0 to \(UInt32.max)")
             }
             name = parts[0]
             // The comment may contain office and telephone after commas; the first part is the person's name.

@@ -63,7 +63,7 @@ struct RowBuilder {
         } else {
             throw ImportError(
                 line: line,
-                "\(schema.collection).\(field.name): '\(text.prefix(64))' is no reference; expected a UUID, or @ and the key of a row"
+                "\(schema.collection).\(field.name): '\(text.prefix(64))' is not a valid reference; expected a UUID, or @ and the key of a row"
             )
         }
     }
@@ -75,7 +75,7 @@ struct RowBuilder {
         guard let identity else {
             let names = [Self.keyName, Self.idName] + (fallbackKey.map { [$0.rawValue] } ?? [])
             throw ImportError(
-                line: line, "nothing says which record this is; expected one of \(names.joined(separator: ", "))")
+                line: line, "the row does not identify a record; expected one of \(names.joined(separator: ", "))")
         }
         return ImportRow(line: line, collection: schema.collection, identity: identity, patch: patch, links: links)
     }

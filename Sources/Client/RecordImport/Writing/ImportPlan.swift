@@ -4,7 +4,7 @@ import SyncModel
 /// The edits that make the store match the rows, in an order in which no reference dangles.
 ///
 /// A row comes after the rows that it must refer to. An optional reference to a later row is left out at first and set
-/// in a second round, so that a user and an avatar can refer to each other at any order and distance in the input.
+/// in a second round, so that two rows can refer to each other wherever they are in the input.
 struct ImportPlan {
     private(set) var problems: [ImportError] = []
     private(set) var created = 0
@@ -98,7 +98,7 @@ struct ImportPlan {
             return .failure(
                 ImportError(
                     line: row.line,
-                    "its record was deleted, says the server (see the journal), and a deleted record stays deleted"))
+                    "its record was deleted on the server (see the journal), and a deleted record stays deleted"))
         }
         return .success(Target(row: row, id: address.id, existing: existing, patch: patch, forward: []))
     }
@@ -140,7 +140,7 @@ struct ImportPlan {
                 problems.append(
                     ImportError(
                         line: target.row.line,
-                        "\(schema.collection).\(name) refers to \(to) \(key.map { "@\($0)" } ?? id.description), which is neither here nor in the input"
+                        "\(schema.collection).\(name) refers to \(to) \(key.map { "@\($0)" } ?? id.description), which is neither on this device nor in the input"
                     ))
                 return
             }
@@ -170,7 +170,7 @@ struct ImportPlan {
                 missing(target).map { link in
                     ImportError(
                         line: target.row.line,
-                        "\(target.row.collection).\(link.field.name) refers to a row that does not go in")
+                        "\(target.row.collection).\(link.field.name) refers to a row that is not imported")
                 }
             }
             guard !broken.isEmpty else { return problems }
@@ -203,7 +203,9 @@ struct ImportPlan {
                 return (
                     ordered,
                     left.map {
-                        ImportError(line: $0.row.line, "it has to refer to a row that in the end has to refer to it")
+                        ImportError(
+                            line: $0.row.line,
+                            "it is required to refer to a row that, directly or not, is required to refer to it")
                     }
                 )
             }
@@ -304,7 +306,7 @@ struct ImportPlan {
         return chunk
     }
 
-    /// One, unless that would exceed the number of transactions.
+    /// Edits per transaction that the server may reject: one, unless that would need too many transactions.
     private var editsPerLoneTransaction: Int {
         min(loneEdits / ImportLimits.transactions + 1, ImportLimits.mutationsPerTransaction)
     }

@@ -39,7 +39,7 @@ struct WaitingEvents: Coalescing, Hashable {
     private mutating func add(_ event: SyncEvent) {
         switch event {
         case .host, .device(.outboxTouched):
-            // The later event stands for both, because it follows whatever came between them.
+            // Keep only the later event, because it follows all events between them.
             events.removeAll { $0 == event }
             events.append(event)
         case .device(.linkChanged):

@@ -6,35 +6,35 @@ extension SyncEngine {
     func ask(_ action: StoreAction) -> StoreEvent {
         switch action {
         case .countOutbox:
-            response(.session(.countingOutbox)) { () throws(StoreError) in .outboxCounted(try store.outboxSummary()) }
+            response(.session(.countingOutbox)) { .outboxCounted(try store.outboxSummary()) }
         case .takeBatch(let limit):
-            response(.outbox(.takingBatch)) { () throws(StoreError) in
+            response(.outbox(.takingBatch)) {
                 if let batch = try store.takeBatch(limit, now: runtime.now()) { return .batchTaken(batch) }
                 return .nothingToPush(try store.outboxSummary())
             }
         case .record(let results, let identity, let serverTime):
-            response(.outbox(.recordingResults)) { () throws(StoreError) in
+            response(.outbox(.recordingResults)) {
                 try store.observe(serverTime, now: runtime.now())
                 return .resultsRecorded(try store.record(results, of: identity, now: runtime.now()))
             }
         case .withdraw(let number, let rejection, let identity):
-            response(.outbox(.withdrawing)) { () throws(StoreError) in
+            response(.outbox(.withdrawing)) {
                 logger.warning(
                     "The server refuses to take a transaction.",
                     metadata: ["number": "\(number)", "code": "\(rejection.code)", "reason": "\(rejection.message)"])
                 return .transactionWithdrawn(try store.withdraw(number, of: identity, because: rejection))
             }
         case .apply(let page, let cursor, let brake):
-            response(.space(page.space, .applyingPage)) { () throws(StoreError) in
+            response(.space(page.space, .applyingPage)) {
                 .pageApplied(page.space, try store.apply(page, after: cursor, brake: brake, now: runtime.now()))
             }
         case .resetCursor(let space):
-            response(.space(space, .resettingCursor)) { () throws(StoreError) in
+            response(.space(space, .resettingCursor)) {
                 try store.resetCursor(of: space)
                 return .cursorReset(space)
             }
         case .vacate(let space, let epoch, let brake):
-            response(.space(space, .vacating)) { () throws(StoreError) in
+            response(.space(space, .vacating)) {
                 let result = try store.vacate(space, of: epoch, brake: brake)
                 if case .vacated(let vacated) = result, vacated.removedRecords > 0 {
                     logger.notice(
@@ -44,11 +44,11 @@ extension SyncEngine {
                 return .spaceVacated(space, result)
             }
         case .adopt(let epoch, let account):
-            response(.session(.adopting)) { () throws(StoreError) in
+            response(.session(.adopting)) {
                 .sessionChanged(try store.adopt(epoch, as: account))
             }
         case .renewIdentity:
-            response(.outbox(.renewingIdentity)) { () throws(StoreError) in
+            response(.outbox(.renewingIdentity)) {
                 var random = runtime.generator
                 return .sessionChanged(
                     try store.renewIdentity(as: ClientID.make(at: runtime.now(), random: &random)))
@@ -56,9 +56,9 @@ extension SyncEngine {
         }
     }
 
-    private func response(_ task: StoreTask, _ body: () throws(StoreError) -> StoreEvent) -> StoreEvent {
+    private func response(_ task: StoreTask, _ body: () throws -> StoreEvent) -> StoreEvent {
         do throws(StoreError) {
-            return try body()
+            return try StoreError.typed(body)
         } catch {
             logger.error(
                 "The local store failed.", metadata: ["task": "\(task)", "code": "\(error.code)", "reason": "\(error)"])
@@ -67,7 +67,7 @@ extension SyncEngine {
     }
 
     /// Records news of the contact. If the store cannot write it, only this run knows it.
-    func note(_ news: ContactNews) {
+    func note(_ news: ContactChange) {
         let now = runtime.now()
         var news = news
         if case .paused(let duration, _) = news { news = .paused(duration, by: commands.serverAddress) }
@@ -75,7 +75,8 @@ extension SyncEngine {
         do {
             try store.note(news, now: now)
         } catch {
-            logger.debug("The state of the contact was not written down.", metadata: ["reason": "\(error)"])
+            logger.debug(
+                "The state of the contact with the server could not be stored.", metadata: ["reason": "\(error)"])
         }
     }
 

@@ -103,7 +103,7 @@ public actor SyncEngine {
     ///
     /// - Throws: `StoreError` when the store cannot return the device's state.
     public func run() async throws {
-        guard let events else { preconditionFailure("SyncEngine.run() is called once") }
+        guard let events else { preconditionFailure("SyncEngine.run() can be called only once") }
         self.events = nil
         // Subscribe before the first read, so that no commit is missed in between.
         let watchers = watch()

@@ -41,7 +41,7 @@ package struct HintsMachine: Hashable, Sendable {
     }
 
     /// Returns whether the hint belongs to the current stream. Such a hint proves that the stream works.
-    mutating func heard(_ stream: Serial) -> Bool {
+    mutating func hintReceived(_ stream: Serial) -> Bool {
         guard self.stream == stream else { return false }
         state = .open(stream)
         backoff.reset()

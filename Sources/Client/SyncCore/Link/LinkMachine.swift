@@ -45,7 +45,7 @@ package struct LinkMachine: Hashable, Sendable {
     mutating func started(_ link: LinkState, pause: Duration?, _ turn: inout Turn) -> [SyncAction] {
         guard case .up = link, let pause else { return linkChanged(link, &turn) }
         let failure = TransportError(
-            .throttled, "the server asked for a pause; \(max(pause.components.seconds, 1)) s of it are left",
+            .throttled, "the server asked for a pause; it ends in \(max(pause.components.seconds, 1)) s",
             retryAfter: pause)
         var actions: [SyncAction] = []
         state = .waiting(turn.arm(after: pause, &actions), failure)
@@ -193,13 +193,13 @@ extension ServerHello {
         if !protocolVersions.contains(ProtocolVersion.current) {
             return TransportError(
                 .incompatible,
-                "the server speaks versions \(protocolVersions.lowerBound) to \(protocolVersions.upperBound) of the protocol, this build \(ProtocolVersion.current)"
+                "the server supports versions \(protocolVersions.lowerBound) to \(protocolVersions.upperBound) of the protocol; this build needs version \(ProtocolVersion.current)"
             )
         }
         if let account, account != self.account {
             return TransportError(
                 .otherAccount,
-                "the token is of '\(self.account)', but this database belongs to '\(account)': log in as '\(account)', or use another database"
+                "the token belongs to '\(self.account)', but this database belongs to '\(account)': log in as '\(account)', or use another database"
             )
         }
         return nil

@@ -33,12 +33,12 @@ extension OutboxMachine {
             guard let receipt = result.receipt else { return nil }
             guard case .applied(let version, _, _) = result.outcome else {
                 return TransportError(
-                    .notUnderstood, "the server rejects transaction \(result.number), and sends a receipt for it")
+                    .notUnderstood, "the server rejected transaction \(result.number), but sent a receipt for it")
             }
             guard receipt.version != version else { return nil }
             return TransportError(
                 .notUnderstood,
-                "the server's receipt for transaction \(result.number) is of version \(receipt.version), its outcome of \(version)"
+                "the server's receipt for transaction \(result.number) has version \(receipt.version); expected \(version), as in its outcome"
             )
         }
 

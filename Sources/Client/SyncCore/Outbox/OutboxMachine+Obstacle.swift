@@ -16,7 +16,7 @@ extension OutboxMachine.Obstacle {
         }
     }
 
-    /// The code under which the obstacle is recorded, for programs that read the database's memory of its server.
+    /// The code of the obstacle in the local database, where other programs can read it.
     var code: String {
         switch self {
         case .transport(let failure): failure.code.rawValue

@@ -38,7 +38,7 @@ package struct OutboxMachine: Hashable, Sendable {
     }
 
     /// Events that the session passes on, in addition to the actions.
-    enum News: Hashable, Sendable {
+    enum Report: Hashable, Sendable {
         /// The server has returned outcomes of transactions in these spaces, which can now be pulled.
         case answered(in: [SpaceID])
         case contactLost(TransportError)
@@ -83,7 +83,8 @@ package struct OutboxMachine: Hashable, Sendable {
         guard case .resting = state, summary.answered > 0 else { return [] }
         doubts += 1
         guard doubts <= turn.policy.freeResets else {
-            let reason = "the server confirms transactions, under each new identity as well, and does not show them"
+            let reason =
+                "the server confirms transactions, even under each new identity, but its change feed does not contain them"
             return wait(for: .identity(reason), &turn)
         }
         state = .renewing
@@ -162,7 +163,7 @@ package struct OutboxMachine: Hashable, Sendable {
 
     mutating func pushEnded(
         _ request: Serial, _ result: Result<PushResponse, TransportError>, _ turn: inout Turn
-    ) -> (actions: [SyncAction], news: News?) {
+    ) -> (actions: [SyncAction], report: Report?) {
         guard case .inFlight(request, let deadline, let load) = state else { return ([], nil) }
         let disarm = SyncAction.timer(.disarm(deadline.serial))
         switch result {
@@ -192,12 +193,12 @@ package struct OutboxMachine: Hashable, Sendable {
                         &turn), nil
             )
         case .failure(let failure):
-            let (actions, news) = failed(failure, load, &turn)
-            return ([disarm] + actions, news)
+            let (actions, report) = failed(failure, load, &turn)
+            return ([disarm] + actions, report)
         }
     }
 
-    mutating func resultsRecorded(_ summary: OutboxSummary, policy: SyncPolicy) -> News? {
+    mutating func resultsRecorded(_ summary: OutboxSummary, policy: SyncPolicy) -> Report? {
         self.summary = summary
         guard case .recording(let spaces) = state else { return nil }
         state = .resting
@@ -242,12 +243,12 @@ package struct OutboxMachine: Hashable, Sendable {
         }
     }
 
-    mutating func timerFired(_ timer: Serial, _ turn: inout Turn) -> (actions: [SyncAction], news: News?) {
+    mutating func timerFired(_ timer: Serial, _ turn: inout Turn) -> (actions: [SyncAction], report: Report?) {
         switch state {
         case .inFlight(let request, let deadline, let load) where deadline.serial == timer:
             let failure = TransportError(.timedOut, "the server did not answer a push in time")
-            let (actions, news) = failed(failure, load, &turn)
-            return ([.server(.abandon(request))] + actions, news)
+            let (actions, report) = failed(failure, load, &turn)
+            return ([.server(.abandon(request))] + actions, report)
         case .waiting(let armed, let obstacle) where armed.serial == timer:
             if case .identity = obstacle {
                 state = .renewing
@@ -286,7 +287,7 @@ package struct OutboxMachine: Hashable, Sendable {
 
     private mutating func failed(
         _ failure: TransportError, _ load: Load, _ turn: inout Turn
-    ) -> (actions: [SyncAction], news: News?) {
+    ) -> (actions: [SyncAction], report: Report?) {
         switch failure.code {
         case .tooLarge where load.count > 1, .forbidden where failure.isDefinite && load.count > 1,
             .refused where failure.isDefinite && load.count > 1:

@@ -7,8 +7,8 @@ public struct SyncPolicy: Hashable, Sendable {
     /// hint.
     public var pollIntervalWithHints = Duration.seconds(300)
     /// How long a response may take: longer than a slow mobile link needs for one page, shorter than a person will
-    /// wait. Batches and pages that arrive too late are made smaller. A single transaction cannot be, so it gets its
-    /// upload time on top.
+    /// wait. Batches and pages that arrive too late are made smaller. A single transaction cannot be split, so its
+    /// upload time is added.
     public var requestDeadline = Duration.seconds(30)
     /// How long a response to a pull may take on a link where even small pages were too late: one large row at a
     /// kilobyte per second.

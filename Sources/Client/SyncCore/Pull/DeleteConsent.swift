@@ -16,7 +16,7 @@ package struct DeleteConsent: Hashable, Sendable {
         granted = nil
     }
 
-    /// A person agrees to what they were asked about, if they were asked.
+    /// Records a person's consent to the open question. Does nothing when there is none.
     mutating func grant() {
         if let asked { granted = asked }
     }

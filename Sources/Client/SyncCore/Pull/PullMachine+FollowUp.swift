@@ -4,10 +4,10 @@ extension PullMachine {
     /// The reason for a pull.
     enum Reason: Hashable, Sendable {
         /// This version exists.
-        case news(Version)
+        case report(Version)
         /// The server has answered a push, so its effect can be pulled.
         case response
-        /// The application or the user wants a pull without waiting out a failure.
+        /// The application or the user requests a pull, even during a back-off.
         case request
     }
 
@@ -25,8 +25,8 @@ extension PullMachine.FollowUp {
     func joined(with reason: PullMachine.Reason) -> PullMachine.FollowUp {
         switch (self, reason) {
         case (.again, _), (_, .response), (_, .request): .again
-        case (.until(let earlier), .news(let version)): .until(max(earlier, version))
-        case (.rest, .news(let version)): .until(version)
+        case (.until(let earlier), .report(let version)): .until(max(earlier, version))
+        case (.rest, .report(let version)): .until(version)
         }
     }
 

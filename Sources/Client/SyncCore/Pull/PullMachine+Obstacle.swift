@@ -6,7 +6,7 @@ extension PullMachine {
         case transport(TransportError)
         case store(StoreError)
         case reset(ResetReason)
-        /// The server shows less than it has confirmed, and does not say that it was restored.
+        /// The server's head is below a version that it has confirmed, but its epoch has not changed.
         case historyInDoubt(confirmed: Version, head: Version)
         /// The server's response contradicts itself or the store. A fresh snapshot beside the outbox follows, except
         /// after the first contradiction.
@@ -15,7 +15,7 @@ extension PullMachine {
 }
 
 extension PullMachine.Obstacle {
-    /// Whether a request must not end the wait for this obstacle early.
+    /// Whether the wait must last to its end, even when a person requests a sync.
     var isBinding: Bool {
         switch self {
         case .transport(let failure): failure.asksForPause
@@ -40,7 +40,7 @@ extension PullMachine.Obstacle {
         }
     }
 
-    /// The code under which the obstacle is recorded, for programs that read the database's memory of its server.
+    /// The code of the obstacle in the local database, where other programs can read it.
     var code: String {
         switch self {
         case .transport(let failure): failure.code.rawValue
@@ -57,9 +57,9 @@ extension PullMachine.Obstacle {
         case .store(let failure): failure.message
         case .contradiction(let message): message
         case .reset(.horizon): "the server no longer knows what was deleted since the last contact"
-        case .reset(.epoch): "the server has another history"
+        case .reset(.epoch): "the server's history has changed"
         case .historyInDoubt(let confirmed, let head):
-            "the server has confirmed version \(confirmed) to this device, and now shows \(head): it was probably restored from an older copy; ask its operator to run syncd epoch renew"
+            "the server has confirmed version \(confirmed) to this device, but is now at version \(head): it was probably restored from an older copy; ask its operator to run syncd epoch renew"
         case .reset(.cursor):
             "the server cannot read the cursor that this device holds, and it has given this device one before"
         }

@@ -2,7 +2,7 @@ package import SyncModel
 
 /// Keeps one space in sync with the server.
 ///
-///     resting → pulling → applying → resting | pulling (more pages, or news arrived meanwhile)
+///     resting → pulling → applying → resting | pulling (more pages, or report arrived meanwhile)
 ///        ↑         │ failed    │ failed
 ///        └─waiting ←───────────┘
 ///     resetting: the cursor is no longer valid; the next pull starts a snapshot
@@ -61,7 +61,7 @@ package struct PullMachine: Hashable, Sendable {
         case braked(PullPage?, deletes: Int, of: Int, poll: ArmedTimer?)
     }
 
-    enum News: Hashable, Sendable {
+    enum Report: Hashable, Sendable {
         /// A page was applied, so transactions that waited for its version may now be confirmed.
         case progressed(OutboxSummary)
         case contactLost(TransportError)
@@ -83,7 +83,7 @@ package struct PullMachine: Hashable, Sendable {
 
     /// Pulls now, or as soon as the current operation has ended.
     mutating func requested(by reason: Reason, hello: ServerHello?, _ turn: inout Turn) -> [SyncAction] {
-        if case .news(let version) = reason, version <= head { return [] }
+        if case .report(let version) = reason, version <= head { return [] }
         switch state {
         // A push to a space without access was probably rejected, so there is nothing to pull right away.
         case .resting where reason == .response && !stored.hasAccess:
@@ -111,7 +111,7 @@ package struct PullMachine: Hashable, Sendable {
 
     mutating func pullEnded(
         _ request: Serial, _ result: Result<PullResponse, TransportError>, epoch: Epoch?, _ turn: inout Turn
-    ) -> (actions: [SyncAction], news: News?) {
+    ) -> (actions: [SyncAction], report: Report?) {
         guard case .pulling(request, let deadline, let cursor, let then) = state else { return ([], nil) }
         let disarm = SyncAction.timer(.disarm(deadline.serial))
         switch result {
@@ -142,19 +142,19 @@ package struct PullMachine: Hashable, Sendable {
             }
             state = .resetting(then: then)
             return ([disarm, .store(.resetCursor(space))], nil)
-        case .success(.noAccess(let told)):
+        case .success(.noAccess(let reportedEpoch)):
             // Only the history that the device follows can take away what it has shown.
-            guard told == epoch else {
+            guard reportedEpoch == epoch else {
                 state = .resting(poll: nil)
                 return ([disarm], .epochDoubted)
             }
             // Until the space is vacated, the device holds data that it may not hold.
             hasCaughtUp = false
             state = .vacating(then: then)
-            return ([disarm, .store(.vacate(space, of: told, brake: turn.policy.deleteBrake))], nil)
+            return ([disarm, .store(.vacate(space, of: reportedEpoch, brake: turn.policy.deleteBrake))], nil)
         case .failure(let failure):
-            let (actions, news) = failed(failure, &turn)
-            return ([disarm] + actions, news)
+            let (actions, report) = failed(failure, &turn)
+            return ([disarm] + actions, report)
         }
     }
 
@@ -176,7 +176,7 @@ package struct PullMachine: Hashable, Sendable {
     /// access has returned.
     mutating func vacated(
         _ result: VacateResult, hello: ServerHello?, _ turn: inout Turn
-    ) -> (actions: [SyncAction], news: News?) {
+    ) -> (actions: [SyncAction], report: Report?) {
         guard case .vacating(let then) = state else { return ([], nil) }
         switch result {
         case .vacated(let vacated) where vacated.stored.hasAccess:
@@ -204,7 +204,7 @@ package struct PullMachine: Hashable, Sendable {
 
     mutating func pageApplied(
         _ result: ApplyResult, hello: ServerHello?, hintsAreOpen: Bool, _ turn: inout Turn
-    ) -> (actions: [SyncAction], news: News?) {
+    ) -> (actions: [SyncAction], report: Report?) {
         guard case .applying(let page, let then) = state else { return ([], nil) }
         switch result {
         case .applied(let stored, let outbox, _):
@@ -275,7 +275,7 @@ package struct PullMachine: Hashable, Sendable {
 
     mutating func timerFired(
         _ timer: Serial, hello: ServerHello?, _ turn: inout Turn
-    ) -> (actions: [SyncAction], news: News?) {
+    ) -> (actions: [SyncAction], report: Report?) {
         switch state {
         case .resting(let poll?) where poll.serial == timer:
             return (pull(hello, &turn), nil)
@@ -286,8 +286,8 @@ package struct PullMachine: Hashable, Sendable {
         case .pulling(let request, let deadline, _, _) where deadline.serial == timer:
             let failure = TransportError(
                 .timedOut, "the server did not answer a pull in \(pace.deadline(turn.policy))")
-            let (actions, news) = failed(failure, &turn)
-            return ([.server(.abandon(request))] + actions, news)
+            let (actions, report) = failed(failure, &turn)
+            return ([.server(.abandon(request))] + actions, report)
         case .waiting(let armed, let obstacle) where armed.serial == timer:
             guard obstacle.needsSnapshot(after: contradictions) else { return (pull(hello, &turn), nil) }
             state = .resetting(then: .rest)
@@ -398,7 +398,7 @@ package struct PullMachine: Hashable, Sendable {
 
     private mutating func failed(
         _ failure: TransportError, _ turn: inout Turn
-    ) -> (actions: [SyncAction], news: News?) {
+    ) -> (actions: [SyncAction], report: Report?) {
         switch failure.code {
         case .unreachable, .unauthorized, .otherAccount, .incompatible:
             state = .resting(poll: nil)
@@ -427,7 +427,7 @@ package struct PullMachine: Hashable, Sendable {
 
     /// Number of contradictions after which the server is asked only rarely: four snapshots have not helped.
     static let contradictionsBeforeRest = 5
-    /// How long the server is left alone then. A person who requests a sync does not have to wait for it.
+    /// The time for which the server is not contacted then. A person who requests a sync does not have to wait for it.
     static let restAfterContradictions = Duration.seconds(3_600)
 
     private mutating func wait(for obstacle: Obstacle, _ turn: inout Turn) -> [SyncAction] {

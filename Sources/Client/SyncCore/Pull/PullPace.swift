@@ -2,7 +2,7 @@
 package struct PullPace: Hashable, Sendable {
     /// Page size after a page came too late. It grows again with each page that arrives; nil means the policy's size.
     package private(set) var shrunkPage: Int?
-    /// Number of times that the deadline is doubled. Pages that are already small get more time instead.
+    /// Number of times that the deadline is doubled. It grows when a page is late although it is already small.
     package private(set) var stretch: Int
 
     package init(shrunkPage: Int? = nil, stretch: Int = 0) {

@@ -1,4 +1,4 @@
-/// A bounded ring of text lines, stored beside the records, in which a flight recorder keeps its turns.
+/// A bounded ring buffer of text lines in the local database, which stores the turns of the flight recorder.
 ///
 /// The store does not interpret the lines. It gives the same guarantees as `LocalStore`: each call is synchronous and
 /// is one transaction.

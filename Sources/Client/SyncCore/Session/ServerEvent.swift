@@ -59,7 +59,7 @@ extension PushResponse {
     fileprivate var facts: String {
         switch self {
         case .answered(let results, _, _): "\(results.count) results"
-        case .refused(.gap(let expected)): "refused: a gap, number \(expected) expected"
+        case .refused(.gap(let expected)): "refused: a gap; expected number \(expected)"
         case .refused(.identityConflict(let number)): "refused: number \(number) was seen with other contents"
         case .refused(.epochChanged(let epoch)): "refused: the epoch is \(epoch)"
         }

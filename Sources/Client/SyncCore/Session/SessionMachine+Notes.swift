@@ -38,7 +38,7 @@ extension SessionMachine {
         case .pageApplied(let space, .braked(let deletes, let total)),
             .spaceVacated(let space, .braked(let deletes, let total)):
             let message =
-                "the server's data of \(space) would delete \(deletes) of the \(total) records here, and nothing proves that it is right: a person has to agree"
+                "the server's data of \(space) would delete \(deletes) of the \(total) records on this device, which may be a mistake of the server: a person has to agree"
             return [.note(.failed(code: "braked", message: message))]
         case .pageApplied(_, .applied), .spaceVacated(_, .vacated), .resultsRecorded, .transactionWithdrawn:
             // Results may be recorded after the page that shows them. No later page would then report that everything

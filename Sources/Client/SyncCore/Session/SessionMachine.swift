@@ -180,11 +180,11 @@ package struct SessionMachine: Hashable, Sendable {
     private mutating func pushEnded(
         _ request: Serial, _ result: Result<PushResponse, TransportError>, _ turn: inout Turn
     ) -> [SyncAction] {
-        let (actions, news) = outbox.pushEnded(request, result, &turn)
+        let (actions, report) = outbox.pushEnded(request, result, &turn)
         for case .store(.record(let results, _, _)) in actions {
             for receipt in results.compactMap(\.receipt) { atPull(of: receipt.space) { $0.confirmed(by: receipt) } }
         }
-        return actions + respond(news, &turn)
+        return actions + respond(report, &turn)
     }
 
     private mutating func resultsRecorded(_ summary: OutboxSummary, _ turn: inout Turn) -> [SyncAction] {
@@ -195,19 +195,19 @@ package struct SessionMachine: Hashable, Sendable {
         _ request: Serial, _ space: SpaceID, _ result: Result<PullResponse, TransportError>, _ turn: inout Turn
     ) -> [SyncAction] {
         let epoch = epoch
-        guard let (actions, news) = atPull(of: space, { $0.pullEnded(request, result, epoch: epoch, &turn) })
+        guard let (actions, report) = atPull(of: space, { $0.pullEnded(request, result, epoch: epoch, &turn) })
         else { return [] }
-        return actions + respond(news, &turn)
+        return actions + respond(report, &turn)
     }
 
     private mutating func pageApplied(_ space: SpaceID, _ result: ApplyResult, _ turn: inout Turn) -> [SyncAction] {
         let hello = contact
         let hintsAreOpen = hints.isOpen
         guard
-            let (actions, news) = atPull(
+            let (actions, report) = atPull(
                 of: space, { $0.pageApplied(result, hello: hello, hintsAreOpen: hintsAreOpen, &turn) })
         else { return [] }
-        return actions + respond(news, &turn)
+        return actions + respond(report, &turn)
     }
 
     private mutating func spaceVacated(
@@ -215,15 +215,15 @@ package struct SessionMachine: Hashable, Sendable {
     ) -> [SyncAction] {
         let hello = contact
         guard
-            let (actions, news) = atPull(of: space, { $0.vacated(result, hello: hello, &turn) })
+            let (actions, report) = atPull(of: space, { $0.vacated(result, hello: hello, &turn) })
         else { return [] }
-        return actions + respond(news, &turn)
+        return actions + respond(report, &turn)
     }
 
     private mutating func hinted(_ stream: Serial, _ hint: Hint, _ turn: inout Turn) -> [SyncAction] {
-        guard hints.heard(stream) else { return [] }
+        guard hints.hintReceived(stream) else { return [] }
         let hello = contact
-        return atPull(of: hint.space) { $0.requested(by: .news(hint.head), hello: hello, &turn) } ?? []
+        return atPull(of: hint.space) { $0.requested(by: .report(hint.head), hello: hello, &turn) } ?? []
     }
 
     private mutating func hintsEnded(
@@ -280,7 +280,7 @@ package struct SessionMachine: Hashable, Sendable {
                 _ = atPull(of: stored.space) { $0.identityChanged(stored) }
             }
         }
-        // A device that only takes another incarnation has been in contact all along, so waiting pulls keep waiting.
+        // The device has been in contact all along, so waiting pulls keep waiting.
         guard contact != nil, isNewEpoch || isFirstContact else { return actions }
         return actions + contactMade(&turn)
     }
@@ -332,8 +332,8 @@ package struct SessionMachine: Hashable, Sendable {
         outbox.advance(to: contact, &turn)
     }
 
-    private mutating func respond(_ news: OutboxMachine.News?, _ turn: inout Turn) -> [SyncAction] {
-        switch news {
+    private mutating func respond(_ report: OutboxMachine.Report?, _ turn: inout Turn) -> [SyncAction] {
+        switch report {
         case nil: return []
         case .answered(let spaces):
             link.exchangeSucceeded()
@@ -347,8 +347,8 @@ package struct SessionMachine: Hashable, Sendable {
         }
     }
 
-    private mutating func respond(_ news: PullMachine.News?, _ turn: inout Turn) -> [SyncAction] {
-        switch news {
+    private mutating func respond(_ report: PullMachine.Report?, _ turn: inout Turn) -> [SyncAction] {
+        switch report {
         case nil: return []
         case .progressed(let summary):
             link.exchangeSucceeded()

@@ -8,7 +8,7 @@ package enum SyncAction: Hashable, Sendable {
     case store(StoreAction)
     case timer(TimerAction)
     /// Remember this fact about the contact with the server. No event answers it.
-    case note(ContactNews)
+    case note(ContactChange)
     /// Write the write-ahead log (WAL) into the database file, if that is due. No event answers it.
     case checkpoint
     /// End the run: nothing is in flight anymore.

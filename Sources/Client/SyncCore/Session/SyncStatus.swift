@@ -53,7 +53,7 @@ public struct SyncStatus: Hashable, Sendable, Coalescing {
         /// it.
         public var hasAccess: Bool
 
-        /// Whether the server shows less than it has confirmed to this device. It was probably restored from an older
+        /// Whether the server's head is below a version that it confirmed to this device. It was probably restored from an older
         /// copy without noticing.
         public var historyIsInDoubt: Bool
 
@@ -66,7 +66,7 @@ public struct SyncStatus: Hashable, Sendable, Coalescing {
         outbox.count == 0 && spaces.allSatisfy(\.isInSync)
     }
 
-    /// Whether all that is left to send is held back until the server knows its collections and fields.
+    /// Whether every unsent transaction is held back until the server knows its collections and fields.
     public var waitsForNewerServer: Bool {
         outbox.held > 0 && outbox.held == outbox.count && spaces.allSatisfy(\.isInSync)
     }

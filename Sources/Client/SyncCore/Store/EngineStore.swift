@@ -109,7 +109,7 @@ public protocol EngineStore: Sendable {
     func contact() throws(StoreError) -> ServerContact
 
     /// Updates the memory of the contact. Writes nothing when the news changes nothing.
-    func note(_ news: ContactNews, now: WallTime) throws(StoreError)
+    func note(_ news: ContactChange, now: WallTime) throws(StoreError)
 
     /// Writes the write-ahead log (WAL) back into the database file, if that is due. The lease holder calls this
     /// between transactions.
@@ -126,7 +126,7 @@ public struct StoredSession: Hashable, Sendable {
     /// Sorted by name.
     public let spaces: [StoredSpace]
     public let outbox: OutboxSummary
-    /// The remaining time, when the engine starts, for which the server has asked to be left alone.
+    /// The remaining time, when the engine starts, of the pause that the server has asked for.
     package var pause: Duration?
     /// How far the server's clock was ahead of the device's at the last contact; nil before the first.
     public let clockOffset: Duration?

@@ -73,7 +73,7 @@ public protocol LocalStore: Sendable {
     /// - Throws: `StoreError` with the code `missingEntry`; `entryIsFrozen` when the entry was sent again already;
     ///   `missingRecord` or `danglingReference` when it requires a record that is not here, and the message names the
     ///   entry that creates the record, if there is one; or a code that `commit` throws.
-    func resend(
+    func restore(
         journal number: Int64, now: WallTime, newID: @Sendable () -> RecordID
     ) throws(StoreError) -> [OutboxSequence]
 

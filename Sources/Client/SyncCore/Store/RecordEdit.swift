@@ -113,7 +113,7 @@ public struct JournalEntry: Hashable, Sendable {
     }
 
     public enum State: String, Hashable, Sendable, CaseIterable {
-        case active, resent, dismissed
+        case active, restored, dismissed
     }
 
     public init(

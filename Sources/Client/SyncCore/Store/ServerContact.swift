@@ -57,11 +57,11 @@ public struct ServerContact: Hashable, Sendable {
 }
 
 /// News of the contact with the server.
-public enum ContactNews: Hashable, Sendable {
+public enum ContactChange: Hashable, Sendable {
     /// Everything is in sync.
     case inSync
     case failed(code: String, message: String)
-    /// The server at this address asked to be left alone for this long. The engine fills in the address.
+    /// The server at this address asked for a pause of this length. The engine fills in the address.
     case paused(Duration, by: String? = nil)
 }
 
@@ -72,7 +72,7 @@ extension String {
 
 extension ServerContact {
     /// Updates the contact. Returns false when there is nothing to write.
-    public mutating func note(_ news: ContactNews, now: WallTime) -> Bool {
+    public mutating func note(_ news: ContactChange, now: WallTime) -> Bool {
         switch news {
         case .inSync:
             if let lastSync, lastFailure == nil, pausedUntil == nil, now >= lastSync,

@@ -16,7 +16,7 @@ public struct StoreError: Error, Hashable, Sendable {
         case tooLarge
         /// The outbox has reached its limit. Sync or discard something before writing more.
         case outboxFull
-        /// The journal holds as many active entries as it may. Resend or dismiss some before writing more.
+        /// The journal holds as many active entries as it may. Restore or dismiss some before writing more.
         case journalFull
         /// The outbox or journal has no such entry, or the entry is past the point where this can be done.
         case missingEntry, entryIsFrozen
@@ -34,6 +34,21 @@ public struct StoreError: Error, Hashable, Sendable {
 
         // The operating system or another process prevents it, perhaps temporarily.
         case diskFull, readOnly, busy, inputOutput
+    }
+}
+
+extension StoreError {
+    /// Calls a closure that throws store errors only, and throws its error with its type.
+    ///
+    /// Swift infers `any Error` for a closure without an explicit signature.
+    package static func typed<Value>(_ body: () throws -> Value) throws(StoreError) -> Value {
+        do {
+            return try body()
+        } catch let error as StoreError {
+            throw error
+        } catch {
+            throw StoreError(.inputOutput, "the store failed: \(error)")
+        }
     }
 }
 

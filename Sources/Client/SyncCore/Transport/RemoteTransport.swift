@@ -53,5 +53,5 @@ extension RemoteTransport {
 }
 
 extension TransportError {
-    fileprivate static let otherCall = TransportError(.notUnderstood, "the response is one to another call")
+    fileprivate static let otherCall = TransportError(.notUnderstood, "the response belongs to another call")
 }

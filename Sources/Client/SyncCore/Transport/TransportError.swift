@@ -3,7 +3,7 @@ public struct TransportError: Error, Hashable, Sendable {
     public let code: Code
     /// States what was wrong and what was expected. Contains no secret.
     public let message: String
-    /// How long the server asked to be left alone; nil when it did not ask.
+    /// The length of the pause that the server asked for; nil if it did not ask.
     public let retryAfter: Duration?
     /// Whether the request was certainly not carried out, and would not be if it were sent again unchanged.
     ///

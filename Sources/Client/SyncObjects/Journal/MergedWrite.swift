@@ -24,8 +24,8 @@ public struct MergedWrite: Identifiable, Sendable {
     /// Writes the lost values over the present ones.
     public func restore() throws(ModelError) {
         let runtime = objects.runtime
-        _ = try objects.decide { (store) throws(StoreError) in
-            try store.resend(
+        _ = try objects.decide { store in
+            try store.restore(
                 journal: id, now: runtime.now(),
                 newID: {
                     var random = runtime.generator
@@ -36,7 +36,7 @@ public struct MergedWrite: Identifiable, Sendable {
 
     /// Accepts the merge: it is not reported again.
     public func accept() throws(ModelError) {
-        try objects.decide { (store) throws(StoreError) in try store.dismiss(journal: id) }
+        try objects.decide { store in try store.dismiss(journal: id) }
     }
 }
 
@@ -68,7 +68,7 @@ public struct MergedField: Hashable, Sendable {
 extension MergedWrite: CustomStringConvertible {
     public var description: String {
         let list = fields.map {
-            "\($0.collection).\($0.field): \($0.conflict.loser.value) gave way to \($0.conflict.winner.value)"
+            "\($0.collection).\($0.field): \($0.conflict.loser.value) was overwritten by \($0.conflict.winner.value)"
         }
         return "merged: \(list.joined(separator: ", "))"
     }

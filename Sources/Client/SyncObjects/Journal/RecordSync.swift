@@ -41,10 +41,10 @@ extension ModelAccess {
 
 extension LiveObjects {
     /// Decides about an entry of the journal.
-    func decide<Value>(_ body: (any LocalStore) throws(StoreError) -> Value) throws(ModelError) -> Value {
+    func decide<Value>(_ body: (any LocalStore) throws -> Value) throws(ModelError) -> Value {
         guard let journal = source.journal else {
-            throw ModelError(.noServer, "this client keeps no journal, so there is nothing to decide about")
+            throw ModelError(.noServer, "this client has no journal, and so no entries to restore or dismiss")
         }
-        do { return try body(journal) } catch { throw ModelError(error) }
+        do throws(StoreError) { return try StoreError.typed { try body(journal) } } catch { throw ModelError(error) }
     }
 }

@@ -24,7 +24,7 @@ public struct RejectedWrite: Identifiable, Sendable {
         case .forgotten(let transaction):
             self.transaction = transaction
             code = RejectionCode(rawValue: "forgotten")
-            message = "the server has lost its history, and no longer has these changes"
+            message = "the server was restored from a backup that does not have these changes"
         case .merged, .overwritten, .cancelled: return nil
         }
         id = entry.number
@@ -39,8 +39,8 @@ public struct RejectedWrite: Identifiable, Sendable {
     /// - Throws: A `ModelError` of the local store, for example when a record to which it refers is gone.
     public func retry() throws(ModelError) {
         let runtime = objects.runtime
-        _ = try objects.decide { (store) throws(StoreError) in
-            try store.resend(
+        _ = try objects.decide { store in
+            try store.restore(
                 journal: id, now: runtime.now(),
                 newID: {
                     var random = runtime.generator
@@ -51,7 +51,7 @@ public struct RejectedWrite: Identifiable, Sendable {
 
     /// Drops the attempted values.
     public func discard() throws(ModelError) {
-        try objects.decide { (store) throws(StoreError) in try store.dismiss(journal: id) }
+        try objects.decide { store in try store.dismiss(journal: id) }
     }
 
     /// Writes corrected values in the place of the rejected ones.

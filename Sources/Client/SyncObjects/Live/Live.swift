@@ -84,7 +84,7 @@ public final class Live<M: Model>: Presentable, Observable {
     public func refer<Other>(_ reference: ModelReference<M, Other>, to object: (any Presentable)?) {
         guard let object else { return set(reference.key, to: .null) }
         guard let id = object.id else {
-            return refuse(reference.key, "cannot refer to \(object): it is not here, and so its id is not known")
+            return refuse(reference.key, "cannot refer to \(object): it is not on this device, so its id is unknown")
         }
         if let other = object as? Live<Other> {
             guard other.cell.objects === cell.objects else {

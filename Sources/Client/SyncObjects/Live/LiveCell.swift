@@ -107,12 +107,12 @@ final class LiveCell: Sendable {
 
     var shown: Record? { read { $0.shown } }
 
-    /// The records that the values refer to, with their collections.
-    var references: [(collection: CollectionName, id: RecordID)] {
+    /// The records that the values refer to.
+    var references: [RecordAddress] {
         let values = read { $0.values }
         return zip(schema.fields, values).compactMap { field, value in
             guard let target = field.target, case .reference(let id) = value else { return nil }
-            return (target, id)
+            return RecordAddress(target, id)
         }
     }
 

@@ -115,7 +115,7 @@ public final class LiveObjects: Sendable {
     func object<M: Model>(_ kind: LiveKind<M>, uid: Int) throws(ModelError) -> Live<M> {
         let collection = kind.collection
         guard uid >= 0 else {
-            throw ModelError(.invalidValue, "\(uid) is no uid of a \(collection): uids are 0 or more")
+            throw ModelError(.invalidValue, "\(uid) is not a valid uid of a \(collection): uids are 0 or more")
         }
         let key = RecordKey.uid(UID(Int64(uid)))
         if let id = registry.withLock({ $0.uids[Key(collection: collection, key: key)] }),
@@ -266,7 +266,7 @@ public final class LiveObjects: Sendable {
     }
 
     /// Returns the states of these records that are in use.
-    func cells(_ records: [(collection: CollectionName, id: RecordID)]) -> [LiveCell] {
+    func cells(_ records: [RecordAddress]) -> [LiveCell] {
         records.compactMap { entry($0.collection, .id($0.id))?.cell }
     }
 

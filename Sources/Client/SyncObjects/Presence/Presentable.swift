@@ -63,7 +63,7 @@ extension Presentable {
         for await presence in updates {
             switch presence {
             case .here: return
-            case .gone: throw ModelError(.gone, "\(self) is gone: it will not arrive")
+            case .gone: throw ModelError(.gone, "\(self) was deleted: it cannot arrive")
             case .draft, .awaited, .notHere: continue
             }
         }

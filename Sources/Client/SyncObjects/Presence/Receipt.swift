@@ -31,10 +31,10 @@ public struct Receipt: Sendable {
 /// A transaction that was written. It names its records, and holds none of them.
 struct Written: Sendable {
     let ticket: WriteTicket
-    let records: [(collection: CollectionName, id: RecordID)]
+    let records: [RecordAddress]
 
     init(ticket: WriteTicket, edits: [RecordEdit]) {
         self.ticket = ticket
-        records = edits.map { ($0.collection, $0.record) }
+        records = edits.map { RecordAddress($0.collection, $0.record) }
     }
 }

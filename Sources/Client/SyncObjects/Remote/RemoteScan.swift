@@ -26,7 +26,7 @@ struct RemoteScan {
     var next: PullRequest? {
         get throws(TransportError) {
             guard pages <= RemoteLimits.scanPages else {
-                throw TransportError(.notUnderstood, "the server's pages do not end")
+                throw TransportError(.notUnderstood, "the server sent more pages than allowed for one snapshot")
             }
             return isOver ? nil : PullRequest(space: space, cursor: cursor, limit: RemoteLimits.pageRecords)
         }

@@ -27,26 +27,26 @@ public struct StoredSource: ModelSource {
     public var changes: Broadcast<StoreChange>? { store.changes }
 
     public func lookup(_ collection: CollectionName, _ key: RecordKey) throws(ModelError) -> LookupResult {
-        try asked { () throws(StoreError) in try store.record(collection, key) }.map { .here($0) } ?? .notHere
+        try asked { try store.record(collection, key) }.map { .here($0) } ?? .notHere
     }
 
     public func fetch(_ collection: CollectionName, _ key: RecordKey) throws(ModelError) -> Record? {
-        try asked { () throws(StoreError) in try store.record(collection, key) }
+        try asked { try store.record(collection, key) }
     }
 
     public func records(matching query: RecordQuery) throws(ModelError) -> [Record] {
-        try asked { () throws(StoreError) in try store.records(matching: query) }
+        try asked { try store.records(matching: query) }
     }
 
     public func count(matching query: RecordQuery) throws(ModelError) -> Int {
-        try asked { () throws(StoreError) in try store.count(matching: query) }
+        try asked { try store.count(matching: query) }
     }
 
     public var journal: (any LocalStore)? { store }
 
     public func write(_ edits: [ModelEdit], now: WallTime) throws(ModelError) -> WriteTicket {
         WriteTicket(
-            sequence: try asked { () throws(StoreError) in
+            sequence: try asked {
                 try store.commit(edits.map(\.edit), in: space, now: now)
             })
     }
@@ -54,7 +54,7 @@ public struct StoredSource: ModelSource {
     public func confirm(_ ticket: WriteTicket) async throws(ModelError) {
         guard server == .inStep else {
             throw ModelError(
-                .noServer, "it is written on this device; this composition has no server that could confirm it")
+                .noServer, "the change is stored on this device, but no server is configured that could confirm it")
         }
         guard let sequence = ticket.sequence else { return }
         let fate: TransactionFate
@@ -64,14 +64,14 @@ public struct StoredSource: ModelSource {
             throw ModelError(failure)
         } catch {
             throw ModelError(
-                .interrupted, "the wait for transaction \(sequence) was interrupted; the transaction goes on")
+                .interrupted, "the wait for transaction \(sequence) was interrupted; the transaction is still sent")
         }
         switch fate {
         case .confirmed, .pending: return
         case .forgotten:
             throw ModelError(
-                .interrupted, "transaction \(sequence) was settled so long ago that the journal does not tell how")
-        case .cancelled: throw ModelError(.takenBack, "transaction \(sequence) was taken back before it was sent")
+                .interrupted, "transaction \(sequence) was settled too long ago: its journal entry has been deleted")
+        case .cancelled: throw ModelError(.takenBack, "transaction \(sequence) was cancelled before it was sent")
         case .rejected(let entry):
             if case .rejected(_, let rejection) = entry.event { throw ModelError(rejection) }
             throw ModelError(
@@ -80,10 +80,10 @@ public struct StoredSource: ModelSource {
     }
 
     public func isPending(_ collection: CollectionName, _ id: RecordID) throws(ModelError) -> Bool {
-        try asked { () throws(StoreError) in try store.isPending(collection, id) }
+        try asked { try store.isPending(collection, id) }
     }
 
-    private func asked<Value>(_ body: () throws(StoreError) -> Value) throws(ModelError) -> Value {
-        do { return try body() } catch { throw ModelError(error) }
+    private func asked<Value>(_ body: () throws -> Value) throws(ModelError) -> Value {
+        do throws(StoreError) { return try StoreError.typed(body) } catch { throw ModelError(error) }
     }
 }

@@ -37,7 +37,7 @@ package enum EntryCodec {
 
     static func node(_ line: [UInt8]) throws(RecordingError) -> RecordingNode {
         guard line.count <= RecordingBounds.lineBytes else {
-            throw RecordingError("a line of \(line.count) bytes, at most \(RecordingBounds.lineBytes) expected")
+            throw RecordingError("the line has \(line.count) bytes; expected at most \(RecordingBounds.lineBytes)")
         }
         do throws(JSONError) {
             return RecordingNode(try JSONValue(line))
@@ -55,9 +55,9 @@ package enum EntryCodec {
                     session: try start.member("session").machine()))
         }
         guard let turn = node.optional("turn") else { throw node.wrong("a \"start\" or a \"turn\"") }
-        let carried = try turn.optional("carried").map { node throws(RecordingError) in try node.count() }
+        let carried = try turn.optional("carried")?.count()
         let draws = try turn.optional("draws").map { node throws(RecordingError) in
-            try node.list { node throws(RecordingError) in try node.draw() }
+            try node.list(of: RecordingNode.draw)
         }
         return .turn(
             RecordedTurn(

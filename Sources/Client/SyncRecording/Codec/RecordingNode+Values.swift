@@ -83,8 +83,8 @@ extension JSONWriter {
 
 extension RecordingNode {
     func failure() throws(RecordingError) -> TransportError {
-        let pause = try optional("retry_after").map { node throws(RecordingError) in try node.duration() }
-        let isDefinite = try optional("definite").map { node throws(RecordingError) in try node.boolean() } ?? false
+        let pause = try optional("retry_after")?.duration()
+        let isDefinite = try optional("definite")?.boolean() ?? false
         return TransportError(try member("code").choice(), "", retryAfter: pause, isDefinite: isDefinite)
     }
 
@@ -99,27 +99,27 @@ extension RecordingNode {
         }
         return StoredSpace(
             space: space,
-            cursor: try optional("cursor").map { node throws(RecordingError) in try node.cursor() },
+            cursor: try optional("cursor")?.cursor(),
             version: try member("version").version(), isComplete: try member("complete").boolean(),
-            hasAccess: try optional("access").map { node throws(RecordingError) in try node.boolean() } ?? true,
+            hasAccess: try optional("access")?.boolean() ?? true,
             receipt: receipt)
     }
 
     func outbox() throws(RecordingError) -> OutboxSummary {
         OutboxSummary(
             waiting: try member("waiting").count(),
-            held: try optional("held").map { node throws(RecordingError) in try node.count() } ?? 0,
+            held: try optional("held")?.count() ?? 0,
             sent: try member("sent").count(),
             answered: try member("answered").count(), bytes: try member("bytes").count(),
             journal: try member("journal").count())
     }
 
     func optionalEpoch() throws(RecordingError) -> Epoch? {
-        try optional("epoch").map { node throws(RecordingError) in try node.epoch() }
+        try optional("epoch")?.epoch()
     }
 
     func optionalAccount() throws(RecordingError) -> AccountID? {
-        try optional("account").map { node throws(RecordingError) in try node.account() }
+        try optional("account")?.account()
     }
 
     func identity() throws(RecordingError) -> ClientIdentity {
@@ -129,14 +129,14 @@ extension RecordingNode {
     func session() throws(RecordingError) -> StoredSession {
         var session = StoredSession(
             identity: try identity(), epoch: try optionalEpoch(), account: try optionalAccount(),
-            spaces: try member("spaces").list { node throws(RecordingError) in try node.stored() },
+            spaces: try member("spaces").list(of: Self.stored),
             outbox: try member("outbox").outbox())
-        session.pause = try optional("pause").map { node throws(RecordingError) in try node.duration() }
+        session.pause = try optional("pause")?.duration()
         return session
     }
 
     func hello() throws(RecordingError) -> ServerHello {
-        let range = try member("versions").list(2) { node throws(RecordingError) in try node.count() }
+        let range = try member("versions").list(of: Self.count, upTo: 2)
         guard range.count == 2, range[0] <= range[1] else {
             throw try member("versions").wrong("the lowest and the highest version")
         }

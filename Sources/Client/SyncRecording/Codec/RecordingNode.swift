@@ -14,7 +14,7 @@ struct RecordingNode {
     }
 
     func wrong(_ expected: String) -> RecordingError {
-        RecordingError("\(path.isEmpty ? "the line" : path): \(expected) expected")
+        RecordingError("\(path.isEmpty ? "the line" : path): expected \(expected)")
     }
 
     // MARK: Members
@@ -28,6 +28,14 @@ struct RecordingNode {
     func optional(_ key: String) -> RecordingNode? {
         guard let found = value[key], found != .null else { return nil }
         return RecordingNode(found, path: path.isEmpty ? key : path + "." + key)
+    }
+
+    /// Returns the values of an array's elements.
+    func list<Element>(
+        of element: (RecordingNode) -> () throws(RecordingError) -> Element,
+        upTo limit: Int = RecordingBounds.transactions
+    ) throws(RecordingError) -> [Element] {
+        try list(limit) { node throws(RecordingError) in try element(node)() }
     }
 
     func list<Element>(
@@ -88,7 +96,7 @@ struct RecordingNode {
 
     func duration() throws(RecordingError) -> Duration {
         guard let duration = SecondsText.duration(try text()) else {
-            throw wrong("seconds such as \"0.25\", less than \(RecordingBounds.longestDuration),")
+            throw wrong("seconds such as \"0.25\", less than \(RecordingBounds.longestDuration)")
         }
         return duration
     }

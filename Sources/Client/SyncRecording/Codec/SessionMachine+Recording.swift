@@ -193,7 +193,7 @@ extension RecordingNode {
         }
         return SessionMachine(
             phase: phase, link: try member("link").linkMachine(), outbox: try member("outbox").outboxMachine(),
-            pulls: try member("pulls").list { node throws(RecordingError) in try node.pullMachine() },
+            pulls: try member("pulls").list(of: Self.pullMachine),
             hints: try member("hints").hintsMachine(), epoch: try optionalEpoch(), account: try optionalAccount(),
             nextSerial: try member("next_serial").count())
     }
@@ -204,11 +204,11 @@ extension RecordingNode {
     }
 
     private func spaces() throws(RecordingError) -> [SpaceID] {
-        try member("spaces").list { node throws(RecordingError) in try node.space() }
+        try member("spaces").list(of: Self.space)
     }
 
     func isWithdrawal() throws(RecordingError) -> Bool {
-        try optional("withdrawal").map { node throws(RecordingError) in try node.boolean() } ?? false
+        try optional("withdrawal")?.boolean() ?? false
     }
 
     private func request() throws(RecordingError) -> Serial { try member("request").serial() }
@@ -241,7 +241,7 @@ extension RecordingNode {
         case "resting": state = .resting
         case "taking": state = .taking
         case "in_flight":
-            let first = try optional("first").map { node throws(RecordingError) in try node.number() }
+            let first = try optional("first")?.number()
             let load = OutboxMachine.Load(
                 identity: try identity(), count: try member("count").count(), first: first, spaces: try spaces(),
                 isWithdrawal: try isWithdrawal())
@@ -262,10 +262,10 @@ extension RecordingNode {
         }
         return OutboxMachine(
             state: state, summary: try member("summary").outbox(), backoff: try backoff(),
-            shrunkLimit: try optional("shrunk_limit").map { node throws(RecordingError) in try node.limit() },
+            shrunkLimit: try optional("shrunk_limit")?.limit(),
             renewals: try member("renewals").count(),
-            refusals: try optional("refusals").map { node throws(RecordingError) in try node.count() } ?? 0,
-            doubts: try optional("doubts").map { node throws(RecordingError) in try node.count() } ?? 0)
+            refusals: try optional("refusals")?.count() ?? 0,
+            doubts: try optional("doubts")?.count() ?? 0)
     }
 
     private func pullMachine() throws(RecordingError) -> PullMachine {
@@ -276,7 +276,7 @@ extension RecordingNode {
         case "pulling":
             state = .pulling(
                 request: try request(), deadline: try timer(),
-                cursor: try optional("cursor").map { node throws(RecordingError) in try node.cursor() },
+                cursor: try optional("cursor")?.cursor(),
                 then: try then())
         case "applying": state = .applying(try member("page").page(), then: try then())
         case "resetting": state = .resetting(then: try then())
@@ -287,7 +287,7 @@ extension RecordingNode {
             } else if let store = optional("store") {
                 state = .waiting(try timer(), .store(StoreError(try store.choice(), "")))
             } else if let history = optional("history") {
-                let versions = try history.list(2) { node throws(RecordingError) in try node.version() }
+                let versions = try history.list(of: Self.version, upTo: 2)
                 guard versions.count == 2 else { throw history.wrong("the confirmed version and the head") }
                 state = .waiting(try timer(), .historyInDoubt(confirmed: versions[0], head: versions[1]))
             } else if optional("contradiction") != nil {
@@ -297,7 +297,7 @@ extension RecordingNode {
             }
         case "braked":
             state = .braked(
-                try optional("page").map { node throws(RecordingError) in try node.page() },
+                try optional("page")?.page(),
                 deletes: try member("deletes").count(), of: try member("of").count(),
                 poll: optional("timer") == nil ? nil : try timer())
         default: throw try unknownState()
@@ -306,7 +306,7 @@ extension RecordingNode {
             state: state, stored: try member("stored").stored(), head: try member("head").version(),
             hasCaughtUp: try member("caught_up").boolean(), backoff: try backoff(),
             resets: try member("resets").count(),
-            contradictions: try optional("contradictions").map { node throws(RecordingError) in try node.count() }
+            contradictions: try optional("contradictions")?.count()
                 ?? 0,
             trail: try optional("trail").map { node throws(RecordingError) in
                 CursorTrail(
@@ -314,12 +314,12 @@ extension RecordingNode {
                     reach: try node.member("reach").count())
             },
             pace: PullPace(
-                shrunkPage: try optional("shrunk_page").map { node throws(RecordingError) in try node.count() },
+                shrunkPage: try optional("shrunk_page")?.count(),
                 stretch: Int(
                     try optional("stretch").map { node throws(RecordingError) in try node.integer(0...10) } ?? 0)),
             consent: DeleteConsent(
-                asked: try optional("asked").map { node throws(RecordingError) in try node.count() },
-                granted: try optional("consent").map { node throws(RecordingError) in try node.count() }))
+                asked: try optional("asked")?.count(),
+                granted: try optional("consent")?.count()))
     }
 
     private func then() throws(RecordingError) -> PullMachine.FollowUp {

@@ -83,7 +83,7 @@ extension RecordingNode {
         case .hint:
             return .hint(serial, Hint(space: try member("space").space(), head: try member("head").version()))
         case .hintsEnded:
-            let pause = try optional("retry_after").map { node throws(RecordingError) in try node.duration() }
+            let pause = try optional("retry_after")?.duration()
             return .hintsEnded(serial, "", retryAfter: pause)
         }
     }
@@ -96,10 +96,10 @@ extension RecordingNode {
     }
 
     private func pushResponse() throws(RecordingError) -> PushResponse {
-        switch try optional("refused").map({ node throws(RecordingError) in try node.text() }) {
+        switch try optional("refused")?.text() {
         case nil:
             return .answered(
-                try member("results").list { node throws(RecordingError) in try node.transactionResult() },
+                try member("results").list(of: Self.transactionResult),
                 epoch: try member("epoch").epoch(), serverTime: try member("server_time").hybridTime())
         case "gap": return .refused(.gap(expected: try member("number").number()))
         case "identity_conflict": return .refused(.identityConflict(number: try member("number").number()))
@@ -111,7 +111,7 @@ extension RecordingNode {
     private func transactionResult() throws(RecordingError) -> TransactionResult {
         let parts = try list(5) { node throws(RecordingError) in node }
         guard parts.count == 2 || parts.count == 5 else {
-            throw wrong("a number and its outcome, and the space, version and cursor of a receipt,")
+            throw wrong("a number and its outcome, and the space, version and cursor of a receipt")
         }
         let outcome: Outcome =
             if case .string = parts[1].value {

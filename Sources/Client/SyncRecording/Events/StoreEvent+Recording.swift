@@ -96,7 +96,7 @@ extension RecordingNode {
     }
 
     private func batch() throws(RecordingError) -> PushBatch {
-        let runs = try member("numbers").list { node throws(RecordingError) in try node.run() }
+        let runs = try member("numbers").list(of: Self.run)
         var transactions: [NumberedTransaction] = []
         for run in runs {
             guard run.count <= Int64(RecordingBounds.transactions - transactions.count) else {
@@ -110,13 +110,13 @@ extension RecordingNode {
             identity: try identity(), epoch: try optionalEpoch(), acknowledged: try member("acknowledged").number(),
             transactions: transactions, outbox: try member("outbox").outbox(), isWithdrawal: try isWithdrawal(),
             cursors: try optional("cursors").map { node throws(RecordingError) in
-                try node.list { node throws(RecordingError) in try node.cursor() }
+                try node.list(of: Self.cursor)
             } ?? [])
     }
 
     private func run() throws(RecordingError) -> TransactionRun {
         let parts = try list(3) { node throws(RecordingError) in node }
-        guard parts.count >= 2 else { throw wrong("the first number, how many there are, and their space,") }
+        guard parts.count >= 2 else { throw wrong("the first number, how many there are, and their space") }
         return TransactionRun(
             first: try parts[0].integer(0...RecordingBounds.largestNumber),
             count: try parts[1].integer(0...RecordingBounds.largestNumber),

@@ -27,11 +27,12 @@ package enum RecordingFile {
     /// - Throws: The line at fault and what was expected there.
     package static func recording(_ bytes: [UInt8]) throws(RecordingError) -> Recording {
         guard bytes.count <= RecordingBounds.fileBytes else {
-            throw RecordingError("\(bytes.count) bytes, at most \(RecordingBounds.fileBytes) expected")
+            throw RecordingError(
+                "the recording has \(bytes.count) bytes; expected at most \(RecordingBounds.fileBytes)")
         }
         var lines = bytes.split(separator: newline, omittingEmptySubsequences: false)
         if lines.last?.isEmpty == true { lines.removeLast() }
-        guard let first = lines.first else { throw RecordingError("an empty file, a recording expected") }
+        guard let first = lines.first else { throw RecordingError("the file is empty; expected a recording") }
         var recording = Recording(
             header: try at(1) { () throws(RecordingError) in try header(Array(first)) }, entries: [])
         for (index, line) in lines.enumerated().dropFirst() {
@@ -48,7 +49,8 @@ package enum RecordingFile {
             }
             guard isEnd else { continue }
             guard index == lines.count - 1 else {
-                throw RecordingError(.damaged, line: index + 2, "a line behind the closing one, the end expected")
+                throw RecordingError(
+                    .damaged, line: index + 2, "a line follows the closing line; expected the end of the file")
             }
             return recording
         }
@@ -67,7 +69,7 @@ package enum RecordingFile {
     private static func header(_ line: [UInt8]) throws(RecordingError) -> RecordingHeader {
         let node = try EntryCodec.node(line)
         guard let version = node.optional("tombolo_recording") else {
-            throw RecordingError("this is no recording: \"tombolo_recording\" expected")
+            throw RecordingError("this is not a recording; expected \"tombolo_recording\"")
         }
         let format = try version.integer(1...RecordingBounds.largestNumber)
         guard format <= RecordingHeader.format else {
@@ -89,7 +91,7 @@ package enum RecordingFile {
                 "the lines before do not have the digest that is written here: the file was changed after its export")
         }
         guard turns == recording.turnCount else {
-            throw RecordingError(.damaged, "\(turns) turns promised, \(recording.turnCount) found")
+            throw RecordingError(.damaged, "expected \(turns) turns, found \(recording.turnCount)")
         }
     }
 

@@ -17,7 +17,7 @@ package struct RingReader {
             line += segment.turns.count
             do throws(RecordingError) {
                 guard case .start(var start) = try read(segment.start, first) else {
-                    throw RecordingError(line: first, "a turn where a start is expected")
+                    throw RecordingError(line: first, "expected a start, found a turn")
                 }
                 start.continues = start.continues && isWhole && !entries.isEmpty
                 entries.append(.start(start))
@@ -25,7 +25,7 @@ package struct RingReader {
                 for (index, text) in segment.turns.enumerated() {
                     let number = first + 1 + index
                     guard case .turn(let turn) = try read(text, number) else {
-                        throw RecordingError(line: number, "a start where a turn is expected")
+                        throw RecordingError(line: number, "expected a turn, found a start")
                     }
                     entries.append(.turn(turn))
                 }

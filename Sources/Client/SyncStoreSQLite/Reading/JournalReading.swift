@@ -44,7 +44,7 @@ enum JournalReading {
             switch state {
             case nil: ""
             case .active: "AND state = 'active'"
-            case .resent: "AND state <> 'active' AND state = 'resent'"
+            case .restored: "AND state <> 'active' AND state = 'restored'"
             case .dismissed: "AND state <> 'active' AND state = 'dismissed'"
             }
         let statement = try connection.statement(
@@ -72,7 +72,7 @@ enum JournalReading {
     private static func entry(_ row: Statement, _ connection: Connection) throws -> JournalEntry {
         let number = row.integer(0)
         guard let state = JournalEntry.State(rawValue: row.text(4)) else {
-            throw StoreError(.corrupt, "journal entry \(number) has the state '\(row.text(4))', which is none")
+            throw StoreError(.corrupt, "journal entry \(number) has the unknown state '\(row.text(4))'")
         }
         let event: JournalEntry.Event =
             switch row.text(3) {

@@ -165,11 +165,11 @@ extension SQLiteStore: LocalStore {
         }
     }
 
-    public func resend(
+    public func restore(
         journal number: Int64, now: WallTime, newID: @Sendable () -> RecordID
     ) throws(StoreError) -> [OutboxSequence] {
         try write { transaction in
-            try transaction.resend(journal: number, now: now, newID: newID)
+            try transaction.restore(journal: number, now: now, newID: newID)
         }
     }
 

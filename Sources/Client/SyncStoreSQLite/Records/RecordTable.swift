@@ -125,7 +125,7 @@ extension RecordTable {
         let record = row.record
         guard record.values.count == model.fields.count else {
             throw StoreError(
-                .contradiction, "\(name) \(record.id) has \(record.values.count) values, \(model.fields.count) expected"
+                .contradiction, "\(name) \(record.id) has \(record.values.count) values; expected \(model.fields.count)"
             )
         }
         statement.bind(1, record.id)

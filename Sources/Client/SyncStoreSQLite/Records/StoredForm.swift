@@ -12,7 +12,7 @@ enum StoredForm {
         do throws(WireError) {
             return try TransactionCodec.encode(transaction)
         } catch {
-            throw StoreError(.invalidValue, "the transaction cannot be written down: \(error)")
+            throw StoreError(.invalidValue, "the transaction cannot be encoded: \(error)")
         }
     }
 
@@ -34,7 +34,7 @@ enum StoredForm {
         do throws(WireError) {
             return try PatchCodec.encode(patch)
         } catch {
-            throw StoreError(.corrupt, "the fields cannot be written down: \(error)")
+            throw StoreError(.corrupt, "the fields cannot be encoded: \(error)")
         }
     }
 

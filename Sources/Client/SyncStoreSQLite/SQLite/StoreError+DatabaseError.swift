@@ -24,7 +24,7 @@ extension StoreError {
 
     private static func kind(of code: DatabaseError.Code) -> (Code, explanation: String?) {
         switch code {
-        case .busy: (.busy, "another program holds the database longer than the busy timeout")
+        case .busy: (.busy, "another program has locked the database for longer than the busy timeout")
         case .diskFull: (.diskFull, "the disk is full")
         case .readOnly: (.readOnly, "the database or its folder cannot be written")
         // The store has already checked that the file exists, so SQLite failed to create the WAL next to it.
@@ -34,7 +34,7 @@ extension StoreError {
         case .notADatabase: (.notADatabase, "the file is not an SQLite database")
         case .corrupt: (.corrupt, "the database file is damaged")
         case .constraint: (.contradiction, "the data contradicts what is stored")
-        case .tooLarge: (.tooLarge, "a value is larger than SQLite takes")
+        case .tooLarge: (.tooLarge, "a value is larger than SQLite's limit")
         case .otherSchema: (.otherSchema, nil)
         case .newerSchema: (.newerSchema, nil)
         case .notDurable, .closed, .inputOutput: (.inputOutput, nil)

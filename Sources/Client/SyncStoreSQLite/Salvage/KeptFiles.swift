@@ -29,7 +29,8 @@ struct KeptFiles {
             return kept
         }
         throw StoreError(
-            .inputOutput, "beside \(files.path) are \(mostKept) damaged databases already: move them to another place")
+            .inputOutput,
+            "\(mostKept) damaged databases are already kept beside \(files.path): move them to another folder")
     }
 
     /// Whether an interrupted salvage has given this database a second name.

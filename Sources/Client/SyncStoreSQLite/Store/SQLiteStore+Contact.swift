@@ -7,7 +7,7 @@ extension SQLiteStore {
         try read { connection in try ServerContact.load(connection) }
     }
 
-    public func note(_ news: ContactNews, now: WallTime) throws(StoreError) {
+    public func note(_ news: ContactChange, now: WallTime) throws(StoreError) {
         try write { transaction in
             var contact = try ServerContact.load(transaction.connection)
             if contact.note(news, now: now) {

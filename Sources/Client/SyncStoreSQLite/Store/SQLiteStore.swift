@@ -249,7 +249,7 @@ public final class SQLiteStore: Sendable {
         }
         guard found == counted else {
             throw StoreError(
-                .corrupt, "\(configuration.file) is damaged: the outbox holds \(found) entries, \(counted) expected")
+                .corrupt, "\(configuration.file) is damaged: the outbox holds \(found) entries; expected \(counted)")
         }
     }
 }

@@ -13,7 +13,8 @@ enum FormerClients {
         var clients = [client]
         while try statement.step() {
             guard let former = ClientID(statement.text(0)) else {
-                throw StoreError(.corrupt, "sync_former_client holds '\(statement.text(0))', which is no client id")
+                throw StoreError(
+                    .corrupt, "sync_former_client holds '\(statement.text(0))', which is not a valid client id")
             }
             clients.append(former)
         }

@@ -39,12 +39,12 @@ extension Meta {
         defer { statement.reset() }
         guard try statement.step() else { return nil }
         guard let client = ClientID(statement.text(0)) else {
-            throw StoreError(.corrupt, "sync_meta.client is no client id")
+            throw StoreError(.corrupt, "sync_meta.client is not a valid client id")
         }
         guard (0...Self.largestIncarnation).contains(statement.integer(1)) else {
             throw StoreError(
                 .corrupt,
-                "sync_meta.incarnation is \(statement.integer(1)); 0 to \(Self.largestIncarnation) expected")
+                "sync_meta.incarnation is \(statement.integer(1)); expected 0 to \(Self.largestIncarnation)")
         }
         return Meta(
             identity: ClientIdentity(client: client, incarnation: Int(statement.integer(1))),

@@ -24,7 +24,8 @@ struct SnapshotExtent: Hashable {
         if group.collection != collections.last {
             guard !collections.contains(group.collection), collections.count < Self.mostCollections else {
                 throw StoreError(
-                    .contradiction, "the snapshot of \(space) comes back to \(group.collection), which it had shown")
+                    .contradiction,
+                    "the snapshot of \(space) returns to \(group.collection), which it has already completed")
             }
             collections.append(group.collection)
             last = nil
@@ -33,7 +34,8 @@ struct SnapshotExtent: Hashable {
             if let last, record.id <= last {
                 throw StoreError(
                     .contradiction,
-                    "the snapshot of \(space) shows \(group.collection) \(record.id) after \(last): it does not go on")
+                    "the snapshot of \(space) shows \(group.collection) \(record.id) after \(last): expected ascending ids"
+                )
             }
             last = record.id
         }
@@ -44,7 +46,7 @@ struct SnapshotExtent: Hashable {
         let most = overflow ? Self.mostRows : min(made, Self.mostRows)
         guard rows <= most else {
             throw StoreError(
-                .contradiction, "the snapshot of \(space) has shown \(rows) records, and there can be \(most) at most")
+                .contradiction, "the snapshot of \(space) has shown \(rows) records; expected at most \(most)")
         }
     }
 }

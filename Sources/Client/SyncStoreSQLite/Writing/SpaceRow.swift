@@ -92,7 +92,7 @@ struct SpaceRow: Hashable {
         insert.bind(1, space.rawValue)
         try insert.run()
         guard let row = try find(space, connection) else {
-            throw StoreError(.corrupt, "the space \(space) could not be written down")
+            throw StoreError(.corrupt, "the space \(space) could not be stored")
         }
         return row
     }

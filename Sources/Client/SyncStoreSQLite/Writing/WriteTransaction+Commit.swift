@@ -78,7 +78,7 @@ extension WriteTransaction {
                     let isCreate = if case .create = edit { true } else { false }
                     throw StoreError(
                         isCreate ? .duplicateRecord : .missingRecord,
-                        "\(table.name) \(place.id) lives in another space than \(space)")
+                        "\(table.name) \(place.id) is in a space other than \(space)")
                 }
                 before = original.map {
                     Draft(place: place, original: $0, current: $0.record, kind: .update([]))
@@ -113,7 +113,7 @@ extension WriteTransaction {
             let isKnown: Bool
             if before != nil { isKnown = true } else { isKnown = try hasPending(place) }
             guard !isKnown else {
-                throw StoreError(.duplicateRecord, "\(table.name) \(id) exists already, or did")
+                throw StoreError(.duplicateRecord, "\(table.name) \(id) already exists, or has been deleted")
             }
             let patch = patch.storable(keepingNulls: false)
             try Self.valid { () throws(InvalidValueError) in try table.model.check(creating: patch) }
@@ -212,7 +212,7 @@ extension WriteTransaction {
                 throw StoreError(
                     .danglingReference,
                     "\(table.name) \(id): \(name) refers to \(collection) \(target), which "
-                        + (home == nil ? "does not exist" : "lives in another space than \(space)"))
+                        + (home == nil ? "does not exist" : "is in a space other than \(space)"))
             }
         }
     }
@@ -239,7 +239,7 @@ extension WriteTransaction {
                     let holder = try statement.recordID(0)
                     throw StoreError(
                         .stillReferenced,
-                        "\(target) \(place.id) cannot be deleted: \(table.name) \(holder) needs it as its \(field.name)"
+                        "\(target) \(place.id) cannot be deleted: \(table.name) \(holder) requires it as its \(field.name)"
                     )
                 }
             }

@@ -158,7 +158,7 @@ extension WriteTransaction {
             guard let number else {
                 throw StoreError(
                     .corrupt,
-                    "sync_meta counts \(meta.journal.entries) journal entries and \(meta.outbox.journal) active ones, and none is handled"
+                    "sync_meta counts \(meta.journal.entries) journal entries and \(meta.outbox.journal) active ones, but no handled entry exists"
                 )
             }
             let conflicts = try connection.statement("DELETE FROM sync_conflict WHERE journal = ?1")
@@ -181,7 +181,7 @@ extension WriteTransaction {
         else { return }
         throw StoreError(
             .journalFull,
-            "the journal holds \(meta.outbox.journal) entries that nobody has handled, of \(meta.journal.unseenBytes) bytes; at most \(limits.unseenJournalEntries) entries and \(limits.unseenJournalBytes) bytes are allowed before a new edit"
+            "the journal holds \(meta.outbox.journal) unhandled entries with \(meta.journal.unseenBytes) bytes; at most \(limits.unseenJournalEntries) entries and \(limits.unseenJournalBytes) bytes are allowed before a new edit"
         )
     }
 
@@ -240,12 +240,12 @@ extension WriteTransaction {
         return count
     }
 
-    func resend(
+    func restore(
         journal number: Int64, now: WallTime, newID: @Sendable () -> RecordID
     ) throws -> [OutboxSequence] {
         let entry = try journalEntry(number)
         do {
-            return try resend(entry, now: now, newID: newID)
+            return try restore(entry, now: now, newID: newID)
         } catch let error as StoreError {
             guard error.code == .missingRecord || error.code == .danglingReference,
                 let (record, first) = try recordAndEntryToRestore(before: entry)
@@ -256,17 +256,13 @@ extension WriteTransaction {
         }
     }
 
-    private func resend(
+    private func restore(
         _ entry: JournalEntry, now: WallTime, newID: @Sendable () -> RecordID
     ) throws -> [OutboxSequence] {
-        let plan = try ResendPlan(
+        let plan = try RestorePlan(
             of: entry, in: try JournalReading.space(of: entry.number, connection), catalog: catalog, newID: newID,
-            replacement: { (collection, id) throws(StoreError) in
-                try StoreError.converting { try replacement(of: collection, id) }
-            },
-            home: { (collection, id) throws(StoreError) in
-                try StoreError.converting { try table(collection).space(of: id, on: connection) }
-            })
+            replacement: { try replacement(of: $0.collection, $0.id) },
+            home: { try table($0.collection).space(of: $0.id, on: connection) })
         var sequences: [OutboxSequence] = []
         for edits in plan.transactions {
             // The edits changed nothing, or joined the previous entry.
@@ -277,7 +273,7 @@ extension WriteTransaction {
         }
         if !plan.left.isEmpty { try note(forgotten: Transaction(space: plan.space, mutations: plan.left), now: now) }
         for made in plan.replacements { try keep(made) }
-        try setState(.resent, of: entry)
+        try setState(.restored, of: entry)
         return sequences
     }
 
@@ -286,36 +282,36 @@ extension WriteTransaction {
     private func recordAndEntryToRestore(
         before entry: JournalEntry
     ) throws -> (record: String, entry: Int64)? {
-        var needed: [(collection: CollectionName, id: RecordID)] = []
+        var needed: [RecordAddress] = []
         func needTargets(of values: Patch, in collection: CollectionName) {
             for (name, value) in values {
                 guard case .reference(let id) = value, let target = catalog[collection]?.field(named: name)?.target
                 else { continue }
-                needed.append((target, id))
+                needed.append(RecordAddress(target, id))
             }
         }
         switch entry.event {
         case .rejected(let transaction, _), .cancelled(let transaction), .forgotten(let transaction):
             for mutation in transaction.mutations {
-                needed.append((mutation.collection, mutation.record))
+                needed.append(mutation.address)
                 needTargets(of: mutation.patch, in: mutation.collection)
             }
             let created = Set(transaction.createdRecords)
             needed.removeAll { created.contains($0.id) }
         case .merged(let conflicts), .overwritten(let conflicts, _):
             for conflict in conflicts {
-                needed.append((conflict.collection, conflict.record))
+                needed.append(RecordAddress(conflict.collection, conflict.record))
                 needTargets(of: [conflict.field: conflict.loser.value], in: conflict.collection)
             }
         }
         var searches = 0
-        for (collection, id) in needed where searches < StoreLimits.searchesForCreates {
-            guard let table = tables.first(where: { $0.model.collection == collection }),
-                try table.space(of: id, on: connection) == nil
+        for record in needed where searches < StoreLimits.searchesForCreates {
+            guard let table = tables.first(where: { $0.model.collection == record.collection }),
+                try table.space(of: record.id, on: connection) == nil
             else { continue }
             searches += 1
-            if let first = try openEntry(creating: id, in: collection, besides: entry.number) {
-                return ("\(collection) \(id)", first)
+            if let first = try openEntry(creating: record.id, in: record.collection, besides: entry.number) {
+                return (record.description, first)
             }
         }
         return nil
@@ -328,7 +324,7 @@ extension WriteTransaction {
         let statement = try connection.statement(
             """
             SELECT number, payload FROM sync_journal
-            WHERE number <> ?1 AND state <> 'resent' AND event IN ('rejected', 'cancelled', 'forgotten')
+            WHERE number <> ?1 AND state <> 'restored' AND event IN ('rejected', 'cancelled', 'forgotten')
                 AND instr(payload, ?2) > 0 ORDER BY number
             """)
         statement.bind(1, number)
@@ -356,7 +352,7 @@ extension WriteTransaction {
         return try statement.step() ? try statement.recordID(0) : nil
     }
 
-    private func keep(_ made: ResendPlan.Replacement) throws {
+    private func keep(_ made: RestorePlan.Replacement) throws {
         let statement = try connection.statement(
             "INSERT OR REPLACE INTO sync_replacement (collection, id, replacement) VALUES (?1, ?2, ?3)")
         statement.bind(1, made.collection.rawValue)

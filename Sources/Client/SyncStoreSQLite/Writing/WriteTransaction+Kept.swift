@@ -155,7 +155,7 @@ extension WriteTransaction {
         let named = try connection.statement(
             """
             SELECT DISTINCT number FROM sync_conflict JOIN sync_journal ON number = journal
-            WHERE collection = ?1 AND id = ?2 AND state <> 'resent' AND coalesce(space, ?3) = ?3
+            WHERE collection = ?1 AND id = ?2 AND state <> 'restored' AND coalesce(space, ?3) = ?3
             """)
         for place in places {
             named.bind(1, tables[place.table].name)

@@ -22,7 +22,7 @@ struct StoredEntry {
     init(_ statement: Statement) throws {
         sequence = statement.integer(0)
         guard let space = SpaceID(rawValue: statement.text(1)) else {
-            throw StoreError(.corrupt, "outbox entry \(sequence) has no name of a space")
+            throw StoreError(.corrupt, "outbox entry \(sequence) has no valid space")
         }
         self.space = space
         transaction = try StoredForm.transaction(from: statement.bytes(2), of: "outbox entry \(sequence)")
@@ -110,12 +110,12 @@ extension WriteTransaction {
         guard meta.outbox.count < limits.outboxEntries else {
             throw StoreError(
                 .outboxFull,
-                "the outbox holds \(meta.outbox.count) transactions, which is its limit: sync or discard some first")
+                "the outbox holds \(meta.outbox.count) transactions, which is its limit: sync or cancel some first")
         }
         guard Int64(meta.outbox.bytes) + Int64(payload.count) <= limits.outboxBytes else {
             throw StoreError(
                 .outboxFull,
-                "the outbox holds \(meta.outbox.bytes) of at most \(limits.outboxBytes) bytes; \(payload.count) more do not fit: sync or discard some first"
+                "the outbox holds \(meta.outbox.bytes) of at most \(limits.outboxBytes) bytes, and this transaction needs \(payload.count) more: sync or cancel some first"
             )
         }
         let statement = try connection.statement(

@@ -79,7 +79,7 @@ extension WriteTransaction {
             guard page.version >= floor else {
                 throw StoreError(
                     .contradiction,
-                    "a snapshot of \(space.space) at version \(page.version), after \(floor) was shown: the server was restored without noticing it, or this database is damaged; with syncd epoch renew on the server both go on"
+                    "a snapshot of \(space.space) at version \(page.version), after version \(floor) was shown: the server was restored from a backup, or this database is damaged; ask the server's operator to run syncd epoch renew"
                 )
             }
             try forgetMarks(of: &space)
@@ -142,7 +142,7 @@ extension WriteTransaction {
     private func check(_ uid: UID, of id: RecordID, in table: RecordTable) throws {
         guard uid.isValid else {
             throw StoreError(
-                .contradiction, "the server shows \(table.name) \(id) with the uid \(uid); 0 or more expected")
+                .contradiction, "the server shows \(table.name) \(id) with the uid \(uid); expected 0 or more")
         }
     }
 
@@ -315,7 +315,9 @@ extension WriteTransaction {
         }
         guard space.version == page.version else {
             throw StoreError(
-                .contradiction, "the page of \(space.space) ends at version \(space.version), but says \(page.version)")
+                .contradiction,
+                "the page of \(space.space) ends at version \(space.version); expected \(page.version), as it announces"
+            )
         }
         try offer(lost: lost, in: space.space, now: now)
         return count

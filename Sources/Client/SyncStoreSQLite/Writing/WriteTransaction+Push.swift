@@ -185,7 +185,7 @@ extension WriteTransaction {
         _ entry: StoredEntry, _ version: Version, _ uids: [AssignedUID], _ conflicts: [FieldConflict], now: WallTime
     ) throws {
         guard version > .zero else {
-            throw StoreError(.contradiction, "an applied transaction has version \(version), at least 1 expected")
+            throw StoreError(.contradiction, "an applied transaction has version \(version); expected at least 1")
         }
         for assigned in uids { try assign(assigned) }
         // If the transaction was sent under a former identity before, the journal may already have this outcome.
@@ -216,7 +216,7 @@ extension WriteTransaction {
         guard assigned.uid.isValid else {
             throw StoreError(
                 .contradiction,
-                "the server gave \(table.name) \(assigned.record) the uid \(assigned.uid); 0 or more expected"
+                "the server gave \(table.name) \(assigned.record) the uid \(assigned.uid); expected 0 or more"
             )
         }
         let place = RecordRow(table: table.position, id: assigned.record)

@@ -19,10 +19,10 @@ struct DemoCommand: AsyncParsableCommand {
         completion: .file())
     var syncd: String?
     @Option(
-        help: ArgumentHelp("Work in this empty folder, and keep it.", valueName: "folder"),
+        help: ArgumentHelp("Empty folder to work in, which is kept.", valueName: "folder"),
         completion: .directory)
     var keep: String?
-    @Option(help: "Number of users that are being sent when processes are killed.") var burst = 40_000
+    @Option(help: "Number of users to send while processes are killed.") var burst = 40_000
     @Flag(help: "Print JSON, one object per line.") var json = false
 
     func validate() throws {
@@ -51,7 +51,8 @@ struct DemoCommand: AsyncParsableCommand {
         holdings.print(story, to: terminal)
         guard holdings.areEqual else {
             throw CommandError(
-                .different, "the server and the devices differ", advice: "run it again with --keep FOLDER, and look")
+                .different, "the server and the devices differ",
+                advice: "run it again with --keep FOLDER, and compare the databases")
         }
     }
 
@@ -75,7 +76,8 @@ struct DemoCommand: AsyncParsableCommand {
 
 /// The records of the server, the laptop, and the kiosk at the end.
 struct DemoHoldings {
-    private var rows: [(name: String, counts: [String: Int], digests: [String: String], owed: Int, journal: Int)] = []
+    private var rows:
+        [(name: String, counts: [String: Int], digests: [String: String], unconfirmed: Int, journal: Int)] = []
 
     init(_ world: DemoWorld) async throws {
         try await read("server", world, .kiosk, ["digest", "--remote", "--json"], online: true)
@@ -94,21 +96,21 @@ struct DemoHoldings {
             counts[type] = DemoStory.integer(line["records"])
             digests[type] = digest
         }
-        var owed = 0
+        var unconfirmed = 0
         var journal = 0
         if !online,
             let status = try DemoStory.objects(try await world.run(device, ["status", "--local", "--json"])).first
         {
-            owed = ["waiting", "sent", "answered"].reduce(0) { $0 + (DemoStory.integer(status[$1]) ?? 0) }
+            unconfirmed = ["waiting", "sent", "answered"].reduce(0) { $0 + (DemoStory.integer(status[$1]) ?? 0) }
             journal = DemoStory.integer(status["journal"]) ?? 0
         }
-        rows.append((name, counts, digests, owed, journal))
+        rows.append((name, counts, digests, unconfirmed, journal))
     }
 
     /// Whether all three hold the same records, and no device has unconfirmed transactions.
     var areEqual: Bool {
         guard let first = rows.first, !first.digests.isEmpty else { return false }
-        return rows.allSatisfy { $0.digests == first.digests && $0.owed == 0 }
+        return rows.allSatisfy { $0.digests == first.digests && $0.unconfirmed == 0 }
     }
 
     func print(_ story: DemoStory, to terminal: Terminal) {
@@ -120,7 +122,7 @@ struct DemoHoldings {
                     line.set(type + "_records", row.counts[type] ?? 0)
                     line.set(type + "_digest", digest)
                 }
-                line.set("owed", row.owed)
+                line.set("unconfirmed", row.unconfirmed)
                 line.set("equal", areEqual)
                 terminal.say(line)
             }
@@ -141,7 +143,7 @@ struct DemoHoldings {
                 + types.map { .init(title: $0.uppercased() + " DIGEST") })
         for row in rows {
             table.add(
-                [row.name] + types.map { String(row.counts[$0] ?? 0) } + [String(row.owed), String(row.journal)]
+                [row.name] + types.map { String(row.counts[$0] ?? 0) } + [String(row.unconfirmed), String(row.journal)]
                     + types.map { String((row.digests[$0] ?? "").prefix(12)) })
         }
         table.print(to: terminal)
@@ -149,7 +151,7 @@ struct DemoHoldings {
         let total = story.steps.reduce(Duration.zero) { $0 + $1.took }
         terminal.say(
             areEqual
-                ? terminal.green("all three hold the same") + ", after \(total.shortText)"
+                ? terminal.green("the server and both devices hold the same records") + ", after \(total.shortText)"
                 : terminal.red("they differ") + ", after \(total.shortText)")
     }
 }

@@ -20,7 +20,7 @@ final class DemoProcess {
         errorsPath = log + ".err"
         for path in [outputPath, errorsPath] {
             guard FileManager.default.createFile(atPath: path, contents: nil) else {
-                throw CommandError(.machine, "\(path) cannot be made")
+                throw CommandError(.machine, "\(path) cannot be created")
             }
         }
         process.executableURL = URL(filePath: program)
@@ -51,13 +51,13 @@ final class DemoProcess {
     var output: String { (try? String(contentsOfFile: outputPath, encoding: .utf8)) ?? "" }
     var errors: String { (try? String(contentsOfFile: errorsPath, encoding: .utf8)) ?? "" }
 
-    /// Waits for the process to end. After `patience`, kills it and throws.
-    func wait(_ runtime: EngineRuntime, atMost patience: Duration) async throws {
+    /// Waits for the process to end. After `timeout`, kills it and throws.
+    func wait(_ runtime: EngineRuntime, atMost timeout: Duration) async throws {
         let start = runtime.uptime()
         while process.isRunning {
-            guard runtime.uptime() - start < patience else {
+            guard runtime.uptime() - start < timeout else {
                 send(SIGKILL)
-                throw CommandError(.failed, "\(name) did not end within \(patience.shortText)")
+                throw CommandError(.failed, "\(name) did not end within \(timeout.shortText)")
             }
             try await runtime.clock.sleep(for: .milliseconds(5))
         }

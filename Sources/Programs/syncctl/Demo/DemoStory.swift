@@ -23,7 +23,7 @@ final class DemoStory {
             for device in DemoWorld.Device.allCases { try await world.addToken(for: device) }
             try await world.startServer()
         }
-        try await step("laptop, offline: takes in the accounts of this machine") {
+        try await step("laptop, offline: imports the accounts of this machine") {
             try await world.run(.laptop, ["init"])
             try await world.run(.laptop, ["import"])
         }
@@ -33,25 +33,25 @@ final class DemoStory {
             try await world.run(.laptop, ["user", "set", "Ned Stark", "avatar=\(face)"])
             try await createAvatar(.laptop, "old-ned")
         }
-        try await step("laptop meets the server") { try await sync(.laptop) }
+        try await step("laptop syncs with the server") { try await sync(.laptop) }
         try await step("kiosk fetches") {
             try await world.run(.kiosk, ["init"])
             try await sync(.kiosk)
         }
-        try await step("both, offline: edit the same user, other fields and the same one; kiosk deletes an avatar") {
+        try await step("both, offline: edit different fields and the same field of one user; kiosk deletes an avatar") {
             let old = try await avatars(.kiosk).first { $0.url.hasSuffix("/old-ned.png") }
-            guard let old else { throw CommandError(.different, "the kiosk has not got the old avatar") }
+            guard let old else { throw CommandError(.different, "the kiosk does not have the old avatar") }
             let face = try await createAvatar(.kiosk, "kiosk-ned")
             try await world.run(.kiosk, ["user", "set", "Ned Stark", "avatar=\(face)"])
             try await world.run(.kiosk, ["user", "set", "Ned Stark", "username=Ned of the kiosk"])
             try await world.run(.kiosk, ["avatar", "delete", old.id])
             try await world.run(.laptop, ["user", "set", "Ned Stark", "username=Ned of the laptop"])
         }
-        try await step("both meet the server; what lost is kept in the journal") {
+        try await step("both sync with the server; the overwritten value is kept in the journal") {
             for device in [DemoWorld.Device.laptop, .kiosk, .laptop] { try await sync(device) }
             let entries = try await journal(.kiosk) + journal(.laptop)
             guard entries > 0 else {
-                throw CommandError(.different, "nobody's journal tells of the two edits of one field")
+                throw CommandError(.different, "neither journal has an entry for the two edits of one field")
             }
         }
         try await crash()
@@ -63,13 +63,13 @@ final class DemoStory {
 
     /// Kills the server in the middle of a push, and then the laptop in the middle of another.
     private func crash() async throws {
-        try await step("laptop, offline: takes in \(burst) users") {
+        try await step("laptop, offline: imports \(burst) users") {
             let file = "\(world.folder)/burst.jsonl"
             let lines = (0..<burst).map { #"{"type":"user","key":"burst-\#($0)","username":"Citizen \#($0)"}"# }
             try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: URL(filePath: file))
             try await world.run(.laptop, ["import", "--jsonl", file])
         }
-        let total = try await owed()
+        let total = try await unconfirmed()
         var left = 0
         try await step("the server is killed (SIGKILL) while the laptop pushes") {
             let laptop = try world.begin(.laptop, Self.smallPushes + ["--wait", "60s"], online: true)
@@ -78,17 +78,17 @@ final class DemoStory {
             laptop.send(SIGKILL)
             try await laptop.wait(world.runtime, atMost: .seconds(20))
         }
-        notes.append("server killed with \(left) of \(total) transactions still owed")
+        notes.append("server killed with \(left) of \(total) transactions still unsent")
         var leftThen = 0
         try await step("the server comes back, and the laptop is killed (SIGKILL) while it pushes") {
             try await world.startServer()
-            let before = try await owed()
+            let before = try await unconfirmed()
             let laptop = try world.begin(.laptop, Self.smallPushes, online: true)
             leftThen = try await waitUntilHalfway(laptop, below: before)
             laptop.send(SIGKILL)
             try await laptop.wait(world.runtime, atMost: .seconds(20))
         }
-        notes.append("laptop killed with \(leftThen) of \(total) transactions still owed")
+        notes.append("laptop killed with \(leftThen) of \(total) transactions still unsent")
     }
 
     /// Facts to print after the steps.
@@ -101,20 +101,20 @@ final class DemoStory {
     /// is left.
     private func waitUntilHalfway(_ process: DemoProcess, below total: Int) async throws -> Int {
         while process.isRunning {
-            let left = try await owed()
+            let left = try await unconfirmed()
             if left < total {
                 guard left > 0, process.isRunning else { break }
                 return left
             }
         }
         throw CommandError(
-            .failed, "\(process.name) was done before it could be killed: \(process.errors)",
+            .failed, "\(process.name) ended before it could be killed: \(process.errors)",
             advice: "use a larger --burst")
     }
 
     // MARK: Device state
 
-    private func owed() async throws -> Int {
+    private func unconfirmed() async throws -> Int {
         let status = try await Self.objects(world.run(.laptop, ["status", "--local", "--json"]))
         guard let line = status.first else { return 0 }
         return ["waiting", "sent", "answered"].reduce(0) { $0 + (Self.integer(line[$1]) ?? 0) }
@@ -132,7 +132,7 @@ final class DemoStory {
         let answer = try await Self.objects(
             world.run(device, ["avatar", "create", "author=Ned Stark", url, "--json"]))
         guard case .string(let id)? = answer.first?["id"] else {
-            throw CommandError(.failed, "avatar create gave no id")
+            throw CommandError(.failed, "avatar create printed no id")
         }
         return id
     }
@@ -153,7 +153,7 @@ final class DemoStory {
             do throws(JSONError) {
                 return try JSONValue(Array(line.utf8))
             } catch {
-                throw CommandError(.failed, "an answer is no JSON: \(error)")
+                throw CommandError(.failed, "a response is not valid JSON: \(error)")
             }
         }
     }

@@ -21,7 +21,7 @@ final class DemoWorld {
     init(folder: String, syncctl: String, syncd: String, runtime: EngineRuntime) throws {
         guard FileManager.default.isExecutableFile(atPath: syncd) else {
             throw CommandError(
-                .noInput, "there is no syncd beside syncctl: \(syncd)", advice: "build both, or give --syncd")
+                .noInput, "there is no syncd beside syncctl: \(syncd)", advice: "build both, or set --syncd")
         }
         self.folder = folder
         self.syncctl = syncctl

@@ -17,14 +17,14 @@ struct RemoteReplica {
                 resets += 1
                 guard resets <= 3 else {
                     throw CommandError(
-                        .notSynced, "the server asked for a new start \(resets) times (\(reason.rawValue))")
+                        .notSynced, "the server asked for a new snapshot \(resets) times (\(reason.rawValue))")
                 }
                 contents = SpaceRecords(of: catalog.models)
                 cursor = nil
                 cursors = []
             case .noAccess:
                 throw CommandError(
-                    .refused, "the account may not read the space default, or the server has none",
+                    .refused, "the account may not read the space default, or the server does not have it",
                     advice: "check server.token-file (syncctl config show)")
             case .page(let page):
                 contents.apply(page)
@@ -32,10 +32,11 @@ struct RemoteReplica {
                 progress.show("reading the server: \(count) records")
                 guard page.hasMore else { return }
                 guard cursors.insert(page.cursor).inserted else {
-                    throw CommandError(.notSynced, "the server promises more and does not go on")
+                    throw CommandError(.notSynced, "the server announces more pages, but its cursor does not advance")
                 }
                 guard count <= Self.mostRecords else {
-                    throw CommandError(.notSynced, "the server shows more than \(Self.mostRecords) records")
+                    throw CommandError(
+                        .notSynced, "the server has more than \(Self.mostRecords) records; expected at most that many")
                 }
                 cursor = page.cursor
             }

@@ -15,7 +15,7 @@ struct DiskCheck {
     func finding() -> Finding {
         let code = Self.failure(reserving: Self.room, in: folder)
         switch code {
-        case 0: return .fine("disk", "there is room to write in \(folder)")
+        case 0: return .fine("disk", "\(folder) is writable and has free space")
         case ENOSPC, EDQUOT:
             return .broken(
                 "disk",
@@ -29,7 +29,7 @@ struct DiskCheck {
                 "disk",
                 CommandError(
                     StoreError(
-                        .inputOutput, "nothing can be written in \(folder): \(String(cString: strerror(code)))")))
+                        .inputOutput, "\(folder) is not writable: \(String(cString: strerror(code)))")))
         }
     }
 

@@ -19,7 +19,7 @@ struct DoctorCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var options: GlobalOptions
-    @Flag(help: "Repair what is safe to repair.") var fix = false
+    @Flag(help: "Repair problems that can be repaired safely.") var fix = false
     @Flag(help: "Do not contact the server.") var local = false
 
     func run() async throws {
@@ -84,7 +84,7 @@ private final class DatabaseCheck {
             let folder = client.settings.store.folder
             guard chmod(folder, 0o700) == 0 else { throw error }
             findings.append(
-                Finding(check: "folder", level: .fixed, sentence: "only the owner may write in \(folder) now"))
+                Finding(check: "folder", level: .fixed, sentence: "\(folder) is now writable only by its owner"))
             _ = try client.store
         }
         isOpen = true
@@ -117,7 +117,7 @@ private final class DatabaseCheck {
         guard case .acquired(let lease) = try client.acquireLease() else { return }
         defer { withExtendedLifetime(lease) {} }
         try client.store.checkpoint()
-        findings.append(Finding(check: "log", level: .fixed, sentence: "the write-ahead log is written back"))
+        findings.append(Finding(check: "log", level: .fixed, sentence: "the WAL is checkpointed"))
     }
 }
 
@@ -137,35 +137,35 @@ private struct DeviceCheck {
 
     private func identity(_ session: StoredSession) -> Finding {
         guard let account = session.account, let epoch = session.epoch else {
-            return .fine("account", "this device has not met a server yet, and belongs to no account")
+            return .fine("account", "this device has never synced, and belongs to no account")
         }
         return .fine(
             "account",
-            "this device is \(session.identity) of the account '\(account.rawValue)', and follows the history \(epoch.rawValue)"
+            "this device is \(session.identity) of the account '\(account.rawValue)', in epoch \(epoch.rawValue)"
         )
     }
 
     private func engine() throws -> Finding {
         switch try client.acquireLease() {
-        case .acquired: .fine("engine", "no process syncs this database now")
+        case .acquired: .fine("engine", "no process is syncing this database")
         case .held(let process): .fine("engine", "process \(process.map(String.init) ?? "unknown") syncs this database")
         }
     }
 
     private func contact(_ contact: ServerContact) -> Finding {
-        let since = contact.lastSync.map { "the last sync that was complete was at \(TimeText.text($0))" }
+        let since = contact.lastSync.map { "the last complete sync was at \(TimeText.text($0))" }
         guard let failure = contact.lastFailure else {
-            return .fine("contact", since ?? "no sync has been complete yet")
+            return .fine("contact", since ?? "no sync has completed yet")
         }
-        var sentence = "since \(TimeText.text(failure.at)) syncing fails: \(failure.message)"
+        var sentence = "sync has been failing since \(TimeText.text(failure.at)): \(failure.message)"
         if let until = contact.pausedUntil(by: client.settings.server?.address.description) {
-            sentence += "; the server asked to be left alone until \(TimeText.text(until))"
+            sentence += "; the server asked for a pause until \(TimeText.text(until))"
         }
-        return .attention("contact", sentence, advice: since ?? "no sync has been complete yet")
+        return .attention("contact", sentence, advice: since ?? "no sync has completed yet")
     }
 
     private func outbox(_ outbox: OutboxSummary) -> Finding {
-        guard outbox.count > 0 else { return .fine("outbox", "no write waits for the server") }
+        guard outbox.count > 0 else { return .fine("outbox", "no write is waiting for the server") }
         let count = outbox.count == 1 ? "1 transaction is" : "\(outbox.count) transactions are"
         if outbox.held > 0 {
             return .attention(
@@ -180,8 +180,8 @@ private struct DeviceCheck {
         guard outbox.journal > 0 else { return .fine("journal", "no entry needs attention") }
         let count = outbox.journal == 1 ? "1 entry needs" : "\(outbox.journal) entries need"
         return .attention(
-            "journal", "\(count) attention: changes that were rejected, merged, cancelled or forgotten",
-            advice: "read them with syncctl journal, then resend or dismiss each")
+            "journal", "\(count) attention: changes that were rejected, merged, cancelled, or lost",
+            advice: "read them with syncctl journal, then restore or dismiss each")
     }
 
     /// Returns the finding for a space.
@@ -192,18 +192,18 @@ private struct DeviceCheck {
         guard space.hasAccess else {
             return .attention(
                 check, "the account may not read it, or the server has no such space",
-                advice: "check server.token-file (syncctl config show), or ask who runs the server")
+                advice: "check server.token-file (syncctl config show), or ask the server's operator")
         }
-        guard space.cursor != nil || isHeld else { return .fine(check, "nothing of it has been fetched yet") }
+        guard space.cursor != nil || isHeld else { return .fine(check, "no records of it have been downloaded yet") }
         guard space.isComplete else {
             return .attention(
                 check,
                 isHeld
-                    ? "a fresh copy is not complete; what this device held before stays until it is"
-                    : "the first copy is not complete; this device holds a part of it at version \(space.version)",
+                    ? "a new snapshot is incomplete; the earlier records stay until it is complete"
+                    : "the first snapshot is incomplete; this device holds a part of it at version \(space.version)",
                 advice: "syncctl sync completes it")
         }
-        return .fine(check, "this device holds all of it as of version \(space.version)")
+        return .fine(check, "this device holds all its records as of version \(space.version)")
     }
 }
 
@@ -214,7 +214,7 @@ private struct ServerCheck {
 
     func findings() async -> [Finding] {
         guard let server = client.settings.server else {
-            return [.fine("server", "no server is configured: this device works alone")]
+            return [.fine("server", "no server is configured: this device works offline only")]
         }
         if let problem = server.tokenProblem { return [.broken("token", CommandError(problem))] }
         guard asks else { return [] }
@@ -225,7 +225,7 @@ private struct ServerCheck {
             let hello = try await client.transport.hello()
             // The database check reports a database that cannot be read.
             if let refusal = hello.refusal(for: (try? client.store.session())?.account) { throw refusal }
-            return [.fine("server", "\(server.address) answers and accepts the token"), clock(hello)]
+            return [.fine("server", "\(server.address) responds and accepts the token"), clock(hello)]
         } catch {
             return [.broken("server", CommandError(wrapping: error))]
         }

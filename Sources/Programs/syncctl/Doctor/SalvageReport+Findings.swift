@@ -19,27 +19,27 @@ extension SalvageReport {
         func text(_ number: Int) -> String { "\(number) \(number == 1 ? names.one : names.many)" }
         guard let lost = count.lost else {
             return .attention(
-                check, "\(text(count.saved)) saved; whether there were more cannot be told",
-                advice: "keep \(keptFile): what was not found may still be in it")
+                check, "\(text(count.saved)) saved; there may have been more",
+                advice: "keep \(keptFile): it may still contain more")
         }
-        guard lost > 0 else { return .fine(check, "\(text(count.saved)) saved, which is all") }
+        guard lost > 0 else { return .fine(check, "\(text(count.saved)) saved, none lost") }
         return .attention(
             check,
             "\(text(count.saved)) saved; \(text(lost)) could not be read, and \(lost == 1 ? "is" : "are") lost here",
-            advice: "write it again; keep \(keptFile), in which a part of it may be left")
+            advice: "enter the lost data again; keep \(keptFile), which may still contain a part of it")
     }
 
     private var identityFinding: Finding {
         switch identity {
         case .kept(let identity): .fine("identity", "this device is still \(identity)")
         case .renewed(let identity, let former):
-            .fine("identity", "this device is \(identity) now, and tells the server that it was \(former)")
+            .fine("identity", "this device is \(identity) now, and reports its former identity \(former) to the server")
         case .unreadable(let identity):
             .attention(
                 "identity",
-                "who this device was cannot be read: it is \(identity) now, and belongs to the account of the next sync",
+                "the identity of this device could not be read: it is \(identity) now, and will belong to the account of the next sync",
                 advice:
-                    "before the next sync, see that server.token-file is that of the same account (syncctl config show)"
+                    "before the next sync, check that server.token-file has the token of the same account (syncctl config show)"
             )
         }
     }
@@ -47,7 +47,7 @@ extension SalvageReport {
     private var perhapsSentFinding: Finding {
         .attention(
             "writes",
-            "\(perhapsSent) of the saved writes were on their way: the server may have them, and gets them again",
-            advice: "after the next sync, look for later changes of the same fields in syncctl journal")
+            "\(perhapsSent) of the saved writes may have been sent before: they are sent again",
+            advice: "after the next sync, check syncctl journal for later changes of the same fields")
     }
 }

@@ -38,11 +38,11 @@ struct ImportCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("With --csv: user, avatar or profile.", valueName: "type")) var type: String?
     @Option(
         help: ArgumentHelp(
-            "The name of the source, which tells equal keys apart. Default: this machine for accounts, 'file' for files.",
+            "Name of the source, which distinguishes equal keys. Default: this machine for accounts, 'file' for files.",
             valueName: "name"))
     var source: String?
     @Flag(help: "Write nothing if any row is invalid.") var strict = false
-    @Argument(help: ArgumentHelp("The file to read; - is standard input.", valueName: "file"), completion: .file())
+    @Argument(help: ArgumentHelp("File to read. - reads standard input.", valueName: "file"), completion: .file())
     var file: String?
 
     private enum Format {
@@ -60,7 +60,7 @@ struct ImportCommand: AsyncParsableCommand {
         guard let file, file != "-" else {
             guard file == nil else {
                 throw CommandError(
-                    .usage, "standard input has no name that tells its format; expected --passwd, --jsonl or --csv")
+                    .usage, "the format of standard input is unknown; expected --passwd, --jsonl or --csv")
             }
             return .passwd
         }
@@ -68,7 +68,7 @@ struct ImportCommand: AsyncParsableCommand {
         if file.hasSuffix(".csv") { return .csv }
         throw CommandError(
             .usage,
-            "the name of \(file) does not tell its format; expected --passwd, --jsonl or --csv")
+            "the format of \(file) is unknown; expected --passwd, --jsonl or --csv")
     }
 
     func run() async throws {
@@ -135,7 +135,7 @@ struct ImportCommand: AsyncParsableCommand {
             terminal.note("\(place): \(problem.reason)")
         }
         if summary.broken > summary.problems.count {
-            terminal.note("… and \(summary.broken - summary.problems.count) more broken rows")
+            terminal.note("… and \(summary.broken - summary.problems.count) more invalid rows")
         }
         let effect = summary.isStopped ? nil : Terminal.saved
         if terminal.isJSON {
@@ -149,11 +149,11 @@ struct ImportCommand: AsyncParsableCommand {
             terminal.say(line, after: effect)
         } else if summary.isStopped {
             terminal.say(
-                "nothing was written: \(summary.broken) broken \(summary.broken == 1 ? "row" : "rows") in \(name)"
+                "nothing was written: \(summary.broken) invalid \(summary.broken == 1 ? "row" : "rows") in \(name)"
             )
         } else {
             var parts = ["\(summary.created) created", "\(summary.updated) changed", "\(summary.unchanged) unchanged"]
-            if summary.broken > 0 { parts.append("\(summary.broken) broken and left out") }
+            if summary.broken > 0 { parts.append("\(summary.broken) invalid and skipped") }
             terminal.say("\(name): \(parts.joined(separator: ", ")), in \(time.shortText)", after: effect)
         }
     }

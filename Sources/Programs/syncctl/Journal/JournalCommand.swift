@@ -24,7 +24,7 @@ struct ListJournal: AsyncParsableCommand {
     @Option(help: ArgumentHelp("List only entries older than this one.", valueName: "entry")) var before: Int64?
 
     func validate() throws {
-        guard limit > 0 else { throw ValidationError("--limit is at least 1") }
+        guard limit > 0 else { throw ValidationError("--limit must be at least 1") }
     }
 
     func run() async throws {
@@ -91,8 +91,7 @@ struct RestoreJournal: AsyncParsableCommand {
             A rejected, cancelled, or lost transaction is written again as it was. For a merged or overwritten one, the \
             values that lost are written again. A deleted record is created again under a new id, together with the \
             deleted records that it requires, and entries that refer to the deleted record are changed to the new id.
-            """,
-        aliases: ["resend"])
+            """)
 
     @OptionGroup var options: GlobalOptions
     @Argument(help: "Number of the entry.") var entry: Int64
@@ -100,7 +99,7 @@ struct RestoreJournal: AsyncParsableCommand {
     func run() async throws {
         try await options.withClient { client in
             let runtime = client.runtime
-            let sequences = try client.store.resend(journal: entry, now: runtime.now()) {
+            let sequences = try client.store.restore(journal: entry, now: runtime.now()) {
                 var random = runtime.generator
                 return RecordID.make(at: runtime.now(), random: &random)
             }
@@ -108,16 +107,16 @@ struct RestoreJournal: AsyncParsableCommand {
             if options.json {
                 var line = JSONLine()
                 line.set("entry", entry)
-                line.set("result", sequences.isEmpty ? "unchanged" : "resent")
+                line.set("result", sequences.isEmpty ? "unchanged" : "restored")
                 if let first = sequences.first { line.set("outbox", first.rawValue) }
                 line.set("transactions", sequences.count)
                 options.terminal.say(line, after: effect)
             } else {
                 let answer: TerminalText =
                     switch sequences.count {
-                    case 0: "entry \(entry) would change nothing: the records are so already"
-                    case 1: "entry \(entry) is in the outbox again, as \(sequences[0])"
-                    default: "entry \(entry) is in the outbox again, as \(sequences.count) transactions"
+                    case 0: "entry \(entry) would change nothing: the records already have its values"
+                    case 1: "entry \(entry) was restored: it is in the outbox as transaction \(sequences[0])"
+                    default: "entry \(entry) was restored: it is in the outbox as \(sequences.count) transactions"
                     }
                 options.terminal.say(answer, after: effect)
             }
@@ -127,7 +126,7 @@ struct RestoreJournal: AsyncParsableCommand {
 
 struct DismissJournal: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "dismiss", abstract: "Mark entries as done. They stay in the journal.")
+        commandName: "dismiss", abstract: "Mark entries as dismissed. They stay in the journal.")
 
     @OptionGroup var options: GlobalOptions
     @Argument(help: "Numbers of the entries.") var entries: [Int64] = []

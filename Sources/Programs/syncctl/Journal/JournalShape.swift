@@ -21,13 +21,13 @@ enum JournalShape {
     static func why(_ entry: JournalEntry) -> String {
         switch entry.event {
         case .rejected(_, let rejection): "\(rejection.code): \(rejection.message)"
-        case .merged: "others had changed the same fields"
+        case .merged: "others have changed the same fields"
         case .overwritten(let conflicts, _):
             conflicts.contains { $0.rule == .deleteWins }
-                ? "another device deleted the record without having seen these values"
-                : "another device changed the same fields without having seen these values"
-        case .cancelled: "taken back on this device"
-        case .forgotten: "the server lost its history, and the one that replaced it does not have this"
+                ? "another device deleted the record before it received these values"
+                : "another device changed the same fields before it received these values"
+        case .cancelled: "cancelled on this device"
+        case .forgotten: "the server was restored from a backup that does not have these values"
         }
     }
 

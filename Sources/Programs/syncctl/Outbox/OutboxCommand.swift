@@ -17,10 +17,10 @@ struct ListOutbox: AsyncParsableCommand {
 
     @OptionGroup var options: GlobalOptions
     @Option(help: "Maximum number to list.") var limit = 100
-    @Option(help: ArgumentHelp("Only those behind this one.", valueName: "entry")) var after: Int64?
+    @Option(help: ArgumentHelp("List only entries newer than this one.", valueName: "entry")) var after: Int64?
 
     func validate() throws {
-        guard limit > 0 else { throw ValidationError("--limit is at least 1") }
+        guard limit > 0 else { throw ValidationError("--limit must be at least 1") }
     }
 
     func run() async throws {
@@ -35,7 +35,7 @@ struct ListOutbox: AsyncParsableCommand {
                 terminal.note(
                     summary.count == 0
                         ? "the outbox is empty"
-                        : "nothing behind entry \(after ?? 0); \(summary.count) in all")
+                        : "no entries after entry \(after ?? 0); \(summary.count) in total")
             } else {
                 var table = Table([
                     .init(title: "ENTRY", isNumber: true), .init(title: "STATE"), .init(title: "CHANGES"),
@@ -92,7 +92,8 @@ struct CancelOutbox: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "cancel", abstract: "Cancel a transaction that was never sent.",
         discussion:
-            "What depends on it is taken back too. All of it is kept in the journal, from where it can be sent again.")
+            "Transactions that depend on it are cancelled too. All of them stay in the journal, from which they can be restored."
+    )
 
     @OptionGroup var options: GlobalOptions
     @Argument(help: "Number of the entry.") var entry: Int64

@@ -25,7 +25,7 @@ struct ExportRecording: AsyncParsableCommand {
         let reader = RingReader(segments)
         let terminal = options.terminal
         for problem in reader.problems {
-            terminal.note("left out with the rest of its segment: \(problem)")
+            terminal.note("skipped with the rest of its segment: \(problem)")
         }
         guard !reader.entries.isEmpty else {
             throw CommandError(
@@ -56,8 +56,8 @@ struct ExportRecording: AsyncParsableCommand {
         guard descriptor >= 0 else {
             let reason = String(cString: strerror(errno))
             throw CommandError(
-                .machine, "\(path) cannot be made: \(reason)",
-                advice: "name a file that is not there")
+                .machine, "\(path) cannot be created: \(reason)",
+                advice: "choose a file that does not exist yet")
         }
         let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         do {

@@ -13,7 +13,7 @@ struct ReplayCommand: AsyncParsableCommand {
     @Argument(help: "File written by syncctl recording export. - reads standard input.", completion: .file())
     var file: String
     @Flag(help: "Print JSON, one object per line.") var json = false
-    @Flag(help: "Print the result only.") var quiet = false
+    @Flag(help: "Print only the result.") var quiet = false
 
     func run() async throws {
         let terminal = Terminal(isJSON: json, variables: GlobalOptions.processVariables)

@@ -21,7 +21,7 @@ enum FieldArguments {
             }
             let field = try field(String(argument[..<equals]), schema)
             guard patch[field.name] == nil else {
-                throw CommandError(.usage, "\(field.name) is given twice; expected it once")
+                throw CommandError(.usage, "\(field.name) is given twice; expected one value")
             }
             let text = String(argument[argument.index(after: equals)...])
             patch.set(field.name, to: try value(text, field, schema, in: store))
@@ -41,7 +41,7 @@ enum FieldArguments {
         guard let value = FieldValue(text, as: field.type).map(field.normalized) else {
             throw CommandError(
                 .failed,
-                "\(schema.collection).\(field.name): '\(text)' is no \(field.type.rawValue)")
+                "\(schema.collection).\(field.name): '\(text)' is not a valid \(field.type.rawValue)")
         }
         if let problem = field.problem(with: value) {
             throw CommandError(

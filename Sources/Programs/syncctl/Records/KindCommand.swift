@@ -6,7 +6,7 @@ struct KindCommand<Kind: RecordKind>: AsyncParsableCommand {
     /// The third way to name a record, for the help.
     private static var names: String {
         guard let field = RecordNames.nameField(of: Kind.schema.collection) else { return "" }
-        return " or its \(field), written \(field)=7 where it looks like a uid or an id"
+        return " or its \(field), written \(field)=7 if it looks like a uid or an id"
     }
 
     static var configuration: CommandConfiguration {
@@ -46,7 +46,7 @@ struct ListKind<Kind: RecordKind>: AsyncParsableCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "list", abstract: "List \(Kind.word)s.",
-            discussion: "With --json each record is one line, which syncctl import --jsonl reads back.")
+            discussion: "With --json each record is one line, which syncctl import --jsonl can read.")
     }
 
     @OptionGroup var options: GlobalOptions
@@ -85,7 +85,8 @@ struct DeleteKind<Kind: RecordKind>: AsyncParsableCommand {
         CommandConfiguration(
             commandName: "delete", abstract: "Delete \(Kind.word)s.",
             discussion:
-                "Several are deleted together or not at all. Until it is sent, syncctl outbox cancel takes it back.")
+                "Several records are deleted together or not at all. Until the transaction is sent, syncctl outbox cancel undoes it."
+        )
     }
 
     @OptionGroup var options: GlobalOptions

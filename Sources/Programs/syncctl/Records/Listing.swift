@@ -6,15 +6,15 @@ import SyncModel
 struct Listing: ParsableArguments {
     @Option(
         name: .customLong("where"),
-        help: ArgumentHelp("Only those with this value; may be repeated.", valueName: "field=value"))
+        help: ArgumentHelp("List only records with this value. May be repeated.", valueName: "field=value"))
     var conditions: [String] = []
     @Option(help: ArgumentHelp("uid, id (as created) or a field.", valueName: "field")) var sort = "uid"
     @Option(help: "Maximum number to list.") var limit: Int?
-    @Option(help: "Number to skip at the beginning.") var offset = 0
+    @Option(help: "Number of records to skip first.") var offset = 0
 
     func validate() throws {
         guard limit ?? 0 >= 0, offset >= 0 else {
-            throw ValidationError("--limit and --offset take no negative numbers")
+            throw ValidationError("--limit and --offset must be 0 or more")
         }
     }
 

@@ -65,7 +65,7 @@ struct RecordAction {
         }
         let isPending = try store.isPending(schema.collection, found.id)
         rows.append(("version", found.version == .zero ? "-" : found.version.description))
-        rows.append(("state", isPending ? "pending: the server has not confirmed all of it" : "synced"))
+        rows.append(("state", isPending ? "pending: the server has not confirmed all its changes" : "synced"))
         let width = rows.map(\.0.count).max() ?? 0
         for (name, value) in rows {
             let padding = String(repeating: " ", count: width - name.count)

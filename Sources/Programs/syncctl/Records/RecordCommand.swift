@@ -110,7 +110,8 @@ struct SetRecord: AsyncParsableCommand {
 struct DeleteRecords: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "delete", abstract: "Delete records of a collection.",
-        discussion: "Several are deleted together or not at all. Until it is sent, syncctl outbox cancel takes it back."
+        discussion:
+            "Several records are deleted together or not at all. Until the transaction is sent, syncctl outbox cancel undoes it."
     )
 
     @OptionGroup var options: GlobalOptions

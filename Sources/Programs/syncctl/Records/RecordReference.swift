@@ -31,15 +31,16 @@ struct RecordReference {
         guard let name = RecordNames.nameField(of: collection),
             let field = store.catalog[collection]?.field(named: name)
         else {
-            throw CommandError(.failed, "'\(shown)' is no uid and no id: records of \(collection) have no other name")
+            throw CommandError(
+                .failed, "'\(shown)' is not a valid uid or id: records of \(collection) have no other name")
         }
         let query = RecordQuery(collection, where: [.init(name, equals: field.normalized(.text(text)))], limit: 2)
         let found = try store.records(matching: query)
         guard let record = found.first else { throw missing(collection, "whose \(name) is '\(shown)'") }
         guard found.count == 1 else {
             throw CommandError(
-                .failed, "there is more than one record of \(collection) whose \(name) is '\(shown)'",
-                advice: "name it by uid or id, as syncctl record list \(collection) shows them")
+                .failed, "\(collection) has more than one record whose \(name) is '\(shown)'",
+                advice: "give its uid or id, which syncctl record list \(collection) shows")
         }
         return record
     }
@@ -47,6 +48,6 @@ struct RecordReference {
     private func missing(_ collection: CollectionName, _ description: String) -> CommandError {
         CommandError(
             .failed, "there is no record of \(collection) \(description) on this device",
-            advice: "syncctl record list \(collection) shows what is here")
+            advice: "syncctl record list \(collection) lists the records")
     }
 }

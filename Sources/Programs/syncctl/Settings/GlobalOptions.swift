@@ -16,22 +16,22 @@ struct GlobalOptions: ParsableArguments {
     @Option(name: .long, help: ArgumentHelp("production, staging, development or test.", valueName: "name"))
     var environment: String?
 
-    @Option(name: .long, help: ArgumentHelp("The folder of the database.", valueName: "folder"), completion: .directory)
+    @Option(name: .long, help: ArgumentHelp("Folder of the database.", valueName: "folder"), completion: .directory)
     var store: String?
 
     @Option(name: .long, help: ArgumentHelp("The server.", valueName: "url"))
     var server: String?
 
     @Option(
-        name: .long, help: ArgumentHelp("The file of the token for the server.", valueName: "file"), completion: .file()
+        name: .long, help: ArgumentHelp("File with the token for the server.", valueName: "file"), completion: .file()
     )
     var tokenFile: String?
 
-    @Option(name: .long, help: ArgumentHelp("Show log messages from this level on.", valueName: "level"))
+    @Option(name: .long, help: ArgumentHelp("Show log messages of this level and above.", valueName: "level"))
     var logLevel: String?
 
     @Option(
-        name: .customLong("set"), help: ArgumentHelp("Set any other key of the configuration.", valueName: "key=value"))
+        name: .customLong("set"), help: ArgumentHelp("Set any other configuration key.", valueName: "key=value"))
     var settings: [String] = []
 
     @Flag(name: .long, help: "Print JSON, one object per line.")

@@ -13,7 +13,7 @@ struct InitCommand: AsyncParsableCommand {
     @OptionGroup var options: GlobalOptions
     @Option(
         help: ArgumentHelp(
-            "Take the models from this file, as syncd catalog show prints it. Default: users, avatars, and profiles.",
+            "File of the models, as syncd catalog show prints it. Default: users, avatars, and profiles.",
             valueName: "file"), completion: .file())
     var catalog: String?
 

@@ -53,7 +53,7 @@ struct StatusCommand: AsyncParsableCommand {
         } catch let failure as TransportError {
             return switch failure.code {
             case .unauthorized where server.token == nil:
-                .refused("no token is configured: put one into a file, and name it with server.token-file")
+                .refused("no token is configured: write one into a file, and set server.token-file to its path")
             case .unauthorized, .forbidden, .otherAccount, .incompatible: .refused(failure.message)
             default: .offline(failure.message)
             }
@@ -104,8 +104,8 @@ struct StatusReport {
     func print(to terminal: Terminal) {
         let state: TerminalText
         switch contact {
-        case .noServer: state = "no server is configured: this device works alone"
-        case .notAsked: state = "not asked"
+        case .noServer: state = "no server is configured: this device works offline only"
+        case .notAsked: state = "not contacted"
         case .online(_, let time, _): state = terminal.green("online") + ", answered in \(time.shortText)"
         case .offline(let reason): state = "\(terminal.red("offline")): \(reason)"
         case .refused(let reason): state = "\(terminal.red("refused")): \(reason)"
@@ -120,9 +120,9 @@ struct StatusReport {
             rows.append(("last error", "\(terminal.red("since \(TimeText.text(failure.at))")): \(failure.message)"))
         }
         if let until = memory.pausedUntil(by: server) {
-            rows.append(("paused", "the server asked to be left alone until \(TimeText.text(until))"))
+            rows.append(("paused", "the server asked for a pause until \(TimeText.text(until))"))
         }
-        rows.append(("outbox", "\(owed)"))
+        rows.append(("outbox", "\(outboxText)"))
         let journal: TerminalText =
             switch outbox.journal {
             case 0: "no entry needs attention"
@@ -141,7 +141,7 @@ struct StatusReport {
         }
     }
 
-    private var owed: String {
+    private var outboxText: String {
         guard outbox.count > 0 else { return "empty" }
         let parts = [(outbox.waiting, "waiting"), (outbox.sent, "sent"), (outbox.answered, "answered")]
             .filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
@@ -187,7 +187,7 @@ extension StoredSpace {
     /// - Parameter isHeld: whether the device has been in sync before. If so, it already has a copy while it downloads
     ///   another.
     fileprivate func words(isHeld: Bool) -> String {
-        guard hasAccess else { return "\(space): no access; what the server had shown of it was removed" }
+        guard hasAccess else { return "\(space): no access; the server's records of it were removed" }
         guard !isComplete else { return "\(space) at version \(version)" }
         return "\(space) at version \(version), \(isHeld ? "fresh" : "first") copy not complete"
     }

@@ -67,7 +67,7 @@ struct SyncCommand: AsyncParsableCommand {
         let updates = engine.status.subscribe()
         let clock = client.runtime.clock
         let timeout = wait
-        let heard = Guarded(progress.elapsed)
+        let lastEvent = Guarded(progress.elapsed)
         let ending = try await withThrowingTaskGroup(of: SyncEnding?.self) { group in
             group.addTask {
                 try await services.run()
@@ -76,7 +76,7 @@ struct SyncCommand: AsyncParsableCommand {
             group.addTask {
                 var follower = follower
                 for await status in updates {
-                    heard.withLock { $0 = progress.elapsed }
+                    lastEvent.withLock { $0 = progress.elapsed }
                     if let ending = follower.follow(status, progress) {
                         await services.stop()
                         return ending
@@ -93,13 +93,13 @@ struct SyncCommand: AsyncParsableCommand {
                     // A request to a silent server may still be open. While the server keeps responding, the sync is
                     // not stopped.
                     while true {
-                        let silence = progress.elapsed - heard.withLock { $0 }
+                        let silence = progress.elapsed - lastEvent.withLock { $0 }
                         if silence > timeout + Self.grace { break }
                         guard (try? await clock.sleep(for: .milliseconds(100))) != nil else { return nil }
                     }
                     await services.stop()
                     return .failed(
-                        TransportError(.timedOut, "the server has said nothing for \(DurationText(timeout))"))
+                        TransportError(.timedOut, "the server has not responded for \(DurationText(timeout))"))
                 }
             }
             var ending: SyncEnding?
@@ -135,7 +135,8 @@ struct SyncCommand: AsyncParsableCommand {
     ) async throws -> SyncEnding {
         let store = try client.store
         options.terminal.note(
-            "process \(process.map(String.init) ?? "unknown") syncs this database; waiting for it to empty the outbox")
+            "process \(process.map(String.init) ?? "unknown") syncs this database; waiting until it has emptied the outbox"
+        )
         let timeout = wait > .zero ? wait : Self.leaseTimeout
         while progress.elapsed < timeout {
             let summary = try store.outboxSummary()

@@ -111,7 +111,7 @@ struct SyncFollower: Sendable {
     private static func lack(of space: SyncStatus.Space) -> String {
         guard space.version < space.head else { return "the server does not show all of space \(space.space)" }
         return
-            "the server says that space \(space.space) is at version \(space.head), and shows nothing after version \(space.version)"
+            "the server says that space \(space.space) is at version \(space.head), but sends nothing after version \(space.version)"
     }
 
     /// Prints the status if its text has changed.

@@ -14,7 +14,7 @@ struct SyncReport {
     let refused: Int
     /// The number of transactions that were in the outbox at the beginning and that the server has applied.
     ///
-    /// This is a lower bound: transactions that are left may have been written meanwhile.
+    /// This is a lower bound: the outbox may contain transactions that were written during the sync.
     let confirmed: Int
 
     /// The state before the sync.
@@ -65,7 +65,7 @@ struct SyncReport {
             if !terminal.isJSON, let sentence { terminal.say("\(sentence)", after: effect) }
             if news > 0, !terminal.isJSON {
                 terminal.note(
-                    "\(news) new in the journal: something was rejected, merged, overwritten or forgotten (syncctl journal)"
+                    "\(news) new in the journal: changes were rejected, merged, overwritten, or lost (syncctl journal)"
                 )
             }
             if let failure = missingAccess { throw failure }
@@ -77,7 +77,7 @@ struct SyncReport {
                 : "\(after.held) transactions wait until the server knows the collections and fields in them"
             throw CommandError(
                 .held, "\(held); everything else is in sync",
-                advice: "ask who runs the server to upgrade it, and see what waits with syncctl outbox")
+                advice: "ask the server's operator to upgrade it; syncctl outbox lists the waiting transactions")
         case .failed(let failure): throw CommandError(failure)
         case .offline(let reason):
             throw CommandError(
@@ -85,19 +85,19 @@ struct SyncReport {
             )
         case .blocked(let reason):
             throw CommandError(
-                .notSynced, reason, advice: "see what waits with syncctl status; \(CommandError.safe)")
+                .notSynced, reason, advice: "syncctl status shows what is waiting; \(CommandError.safe)")
         case .storeFailed(let failure): throw CommandError(failure)
         case .braked(let deletes, let total):
             throw CommandError(
                 .unhealthy,
-                "what the server says would delete \(deletes) of the \(total) records here, and nothing proves that it is right",
-                advice: "if that is what you expect: syncctl sync --allow-deletes")
+                "the server's data would delete \(deletes) of the \(total) records on this device, which may be a mistake of the server",
+                advice: "if you expect that, run syncctl sync --allow-deletes")
         case .syncedElsewhere(let process):
             let left = after.count == 1 ? "1 transaction is" : "\(after.count) transactions are"
             throw CommandError(
                 .syncedElsewhere,
                 "process \(process.map(String.init) ?? "unknown") syncs this database, and \(left) still in the outbox",
-                advice: "see what holds it up with syncctl status")
+                advice: "syncctl status shows the reason")
         case .interrupted: throw CommandError(.notSynced, "the sync was interrupted", advice: CommandError.safe)
         }
     }
@@ -108,8 +108,8 @@ struct SyncReport {
         guard !names.isEmpty else { return nil }
         return CommandError(
             .refused,
-            "the account may not read \(names.joined(separator: ", ")), or the server has no such space: what it had shown of that is not on this device any more, and what you wrote and it refused is in the journal",
-            advice: "check server.token-file (syncctl config show), or ask who runs the server")
+            "the account may not read \(names.joined(separator: ", ")), or the server does not have them: the server's records of them were removed from this device, and your rejected changes are in the journal",
+            advice: "check server.token-file (syncctl config show), or ask the server's operator")
     }
 
     private var sentence: String? {
@@ -120,7 +120,7 @@ struct SyncReport {
             parts += session.spaces.filter(\.hasAccess).map { "\($0.space) at version \($0.version)" }
             return "in sync: " + parts.joined(separator: ", ") + ", in \(elapsed.shortText)"
         case .sentByOther(let process):
-            return "process \(process.map(String.init) ?? "unknown") has sent everything; it fetches by itself"
+            return "process \(process.map(String.init) ?? "unknown") has sent everything, and pulls by itself"
         default: return nil
         }
     }

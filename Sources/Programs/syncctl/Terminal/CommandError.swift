@@ -25,25 +25,25 @@ extension CommandError {
             }
         let advice: String? =
             switch failure.code {
-            case .missingFile: "make it with syncctl init, or name its folder with --store"
+            case .missingFile: "create it with syncctl init, or give its folder with --store"
             case .outboxFull: "syncctl sync empties the outbox"
-            case .journalFull: "read it with syncctl journal, then resend or dismiss entries"
-            case .diskFull: "make room on the disk of the database, then run the command again"
-            case .busy: "wait for the other program to end, then run the command again"
+            case .journalFull: "read it with syncctl journal, then restore or dismiss entries"
+            case .diskFull: "free space on the disk of the database, then run the command again"
+            case .busy: "wait until the other program has ended, then run the command again"
             case .newerSchema, .otherSchema: "use the program that made this database"
             case .notADatabase, .corrupt:
-                "syncctl doctor --fix keeps the file, and makes a new database of what can be read of it"
+                "syncctl doctor --fix keeps the damaged file, and creates a new database from its readable part"
             case .contradiction:
-                "the next sync takes a fresh copy of what the server has; report this if it happens again"
+                "the next sync downloads a full snapshot; report this if it happens again"
             case .unsafePermissions:
-                "use a folder of your own with permissions 700, and in it a plain file without links"
+                "use a folder of your own with permissions 700 that contains a plain file without links"
             case .readOnly: "check the owner and the permissions of the folder and of the file"
             case .inputOutput: "check the disk, then run the command again"
             case .otherAccount: "use the token of the account that the database belongs to, or another --store"
-            case .tooLarge: "write fewer or smaller values at a time"
-            case .missingEntry: "syncctl outbox list and syncctl journal list --all show what there is"
+            case .tooLarge: "write fewer or smaller values in one transaction"
+            case .missingEntry: "syncctl outbox list and syncctl journal list --all show all entries"
             case .danglingReference:
-                "restore the record that is missing first, where the journal has it, or name another one"
+                "first restore the missing record from the journal, or refer to another record"
             case .unknownCollection, .invalidValue, .missingRecord, .duplicateRecord, .stillReferenced, .entryIsFrozen:
                 nil
             }
@@ -59,18 +59,19 @@ extension CommandError {
         case .refused:
             self.init(
                 .refused, failure.message,
-                advice: "check that server.url has no path too many, or update the older of server and client")
+                advice: "check the path in server.url, or update the older of server and client")
         case .unreachable:
             self.init(
                 .notSynced, failure.message,
-                advice: "check server.url (syncctl config show) and whether the server runs; \(Self.safe)")
+                advice: "check server.url (syncctl config show), and that the server is running; \(Self.safe)")
         case .timedOut, .throttled, .serverFailed:
             self.init(.notSynced, failure.message, advice: "run syncctl sync again later; \(Self.safe)")
         case .notUnderstood:
             self.init(
                 .notSynced, failure.message,
                 advice:
-                    "check that server.url names a sync server, and that the network asks for no sign-in; \(Self.safe)")
+                    "check that server.url is that of a sync server, and that the network does not require a sign-in; \(Self.safe)"
+            )
         case .tooLarge:
             self.init(.notSynced, failure.message, advice: "lower sync.batch-bytes; \(Self.safe)")
         case .cancelled:
@@ -79,7 +80,7 @@ extension CommandError {
     }
 
     /// The reassurance that a failed sync loses nothing.
-    static let safe = "what was written is safe in the outbox"
+    static let safe = "your changes are safe in the outbox"
 
     init(_ problem: ConfigurationError) {
         self.init(.configuration, problem.message, advice: problem.advice)

@@ -13,7 +13,7 @@ extension ClientRecipes {
     public static func picked(by environment: Environment) throws(ConfigurationError) -> ClientRecipes {
         guard environment.choices.hasLiveAdapters else {
             throw ConfigurationError(
-                "environment: \(environment) needs the adapters of the test kit, which are not linked into this program",
+                "environment: \(environment) needs the test kit, which this program does not contain",
                 advice: "use production, staging, development or test")
         }
         return live

@@ -28,7 +28,8 @@ public enum CatalogFile {
             return try CatalogCodec.decode(Array(data), rule: rule)
         } catch {
             throw ConfigurationError(
-                "\(path) is no catalog: \(error)", advice: "Schemas/catalog/catalog.schema.json describes the format")
+                "\(path) is not a valid catalog: \(error)",
+                advice: "Schemas/catalog/catalog.schema.json describes the format")
         }
     }
 

@@ -18,7 +18,7 @@ public struct Token: Hashable, Sendable, CustomStringConvertible, CustomDebugStr
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw Self.problem(opening: path, errno) }
         guard status.st_mode & S_IFMT == S_IFREG else {
-            let kind = status.st_mode & S_IFMT == S_IFDIR ? "a folder" : "no regular file"
+            let kind = status.st_mode & S_IFMT == S_IFDIR ? "a folder" : "not a regular file"
             throw ConfigurationError("server.token-file: \(path) is \(kind); expected a file with a token")
         }
         let permissions = status.st_mode & 0o7777
@@ -41,7 +41,8 @@ public struct Token: Hashable, Sendable, CustomStringConvertible, CustomDebugStr
         let line = String(decoding: contents, as: UTF8.self).split(whereSeparator: \.isNewline).first.map(String.init)
         guard let line, contents.count <= Self.largestSize, line.utf8.allSatisfy({ $0 > 32 && $0 < 127 }) else {
             throw ConfigurationError(
-                "server.token-file: the first line of \(path) is no token; expected printable ASCII without spaces")
+                "server.token-file: the first line of \(path) is not a valid token; expected printable ASCII without spaces"
+            )
         }
         self.init(line)
     }
@@ -50,7 +51,7 @@ public struct Token: Hashable, Sendable, CustomStringConvertible, CustomDebugStr
         switch code {
         case ENOENT, ENOTDIR:
             ConfigurationError(
-                "server.token-file: there is no file \(path)",
+                "server.token-file: \(path) does not exist",
                 advice: "syncd token add NAME on the server makes a token")
         case ELOOP:
             ConfigurationError(

@@ -39,8 +39,9 @@ public struct ClientError: Error, Hashable, Sendable, CustomStringConvertible {
             switch failure.code {
             case .newerSchema: "use the newer build of the application, or a folder of its own for this one"
             case .otherSchema, .notADatabase: "use a name or a folder of its own for each application"
-            case .corrupt: "syncctl doctor --fix keeps the file, and makes a new database of what can be read of it"
-            case .diskFull: "make room on the disk"
+            case .corrupt:
+                "syncctl doctor --fix keeps the damaged file, and creates a new database from its readable part"
+            case .diskFull: "free space on the disk"
             case .busy: "wait until the other program has opened the database"
             default: nil
             }

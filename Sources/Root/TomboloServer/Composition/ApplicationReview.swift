@@ -110,10 +110,10 @@ enum RuleCall {
             case .failure(let error):
                 // The words of the application may hold what a client sent.
                 logger.error(
-                    "The application did not answer.",
+                    "The application's rules did not respond.",
                     metadata: ["asked": "\(name)", "error": "\(error is TimedOut ? "\(error)" : "\(type(of: error))")"])
                 throw AuthorityError(
-                    .unavailable, "the application's rules cannot be asked now", retryAfter: .seconds(5))
+                    .unavailable, "the application's rules are not available", retryAfter: .seconds(5))
             }
         }
         throw CancellationError()
@@ -121,6 +121,6 @@ enum RuleCall {
 
     private struct TimedOut: Error, CustomStringConvertible {
         let timeout: Duration
-        var description: String { "no answer within \(timeout)" }
+        var description: String { "no response within \(timeout)" }
     }
 }

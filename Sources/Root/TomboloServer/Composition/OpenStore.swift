@@ -64,10 +64,10 @@ extension AuthorityStoreError {
         switch code {
         case .noDatabase: "syncd serve makes one"
         case .notADatabase, .corrupt:
-            "put the database back from a backup, without the files -wal and -shm of the present one"
+            "restore the database from a backup, and delete its files -wal and -shm first"
         case .newerSchema, .otherSchema: "use the build of syncd that made it, or a newer one"
-        case .missingFile, .readOnly: "check authority.folder (syncd config), and who owns it"
-        case .diskFull: "free some room on that disk"
+        case .missingFile, .readOnly: "check authority.folder (syncd config) and its owner"
+        case .diskFull: "free space on that disk"
         case .unsafePermissions, .inUse, .notDurable, .unstorable, .busy, .inputOutput, .unreachable: nil
         }
     }
@@ -77,8 +77,8 @@ extension AuthorityStoreError {
         case .noDatabase: "syncd serve makes one in a database that exists; createdb NAME makes that"
         case .newerSchema: "use the build of syncd that made it, or a newer one"
         case .otherSchema: "give authority.postgres-schema a name that no other program uses"
-        case .corrupt, .notADatabase: "put the database back from a backup"
-        case .diskFull: "free some room on the disk of the database"
+        case .corrupt, .notADatabase: "restore the database from a backup"
+        case .diskFull: "free space on the disk of the database"
         case .readOnly: "name the primary, or add target_session_attrs=read-write"
         case .unsafePermissions: "check the user, and its password in the file that PGPASSFILE names"
         case .notDurable: "turn it on, or set authority.durability to normal"

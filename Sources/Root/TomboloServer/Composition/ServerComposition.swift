@@ -73,7 +73,8 @@ public final class ServerComposition {
     /// - Throws: the same errors as `epoch`, and an error if `space` is not a valid name of a space.
     public func conflicts(in space: String, after number: Int64, limit: Int) throws -> [TerminalText] {
         guard let space = SpaceID(rawValue: space) else {
-            throw AuthorityError(.malformed, "'\(space)' is no name of a space: a-z, then a-z, 0-9 or _, 63 at most")
+            throw AuthorityError(
+                .malformed, "'\(space)' is not a valid name of a space: a-z, then a-z, 0-9 or _, 63 at most")
         }
         return try authority(.existing).conflicts(in: space, after: number, limit: limit).map(ConflictText.line)
     }

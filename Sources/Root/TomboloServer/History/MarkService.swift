@@ -35,7 +35,7 @@ actor MarkService: Service {
         guard let mark = file.read() else {
             if file.isThere {
                 logger.warning(
-                    "The mark beside the database cannot be read, and is written again: a restore before this start shows only when a device has seen more.",
+                    "The mark beside the database cannot be read, and is written again. A restore before this start is detected only when a device that has seen more connects.",
                     metadata: ["file": "\(file.path)"])
             }
             return

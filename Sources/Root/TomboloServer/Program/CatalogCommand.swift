@@ -28,7 +28,7 @@ struct ShowCatalog: ServerCommand {
 struct CheckCatalog: ServerCommand {
     static let configuration = CommandConfiguration(
         commandName: "check", abstract: "Compare a file of models with the stored ones, while the server is stopped.",
-        discussion: "Changes nothing. The exit status is 78 if a server with these models would not start.")
+        discussion: "Changes nothing. Exits with status 78 if a server with these models would not start.")
 
     @OptionGroup var options: ServerOptions
     @Argument(help: "File of the models, as JSON.", completion: .file()) var file: String

@@ -36,7 +36,7 @@ struct RenewEpoch: ServerCommand {
             let old = try server.epoch
             let new = try server.startNewEpoch()
             try ServerOutput.write("\(new)\n")
-            ProgramOutput.note("the history \(old) has ended, and \(new) has begun\n")
+            ProgramOutput.note("ended the history \(old), and began \(new)\n")
         }
     }
 }

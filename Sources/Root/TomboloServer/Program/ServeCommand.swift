@@ -8,9 +8,9 @@ struct ServeCommand: ServerCommand {
         discussion: ServerOptions.help)
 
     @OptionGroup var options: ServerOptions
-    @Option(help: ArgumentHelp("The address to listen on.", valueName: "address")) var host: String?
+    @Option(help: ArgumentHelp("Address to listen on.", valueName: "address")) var host: String?
     @Option(help: "Port to listen on. 0 selects a free port.") var port: String?
-    @Option(help: ArgumentHelp("Write the port into this file.", valueName: "file"), completion: .file())
+    @Option(help: ArgumentHelp("File to write the port into.", valueName: "file"), completion: .file())
     var portFile: String?
 
     func run(_ application: ServerApplication) async throws {

@@ -15,19 +15,19 @@ struct ServerOptions: ParsableArguments {
     var config: String?
     @Option(help: ArgumentHelp("production, staging, development or test.", valueName: "name"))
     var environment: String?
-    @Option(help: ArgumentHelp("The folder of the database.", valueName: "folder"), completion: .directory)
+    @Option(help: ArgumentHelp("Folder of the database.", valueName: "folder"), completion: .directory)
     var folder: String?
-    @Option(help: ArgumentHelp("The file of the accepted tokens.", valueName: "file"), completion: .file())
+    @Option(help: ArgumentHelp("File of the accepted tokens.", valueName: "file"), completion: .file())
     var tokenFile: String?
     @Option(
         help: ArgumentHelp("Serve the models of this file, instead of those of the program.", valueName: "file"),
         completion: .file())
     var catalog: String?
-    @Option(help: ArgumentHelp("Show log messages from this level on.", valueName: "level"))
+    @Option(help: ArgumentHelp("Show log messages of this level and above.", valueName: "level"))
     var logLevel: String?
     @Option(
         name: .customLong("set"),
-        help: ArgumentHelp("Set any other key of the configuration.", valueName: "key=value"))
+        help: ArgumentHelp("Set any other configuration key.", valueName: "key=value"))
     var settings: [String] = []
 
     func configuration(

@@ -7,7 +7,7 @@ enum ServerOutput {
     static func write(_ text: TerminalText) throws(OutputError) {
         guard let code = ProgramOutput.write(text) else { return }
         if code == EPIPE { Foundation.exit(ProgramOutput.brokenPipeStatus) }
-        throw OutputError(description: "the output cannot be written: \(String(cString: strerror(code)))")
+        throw OutputError(description: "cannot write the output: \(String(cString: strerror(code)))")
     }
 }
 

@@ -61,7 +61,8 @@ struct RemoveTokens: ServerCommand {
 
     func run(_ application: ServerApplication) async throws {
         guard try options.server(application).tokens.remove(name) > 0 else {
-            throw ConfigurationError("\(name) has no tokens", advice: "syncd token list shows who has")
+            throw ConfigurationError(
+                "\(name) has no tokens", advice: "syncd token list shows the principals with tokens")
         }
     }
 }

@@ -10,7 +10,7 @@ enum PrivateFolder {
             try FileManager.default.createDirectory(
                 atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
-            throw ConfigurationError("the folder \(path) cannot be made")
+            throw ConfigurationError("the folder \(path) cannot be created")
         }
     }
 }

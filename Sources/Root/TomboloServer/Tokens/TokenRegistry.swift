@@ -29,7 +29,7 @@ public struct TokenRegistry: Sendable {
             principal.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
         else {
             throw ConfigurationError(
-                "'\(principal.prefix(128))' is no name for a principal; expected up to 128 visible ASCII characters, not # first"
+                "'\(principal.prefix(128))' is not a valid name of a principal; expected up to 128 visible ASCII characters that do not begin with #"
             )
         }
         // A token has 256 random bits.
@@ -146,7 +146,7 @@ extension Token {
     public func write(to path: String) throws(ConfigurationError) {
         let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard file >= 0 else {
-            throw ConfigurationError("\(path) cannot be made: \(String(cString: strerror(errno)))")
+            throw ConfigurationError("\(path) cannot be created: \(String(cString: strerror(errno)))")
         }
         let code = ByteSink(descriptor: file).write(secret + "\n")
         close(file)

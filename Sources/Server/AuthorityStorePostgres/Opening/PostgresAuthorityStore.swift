@@ -43,8 +43,8 @@ public final class PostgresAuthorityStore: CatalogStore {
     }
 
     public func read<Result>(
-        _ body: (any AuthorityView) throws(AuthorityStoreError) -> Result
-    ) throws(AuthorityStoreError) -> Result {
+        _ body: (any AuthorityView) throws -> Result
+    ) throws -> Result {
         try AuthorityStoreError.converting("read") {
             try readers.transaction("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") { session in
                 try body(SQLTransaction(session))
@@ -53,8 +53,8 @@ public final class PostgresAuthorityStore: CatalogStore {
     }
 
     public func write<Result>(
-        _ body: (any AuthorityTransaction) throws(AuthorityStoreError) -> Result
-    ) throws(AuthorityStoreError) -> Result {
+        _ body: (any AuthorityTransaction) throws -> Result
+    ) throws -> Result {
         try AuthorityStoreError.converting("write") {
             try writer.transaction(begin) { session in try body(SQLTransaction(session)) }
         }

@@ -7,7 +7,7 @@ extension SQLTransaction: AuthorityView {
             let secret = row.bytes(2)
             guard let key = HistoryKey(bytes: secret) else {
                 throw AuthorityStoreError(
-                    .corrupt, "the server's key has \(secret.count) bytes, \(HistoryKey.byteCount) expected")
+                    .corrupt, "the server's key has \(secret.count) bytes; expected \(HistoryKey.byteCount)")
             }
             return AuthorityState(
                 history: HistoryIdentity(epoch: Epoch(rawValue: row.text(0)), key: key),
@@ -40,7 +40,7 @@ extension SQLTransaction: AuthorityView {
 
     package func spaces(havingMoreCommitsThan count: Int) throws(AuthorityStoreError) -> [SpaceID] {
         try rows(
-            "look for long feeds", "SELECT name FROM space WHERE head - horizon > $1 ORDER BY name",
+            "find long feeds", "SELECT name FROM space WHERE head - horizon > $1 ORDER BY name",
             [.integer(Int64(count))]
         ) { try SpaceID(stored: $0.text(0), "the name in a row of space") }
     }
@@ -67,7 +67,7 @@ extension SQLTransaction: AuthorityView {
         var result: [Referrer] = []
         for field in fields where result.count < limit {
             result += try rows(
-                "read who refers to a record",
+                "read the references to a record",
                 """
                 SELECT id FROM reference
                 WHERE target_collection = $1 AND target_id = $2 AND collection = $3 AND field = $4
@@ -138,7 +138,7 @@ extension SQLTransaction: AuthorityView {
 
     package func author(of version: Version, in space: SpaceID) throws(AuthorityStoreError) -> CommitAuthor? {
         try row(
-            "read who made a commit",
+            "read the author of a commit",
             "SELECT principal, client, incarnation, number, at FROM log WHERE space = $1 AND version = $2",
             [.text(space.rawValue), .integer(version.rawValue)]
         ) { try CommitAuthor($0, from: 0) }

@@ -21,7 +21,7 @@ extension SQLTransaction: AuthorityTransaction {
             ON CONFLICT (name) DO UPDATE SET head = space.head + 1 RETURNING head
             """, [.text(space.rawValue)]
         ) { $0.integer(0) }
-        guard let head else { throw AuthorityStoreError(.corrupt, "taking a version of \(space) gave none") }
+        guard let head else { throw AuthorityStoreError(.corrupt, "no version of \(space) was assigned") }
         return Version(head)
     }
 
@@ -33,7 +33,7 @@ extension SQLTransaction: AuthorityTransaction {
             ON CONFLICT (collection) DO UPDATE SET next = uid_counter.next + 1 RETURNING next - 1
             """, [.text(collection.rawValue)]
         ) { $0.integer(0) }
-        guard let uid else { throw AuthorityStoreError(.corrupt, "taking a uid of \(collection) gave none") }
+        guard let uid else { throw AuthorityStoreError(.corrupt, "no uid of \(collection) was assigned") }
         return UID(uid)
     }
 

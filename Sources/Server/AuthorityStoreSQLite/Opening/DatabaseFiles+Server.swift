@@ -23,13 +23,13 @@ extension DatabaseFiles {
         try prepare(creatingIfMissing: creates)
         if creates { try createIfMissing() }
         guard let lock = try FileLock.tryLocking(servingLock) else {
-            throw AuthorityStoreError(.inUse, "\(path) is served by another process; stop that one first")
+            throw AuthorityStoreError(.inUse, "\(path) is being served by another process: stop that process first")
         }
         if try isEmpty() {
             guard access(mark, F_OK) != 0 else {
                 throw AuthorityStoreError(
                     .corrupt,
-                    "\(path) is empty, and \(mark) beside it says that a server has run: its contents are lost")
+                    "\(path) is empty, but \(mark) beside it shows that a server has used it: its contents are lost")
             }
             // Otherwise, an earlier start failed before SQLite wrote to the file.
             guard creates else { throw missing }

@@ -75,8 +75,8 @@ public final class SQLiteAuthorityStore: AuthorityStore {
     }
 
     public func read<Result>(
-        _ body: (any AuthorityView) throws(AuthorityStoreError) -> Result
-    ) throws(AuthorityStoreError) -> Result {
+        _ body: (any AuthorityView) throws -> Result
+    ) throws -> Result {
         try checkFile()
         return try AuthorityStoreError.converting("read") {
             guard let readers else { return try SQLiteSession.read(on: writer, body) }
@@ -85,8 +85,8 @@ public final class SQLiteAuthorityStore: AuthorityStore {
     }
 
     public func write<Result>(
-        _ body: (any AuthorityTransaction) throws(AuthorityStoreError) -> Result
-    ) throws(AuthorityStoreError) -> Result {
+        _ body: (any AuthorityTransaction) throws -> Result
+    ) throws -> Result {
         try checkFile()
         return try AuthorityStoreError.converting("write") { try SQLiteSession.write(on: writer, body) }
     }

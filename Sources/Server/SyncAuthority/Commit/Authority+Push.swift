@@ -35,7 +35,7 @@ extension Authority {
             rest = rest.dropFirst(policy.transactionsPerWrite)
             taken += group.transactions.count
             do throws(AuthorityError) {
-                switch try write({ (transaction) throws(AuthorityStoreError) in try group.apply(in: transaction) }) {
+                switch try write({ transaction in try group.apply(in: transaction) }) {
                 case .refused(let refusal): return answered?.response ?? .refused(refusal)
                 case .lost(let lost):
                     let epoch = try renewHistory(because: lost)
@@ -53,7 +53,7 @@ extension Authority {
             }
             if let answered, answered.results.count < taken || answered.conflictBytes > policy.pageBytes { break }
         } while !rest.isEmpty
-        guard let answered else { throw AuthorityError(.malformed, "the push was not looked at") }
+        guard let answered else { throw AuthorityError(.malformed, "the push was not processed") }
         return answered.response
     }
 
@@ -63,7 +63,7 @@ extension Authority {
         guard request.cursors.count <= SchemaLimits.shownCursors else {
             throw AuthorityError(
                 .malformed,
-                "the push shows \(request.cursors.count) cursors, at most \(SchemaLimits.shownCursors) expected")
+                "the push shows \(request.cursors.count) cursors; expected at most \(SchemaLimits.shownCursors)")
         }
         guard request.transactions.count <= limits.pushTransactions else {
             throw AuthorityError(
@@ -76,19 +76,19 @@ extension Authority {
             throw AuthorityError(.tooLarge, "\(bytes) bytes in one push, at most \(limits.pushBytes) allowed")
         }
         guard request.identity.incarnation >= 0 else {
-            throw AuthorityError(.malformed, "incarnation \(request.identity.incarnation), 0 or more expected")
+            throw AuthorityError(.malformed, "incarnation \(request.identity.incarnation); expected 0 or more")
         }
         var expected = request.transactions.first?.number ?? request.acknowledged
         guard request.acknowledged >= .first, request.acknowledged <= expected else {
             throw AuthorityError(
                 .malformed,
-                "the push acknowledges everything below \(request.acknowledged), and begins with \(expected)")
+                "the push acknowledges everything below \(request.acknowledged), but begins with \(expected)")
         }
         for transaction in request.transactions {
             // The number after this one must exist, so the greatest number is not allowed.
             guard transaction.number == expected, expected.rawValue < .max else {
                 throw AuthorityError(
-                    .malformed, "transaction \(transaction.number) stands where \(expected) is expected")
+                    .malformed, "expected transaction \(expected), found \(transaction.number)")
             }
             expected = expected.next
         }

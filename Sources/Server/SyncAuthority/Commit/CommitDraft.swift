@@ -43,24 +43,24 @@ struct CommitDraft<Lookup: RecordLookup> {
     ) throws(PlanningStop) {
         let position = try position(of: address)
         guard records[position].deletion == nil else {
-            throw rejected(.malformed, "\(address) is deleted and created by one transaction", index)
+            throw rejected(.malformed, "\(address) is deleted and created in one transaction", index)
         }
         guard records[position].creation == nil else {
-            throw rejected(.malformed, "\(address) is created twice by one transaction", index)
+            throw rejected(.malformed, "\(address) is created twice in one transaction", index)
         }
         if let before = records[position].before {
             guard !creates.contains(address) else {
-                throw rejected(.malformed, "\(address) is created twice by one transaction", index)
+                throw rejected(.malformed, "\(address) is created twice in one transaction", index)
             }
             guard before.space == space else {
-                throw rejected(.duplicateRecord, "\(address) exists already; a new record needs a new id", index)
+                throw rejected(.duplicateRecord, "\(address) already exists; a new record needs a new id", index)
             }
             // A device may send a create again under a different identity. The create has already taken effect.
             let isRepeat =
                 before.creation.claimedTime == claimed && planner.author.isOrWas(before.creation.origin.stamp.client)
             if !isRepeat {
                 guard before.isAlive else {
-                    throw rejected(.recordDeleted, "\(address) has been deleted, and its id is not used again", index)
+                    throw rejected(.recordDeleted, "\(address) has been deleted; a new record needs a new id", index)
                 }
                 // Two devices that create a record with the same id mean the same record, for example when both import
                 // one list. The values are merged field by field.
@@ -82,7 +82,7 @@ struct CommitDraft<Lookup: RecordLookup> {
     ) throws(PlanningStop) {
         let position = try existing(address, "update", index)
         guard records[position].isAlive else {
-            throw rejected(.recordDeleted, "\(address) has been deleted; an edit does not bring it back", index)
+            throw rejected(.recordDeleted, "\(address) has been deleted; an edit cannot restore it", index)
         }
         guard let schema = planner.catalog[address.collection] else {
             throw rejected(.unknownCollection, "there is no collection \(address.collection)", index)
@@ -130,7 +130,7 @@ struct CommitDraft<Lookup: RecordLookup> {
         if !unseen.isEmpty, planner.catalog[address.collection]?.deleteRule == .editWins {
             throw rejected(
                 .unseenEdits,
-                "\(address) has been edited since this device last saw it: look at it, and delete it again", index)
+                "\(address) has been edited since this device last pulled it: review it, then delete it again", index)
         }
         for field in unseen {
             conflicts.append(

@@ -184,7 +184,7 @@ struct PushGroup {
                 Rejection(
                     code: .tooLarge,
                     message:
-                        "its conflicts have values of \(bytes) bytes, at most \(AuthorityLimits.conflictBytes) allowed in one transaction",
+                        "its conflicts have \(bytes) bytes of values, at most \(AuthorityLimits.conflictBytes) allowed in one transaction",
                     mutation: nil))
         }
         return decision

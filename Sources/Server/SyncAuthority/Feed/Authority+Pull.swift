@@ -9,7 +9,7 @@ extension Authority {
     ) throws(AuthorityError) -> PullResponse {
         try principal.check(isMeantBy: request.account)
         guard request.limit >= 0 else {
-            throw AuthorityError(.malformed, "a limit of \(request.limit) rows, 0 or more expected")
+            throw AuthorityError(.malformed, "a limit of \(request.limit) rows; expected 0 or more")
         }
         guard mayRead(request.space, principal) else { return try withholding(request, from: principal) }
         let reader = FeedReader(
@@ -20,7 +20,7 @@ extension Authority {
         let notices = request.notices.map {
             NoticeReader(request: $0, space: request.space, principal: principal, bytes: policy.pageBytes)
         }
-        let response = try read { (view) throws(AuthorityStoreError) -> FeedReader.Response in
+        let response = try read { view -> FeedReader.Response in
             let response = try reader.read(from: request.cursor, receipt: request.receipt, for: principal, in: view)
             guard let notices, case .response(let response) = response else { return response }
             return .response(try notices.completing(response, in: view))
@@ -40,7 +40,7 @@ extension Authority {
     private func withholding(
         _ request: PullRequest, from principal: Principal
     ) throws(AuthorityError) -> PullResponse {
-        let (epoch, lost) = try read { (view) throws(AuthorityStoreError) in
+        let (epoch, lost) = try read { view in
             let history = try view.state().history
             let check = HistoryCheck(history: history, witness: .client(principal))
             let shown = [request.receipt, request.cursor].compactMap(\.self)

@@ -72,13 +72,13 @@ struct FeedReader {
         for commit in commits {
             guard commit.version == reached.next else {
                 throw AuthorityStoreError(
-                    .corrupt, "the feed of \(space) goes on at \(commit.version) after \(reached)")
+                    .corrupt, "the feed of \(space) continues at \(commit.version) after \(reached)")
             }
             reached = commit.version
         }
         guard reached > version || version == extent.head else {
             throw AuthorityStoreError(
-                .corrupt, "the feed of \(space) ends at \(version), and its head is \(extent.head)")
+                .corrupt, "the feed of \(space) ends at \(version), but its head is \(extent.head)")
         }
         let end = reached == version ? start : try position(reached, in: view)
         return page(.commits(commits), at: .log(reached), end, hasMore: reached < extent.head, state, extent)

@@ -9,7 +9,7 @@ extension Authority {
     @discardableResult
     package func renewHistory(because lost: LostHistory) throws(AuthorityError) -> Epoch {
         let next = histories.nextHistory()
-        let (epoch, isNew) = try write { (transaction) throws(AuthorityStoreError) -> (Epoch, Bool) in
+        let (epoch, isNew) = try write { transaction -> (Epoch, Bool) in
             var state = try transaction.state()
             guard state.history.epoch == lost.epoch else { return (state.history.epoch, false) }
             try state.begin(next)
@@ -29,7 +29,7 @@ extension AuthorityState {
     mutating func begin(_ next: HistoryIdentity) throws(AuthorityStoreError) {
         guard next.epoch != history.epoch, Epoch.isWellFormed(next.epoch.rawValue) else {
             throw AuthorityStoreError(
-                .unstorable, "a new history needs a name of its own, and was given '\(next.epoch)'")
+                .unstorable, "a new history needs a new name; found '\(next.epoch)', the name of the current one")
         }
         history = next
     }

@@ -45,7 +45,7 @@ extension Authority {
     ///
     /// - Parameter spaces: the spaces to update; nil for all of them.
     public func update(_ mark: inout HistoryMark, of spaces: [SpaceID]? = nil) throws(AuthorityError) {
-        let cursors = try read { (view) throws(AuthorityStoreError) -> [(SpaceID, Cursor)] in
+        let cursors = try read { view -> [(SpaceID, Cursor)] in
             let history = try view.state().history
             var cursors: [(SpaceID, Cursor)] = []
             let wanted: [SpaceID]
@@ -66,7 +66,7 @@ extension Authority {
     /// - Returns: the loss; nil when the mark proves nothing.
     @discardableResult
     public func recognizeRestore(by mark: HistoryMark) throws(AuthorityError) -> LostHistory? {
-        let lost = try read { (view) throws(AuthorityStoreError) -> LostHistory? in
+        let lost = try read { view -> LostHistory? in
             let check = HistoryCheck(history: try view.state().history, witness: .mark)
             for (_, cursor) in mark.cursors.sorted(by: { $0.key < $1.key }) {
                 if case .lost(let lost) = try check.examine(cursor, in: view) { return lost }

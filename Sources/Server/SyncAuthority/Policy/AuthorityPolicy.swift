@@ -6,8 +6,8 @@ public struct AuthorityPolicy: Hashable, Sendable {
     public var limits: ServerLimits
     /// The time that a stamp may be ahead of the server's clock before it is clamped (I22).
     public var permittedSkew: Duration
-    /// The number of stored bytes after which a page takes no further rows or commits, and after which the response to
-    /// a push takes no further conflicts.
+    /// Soft limit on the stored bytes of a page, and on those of the conflicts in the response to a push. The row, commit,
+    /// or conflict that reaches the limit is the last one.
     public var pageBytes: Int
     /// Maximum number of transactions of one push that are made durable together.
     public var transactionsPerWrite: Int

@@ -21,6 +21,6 @@ public struct Principal: Hashable, Sendable {
     package func check(isMeantBy account: AccountID?) throws(AuthorityError) {
         guard let account, account != self.account else { return }
         throw AuthorityError(
-            .otherAccount, "the request is on behalf of '\(account)', but the token is of '\(self.account)'")
+            .otherAccount, "the request is for the account '\(account)', but the token belongs to '\(self.account)'")
     }
 }

@@ -6,19 +6,20 @@ public import SyncModel
 /// other writers, but only for a bounded time.
 ///
 /// `body` sees a consistent snapshot of the database. It must not call the store again, and it is executed only once.
+/// Both calls throw an `AuthorityStoreError`. Another error of `body` becomes one.
 public protocol AuthorityStore: Sendable {
     /// Reads from one snapshot of the database. Readers and writers do not wait for each other.
     func read<Result>(
-        _ body: (any AuthorityView) throws(AuthorityStoreError) -> Result
-    ) throws(AuthorityStoreError) -> Result
+        _ body: (any AuthorityView) throws -> Result
+    ) throws -> Result
 
     /// Commits everything that `body` writes, durably. If `body` throws or the commit fails, nothing is written.
     ///
     /// Everything that `body` has read must stay true until its end. An implementation that runs writers concurrently
     /// must lock the ledger and the records that are read, or throw `busy` when it cannot guarantee this.
     func write<Result>(
-        _ body: (any AuthorityTransaction) throws(AuthorityStoreError) -> Result
-    ) throws(AuthorityStoreError) -> Result
+        _ body: (any AuthorityTransaction) throws -> Result
+    ) throws -> Result
 }
 
 /// A store that keeps the models with which its records were written.

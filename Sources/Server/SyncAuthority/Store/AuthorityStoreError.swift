@@ -37,7 +37,8 @@ extension AuthorityError {
     /// Converts a failure of the store to the failure that clients see: nothing happened, and they may try again.
     ///
     /// Clients get the kind of the failure. The details, which may name files, are for the operator's log.
-    init(_ failure: AuthorityStoreError) {
+    init(storeError error: any Error) {
+        let failure = error as? AuthorityStoreError ?? AuthorityStoreError(.inputOutput, "the store failed: \(error)")
         let retryAfter: Duration? = failure.code == .busy ? AuthorityLimits.busyRetry : nil
         self.init(.unavailable, failure.code.messageForClients, detail: failure.message, retryAfter: retryAfter)
     }
@@ -46,17 +47,17 @@ extension AuthorityError {
 extension AuthorityStoreError.Code {
     fileprivate var messageForClients: String {
         switch self {
-        case .corrupt, .notADatabase: "the server's database is damaged; its operator has to restore it"
+        case .corrupt, .notADatabase: "the server's database is damaged; its operator must restore it"
         case .missingFile, .noDatabase:
-            "the server's database is not in its place; its operator has to restart the server"
+            "the server's database was moved or deleted; its operator must restart the server"
         case .newerSchema, .otherSchema:
-            "the server's database belongs to another build; its operator has to update the server"
+            "the server's database was made by another build; its operator must update the server"
         case .diskFull: "the server's disk is full"
         case .readOnly, .unsafePermissions: "the server may not write to its database"
         case .busy, .inUse: "the server's database is busy"
         case .notDurable, .inputOutput: "the server's disk failed"
         case .unreachable: "the server has no connection to its database"
-        case .unstorable: "the server's store cannot keep a value of this request"
+        case .unstorable: "the server's store cannot store a value of this request"
         }
     }
 }

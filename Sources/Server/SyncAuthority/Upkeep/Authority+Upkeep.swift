@@ -7,7 +7,7 @@ extension Authority {
     /// Clients whose cursors need a removed commit start again with a snapshot. Records and tombstones stay. If the
     /// commits are already gone, nothing happens.
     public func trim(_ space: SpaceID, before version: Version) throws(AuthorityError) {
-        try write { (transaction) throws(AuthorityStoreError) in
+        try write { transaction in
             let extent = try transaction.extent(of: space)
             let last = min(Version(version.rawValue &- 1), extent.head)
             guard version > .zero, last > extent.horizon else { return }
@@ -23,7 +23,7 @@ extension Authority {
     public func compact(
         _ space: SpaceID, keeping commits: Int = AuthorityLimits.keptCommits, slice: Int = .max
     ) throws(AuthorityError) {
-        try write { (transaction) throws(AuthorityStoreError) in
+        try write { transaction in
             let extent = try transaction.extent(of: space)
             let surplus = extent.head.rawValue - extent.horizon.rawValue - Int64(max(commits, 0))
             guard surplus > 0 else { return }
@@ -39,7 +39,7 @@ extension Authority {
     ) throws(AuthorityError) -> Bool {
         let kept = max(commits, 0)
         // Usually there is nothing to do, so this check takes no write lock.
-        let long = try read { (view) throws(AuthorityStoreError) in try view.spaces(havingMoreCommitsThan: kept) }
+        let long = try read { view in try view.spaces(havingMoreCommitsThan: kept) }
         guard let space = long.first else { return false }
         try compact(space, keeping: kept, slice: slice)
         return true
@@ -52,10 +52,10 @@ extension Authority {
         to count: Int = AuthorityLimits.keptConflicts, slice: Int = AuthorityLimits.trimmedCommits
     ) throws(AuthorityError) -> Bool {
         let kept = max(count, 0)
-        guard try read({ (view) throws(AuthorityStoreError) in try view.conflictCount() }) > kept else {
+        guard try read({ view in try view.conflictCount() }) > kept else {
             return false
         }
-        return try write { (transaction) throws(AuthorityStoreError) in
+        return try write { transaction in
             try transaction.trimConflicts(keeping: kept, limit: max(slice, 1))
         } > 0
     }
@@ -64,7 +64,7 @@ extension Authority {
     public func conflicts(
         in space: SpaceID, after number: Int64, limit: Int
     ) throws(AuthorityError) -> [RecordedConflict] {
-        try read { (view) throws(AuthorityStoreError) in
+        try read { view in
             try view.conflicts(in: space, after: number, limit: limit)
         }
     }
@@ -74,14 +74,14 @@ extension Authority {
     package func outcome(
         of number: TransactionNumber, from identity: ClientIdentity, of principal: Principal
     ) throws(AuthorityError) -> StoredOutcome? {
-        try read { (view) throws(AuthorityStoreError) in
+        try read { view in
             try view.outcome(of: LedgerKey(principal: principal, identity: identity), number)
         }
     }
 
     /// Returns the epoch of the current history.
     public func epoch() throws(AuthorityError) -> Epoch {
-        try read { (view) throws(AuthorityStoreError) in try view.state().epoch }
+        try read { view in try view.state().epoch }
     }
 
     /// Starts a new history after the database was restored from a backup.
@@ -95,7 +95,7 @@ extension Authority {
     @discardableResult
     public func startNewEpoch(_ history: HistoryIdentity? = nil) throws(AuthorityError) -> Epoch {
         let next = history ?? histories.nextHistory()
-        try write { (transaction) throws(AuthorityStoreError) in
+        try write { transaction in
             var state = try transaction.state()
             try state.begin(next)
             try transaction.set(state)

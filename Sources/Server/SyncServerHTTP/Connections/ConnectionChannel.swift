@@ -92,14 +92,14 @@ struct ConnectionChannel: ServerChildChannel {
     }
 
     private func setUpHTTP2(_ channel: any Channel, _ logger: Logger) -> EventLoopFuture<Negotiated> {
-        let guardian = HTTP2Guard(
+        let http2Guard = HTTP2Guard(
             idle: TimeAmount(idleTimeout),
             activity: .init(
                 requestBegan: { [connections] in connections.requestBegan(channel) },
                 requestEnded: { [connections] in connections.requestEnded(channel) },
                 isUnauthenticated: { [connections] in connections.isUnauthenticated(channel) }))
         do {
-            try channel.pipeline.syncOperations.addHandler(guardian)
+            try channel.pipeline.syncOperations.addHandler(http2Guard)
         } catch {
             return channel.eventLoop.makeFailedFuture(error)
         }

@@ -212,7 +212,7 @@ extension RequestGate.Refused {
             status = .requestHeaderFieldsTooLarge
             code = .tooLarge
             message =
-                "the head of the request is too long; at most \(SyncServerLimits.headerFields) fields and \(SyncServerLimits.headerBytes) bytes expected"
+                "the head of the request is too long; expected at most \(SyncServerLimits.headerFields) fields and \(SyncServerLimits.headerBytes) bytes"
         case is HTTPParserError, is NIOHTTPDecoderError, is ByteToMessageDecoderError:
             status = .badRequest
             code = .malformed

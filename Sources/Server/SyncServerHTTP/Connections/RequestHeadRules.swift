@@ -5,18 +5,18 @@ enum RequestHeadRules {
     /// Returns the reason to reject a head; nil when it follows the rules.
     static func violation(of head: HTTPRequestHead) -> String? {
         guard head.version == .http1_1 || head.version == .http1_0 else {
-            return "the request is of another version of HTTP; HTTP/1.1 expected"
+            return "the request is of another version of HTTP; expected HTTP/1.1"
         }
         let hosts = head.headers["host"]
         // HTTP/1.0 does not require a Host field (RFC 9112 §3.2).
         guard hosts.count == 1 || (hosts.isEmpty && head.version == .http1_0) else {
-            return "the request has \(hosts.count) Host fields; exactly one expected"
+            return "the request has \(hosts.count) Host fields; expected exactly one"
         }
         if let host = hosts.first, !isHost(host) { return "the Host field is not a host name with an optional port" }
         let lengths = head.headers["content-length"]
         let encodings = head.headers["transfer-encoding"]
         guard lengths.count <= 1 else {
-            return "the request has \(lengths.count) Content-Length fields; at most one expected"
+            return "the request has \(lengths.count) Content-Length fields; expected at most one"
         }
         // Accept digits only, because Swift also parses "+2". The number must fit into `Int`, because parties may treat
         // an overflow differently.
@@ -24,10 +24,10 @@ enum RequestHeadRules {
             return "the Content-Length field is not a decimal number, or too large"
         }
         guard lengths.isEmpty || encodings.isEmpty else {
-            return "the request has both Content-Length and Transfer-Encoding; one of them expected"
+            return "the request has both Content-Length and Transfer-Encoding; expected one of them"
         }
         guard encodings.isEmpty || (encodings.count == 1 && encodings[0].lowercased() == "chunked") else {
-            return "the Transfer-Encoding is not supported; chunked expected"
+            return "the Transfer-Encoding is not supported; expected chunked"
         }
         guard encodings.isEmpty || head.version == .http1_1 else {
             return "Transfer-Encoding needs HTTP/1.1"

@@ -12,7 +12,7 @@ package struct DatabaseError: Error, CustomStringConvertible {
         case cannotOpen
         /// A file or folder does not exist.
         case missingFile
-        /// There is no database, and it was not to be created.
+        /// There is no database, and this command does not create one.
         case noDatabase
         /// Somebody else can read or write the files.
         case unsafePermissions

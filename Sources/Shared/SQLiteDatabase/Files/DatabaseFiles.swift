@@ -65,7 +65,7 @@ package struct DatabaseFiles: Hashable, Sendable {
         guard status.st_nlink <= 1 || allowsOtherNames else {
             throw DatabaseError(
                 .unsafePermissions,
-                "\(path) has \(status.st_nlink) names (hard links), and SQLite would keep a WAL beside each; expected one name"
+                "\(path) has \(status.st_nlink) names (hard links), and SQLite would create a WAL beside each; expected one name"
             )
         }
         try Self.narrow(path, status)
@@ -87,7 +87,7 @@ package struct DatabaseFiles: Hashable, Sendable {
 
     /// The error for a database that does not exist and must not be created.
     package var missing: DatabaseError {
-        DatabaseError(.noDatabase, "there is no database at \(path), and it was not to be created")
+        DatabaseError(.noDatabase, "there is no database at \(path), and this command does not create one")
     }
 
     /// Throws if this process cannot write the files, before SQLite fails halfway.
@@ -180,7 +180,7 @@ package struct DatabaseFiles: Hashable, Sendable {
         var walStatus = stat()
         guard lstat(wal, &walStatus) != 0 || walStatus.st_size == 0 else {
             throw DatabaseError(
-                .corrupt, "\(path) is empty, and beside it is the WAL of a database: put back what was there")
+                .corrupt, "\(path) is empty, but the WAL of a database is beside it: restore the database file")
         }
         return true
     }

@@ -72,11 +72,11 @@ package struct Migrations: Sendable {
         guard owner == applicationID else {
             // The header may be damaged. The names of the migrations still tell whose database it is.
             guard names.first == nil || names.first != steps.first?.name else {
-                throw DatabaseError(.corrupt, "\(file) is damaged: its header does not say whose it is")
+                throw DatabaseError(.corrupt, "\(file) is damaged: its header has no application id")
             }
             throw DatabaseError(
                 .otherSchema,
-                "\(file) is not \(kind): it belongs to another program (application id \(owner), \(applicationID) expected)"
+                "\(file) is not \(kind): it belongs to another program (application id \(owner), expected \(applicationID))"
             )
         }
         guard header == names.count else {

@@ -95,7 +95,7 @@ extension SchemaCatalog {
             return Rejection(
                 code: .tooLarge,
                 message:
-                    "\(transaction.mutations.count) mutations in one transaction, at most \(SchemaLimits.mutationsPerTransaction) allowed",
+                    "\(transaction.mutations.count) mutations in one transaction; at most \(SchemaLimits.mutationsPerTransaction) are allowed",
                 mutation: nil)
         }
         guard transaction.byteCount <= SchemaLimits.transactionBytes else {

@@ -70,7 +70,9 @@ extension ModelSchema {
         guard let field = field(named: name) else { return "\(collection).\(name): there is no such field" }
         for value in values {
             guard let type = value.type else {
-                if isOrdered { return "\(collection).\(name) is ordered against nil; use == nil or != nil" }
+                if isOrdered {
+                    return "\(collection).\(name) cannot be compared with nil by order; use == nil or != nil"
+                }
                 continue
             }
             if type != field.type {

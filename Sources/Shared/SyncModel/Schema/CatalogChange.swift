@@ -26,7 +26,7 @@ public struct CatalogChange: Hashable, Sendable {
         for old in stored.models {
             guard let model = new[old.collection] else {
                 refuse(
-                    old.collection.rawValue, "is stored, and is not in the catalog",
+                    old.collection.rawValue, "is stored, but is not in the catalog",
                     "keep the collection in the catalog, for the devices and records that still have it")
                 continue
             }
@@ -42,7 +42,7 @@ public struct CatalogChange: Hashable, Sendable {
             let name = "\(new.collection).\(field.name)"
             if field.isRequired {
                 refuse(
-                    name, "is new and required, and stored records have no value for it",
+                    name, "is new and required, but stored records have no value for it",
                     "add it as an optional field, or as a field of a new collection")
             } else {
                 additions.append(name)
@@ -52,8 +52,8 @@ public struct CatalogChange: Hashable, Sendable {
             let name = "\(old.collection).\(stored.name)"
             guard let field = new.field(named: stored.name) else {
                 refuse(
-                    name, "is stored, and is not in the catalog",
-                    "keep the field in the catalog; an application need not use it")
+                    name, "is stored, but is not in the catalog",
+                    "keep the field in the catalog; the application does not have to use it")
                 continue
             }
             compare(stored, field, name)
@@ -63,19 +63,19 @@ public struct CatalogChange: Hashable, Sendable {
     private mutating func compare(_ old: FieldSchema, _ new: FieldSchema, _ name: String) {
         guard old.type == new.type else {
             refuse(
-                name, "is stored as \(old.type.rawValue), and is \(new.type.rawValue) in the catalog",
-                "add a field of another name for the new type")
+                name, "is stored as \(old.type.rawValue), but is \(new.type.rawValue) in the catalog",
+                "add a field with another name for the new type")
             return
         }
         guard old.target == new.target else {
             refuse(
                 name,
                 "is stored as a reference to \(old.target?.rawValue ?? "nothing"), and refers to \(new.target?.rawValue ?? "nothing") in the catalog",
-                "add a field of another name for the new target")
+                "add a field with another name for the new target")
             return
         }
         if new.isRequired, !old.isRequired {
-            refuse(name, "is stored as optional, and is required in the catalog", "leave it optional")
+            refuse(name, "is stored as optional, but is required in the catalog", "leave it optional")
         }
         if !new.isRequired, old.isRequired { adjustments.append("\(name) is optional") }
         if new.minimumBytes != old.minimumBytes || new.maximumBytes != old.maximumBytes {

@@ -147,9 +147,9 @@ public enum FieldBounds: Hashable, Sendable, CustomStringConvertible {
     func problem(with value: FieldValue) -> String? {
         switch (self, value) {
         case (.integer(let range), .integer(let number)) where !range.contains(number):
-            "is \(number); \(self) is expected"
+            "is \(number); expected \(self)"
         case (.real(let range), .real(let number)) where !range.contains(number):
-            "is \(number); \(self) is expected"
+            "is \(number); expected \(self)"
         default: nil
         }
     }
@@ -186,9 +186,9 @@ public struct InvalidValueError: Error, Hashable, Sendable, CustomStringConverti
         case .unknownField: "\(place): there is no such field"
         case .wrongType(let expected, let found): "\(place) holds \(expected.rawValue), not \(found.rawValue)"
         case .tooShort(0, _): "\(place) is empty"
-        case .tooShort(let bytes, let minimum): "\(place) is too short: \(bytes) bytes, at least \(minimum) expected"
+        case .tooShort(let bytes, let minimum): "\(place) is too short: \(bytes) bytes; expected at least \(minimum)"
         case .tooLong(let bytes, let maximum): "\(place) is too long: \(bytes) bytes, at most \(maximum) allowed"
-        case .containsNUL: "\(place) contains U+0000, which no store keeps"
+        case .containsNUL: "\(place) contains U+0000, which cannot be stored"
         case .notFinite: "\(place) is not a finite number"
         case .breaksRule(let words): "\(place) \(words)"
         }

@@ -83,7 +83,7 @@ extension ServerResponse {
             return .fetch(try FetchCodec.decodeResponse(body, to: request, catalog: catalog))
         case (nil, .fetch): return .fetch(nil)
         case (nil, .hello), (nil, .push), (nil, .pull):
-            throw WireError(.malformed, "\(request.call.rawValue): no response, one expected")
+            throw WireError(.malformed, "\(request.call.rawValue): expected a response, found none")
         }
     }
 }

@@ -129,7 +129,7 @@ struct CatalogDecoder {
                 let name = try reader.text(bytes: WireLimits.opaqueBytes, "the name of the rule")
                 guard let rule = rule(name) else {
                     throw reader.content(
-                        "this program has no rule '\(name)': give it one of this name, or leave the rule out",
+                        "this program has no rule '\(name)': register a rule with this name, or omit it",
                         at: offset)
                 }
                 parts.rule = rule
@@ -159,7 +159,7 @@ struct CatalogDecoder {
         let text = try reader.text(bytes: WireLimits.opaqueBytes, "the word")
         guard let word = Word(rawValue: text) else {
             let words = Word.allCases.map(\.rawValue)
-            throw reader.content("'\(text)' found, one of \(words.joined(separator: ", ")) expected", at: start)
+            throw reader.content("expected one of \(words.joined(separator: ", ")), found '\(text)'", at: start)
         }
         return word
     }
@@ -167,7 +167,7 @@ struct CatalogDecoder {
     private func refuse(_ key: JSONKey, _ reader: borrowing JSONReader, expected: [String]) throws(JSONError) {
         throw JSONError(
             .content, at: key.offset,
-            "there is no key \(key.quoted) here, \(expected.joined(separator: ", ")) expected"
+            "unknown key \(key.quoted); expected one of \(expected.joined(separator: ", "))"
                 + Self.advice(key.text, expected))
     }
 
@@ -229,14 +229,14 @@ private struct FieldParts {
         if self.minimum != nil || self.maximum != nil {
             guard let bounds = bounds(of: type) else {
                 throw wrong(
-                    "\(name): a minimum and a maximum go together, belong to integer and real, and the minimum is not the greater one"
+                    "\(name): only integer and real fields have a minimum and a maximum; give both, the minimum not greater than the maximum"
                 )
             }
             field = field.bounded(by: bounds)
         }
         if let initial {
             guard let value = Self.value(of: initial, as: type), field.problem(with: value) == nil else {
-                throw wrong("\(name): the default is no value of this field")
+                throw wrong("\(name): the default is not a valid value of this field")
             }
             field = field.defaulting(to: value)
         }

@@ -23,7 +23,7 @@ enum CommitCoding {
             let commit = try readCommit(&reader, catalog: catalog)
             guard commit.version > newest.version else {
                 throw reader.content(
-                    "version \(commit.version) follows \(newest.version), a later one expected", at: start)
+                    "version \(commit.version) follows \(newest.version); expected a later one", at: start)
             }
             newest = (commit.version, start)
             commits.append(commit)

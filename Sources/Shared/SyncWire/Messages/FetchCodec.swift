@@ -33,7 +33,7 @@ package enum FetchCodec {
                 case "space": space = try reader.name()
                 case "collection": collection = try reader.name()
                 case "id", "uid":
-                    guard record == nil else { throw reader.content("one of id and uid expected", at: key.offset) }
+                    guard record == nil else { throw reader.content("expected one of id and uid", at: key.offset) }
                     if case "id" = key { record = .id(try reader.recordID()) } else { record = .uid(try reader.uid()) }
                 default: try reader.unknown(key, .refusingUnknownKeys)
                 }
@@ -63,17 +63,17 @@ package enum FetchCodec {
             var newest = (version: Version.zero, offset: 0)
             let rows = try SnapshotRowsCoding.read(&reader, catalog: catalog, newest: &newest)
             guard rows.collection == request.collection else {
-                throw reader.content("a record of \(rows.collection) found, one of \(request.collection) expected")
+                throw reader.content("expected a record of \(request.collection), found one of \(rows.collection)")
             }
             guard rows.records.count == 1, let record = rows.records.first else {
-                throw reader.content("\(rows.records.count) records found, one expected")
+                throw reader.content("expected one record, found \(rows.records.count)")
             }
             let isMeant =
                 switch request.key {
                 case .id(let id): record.id == id
                 case .uid(let uid): record.uid == uid
                 }
-            guard isMeant else { throw reader.content("another record than the one asked for") }
+            guard isMeant else { throw reader.content("the record is not the one requested") }
             return record
         }
     }

@@ -47,7 +47,7 @@ package enum HelloCodec {
     }
 
     package static func decode(_ bytes: [UInt8]) throws(WireError) -> ServerHello {
-        try Message.read(bytes, "hello") { (reader) throws(JSONError) in try read(&reader) }
+        try Message.read(bytes, "hello", read)
     }
 
     private static func read(_ reader: inout JSONReader) throws(JSONError) -> ServerHello {
@@ -103,7 +103,7 @@ package enum HelloCodec {
         }
         let from = try reader.require(lowest, "from")
         let to = try reader.require(highest, "to")
-        guard from <= to else { throw reader.content("protocol versions from \(from) to \(to) are none") }
+        guard from <= to else { throw reader.content("the protocol versions from \(from) to \(to) are an empty range") }
         return from...to
     }
 

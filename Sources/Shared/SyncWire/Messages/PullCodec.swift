@@ -141,7 +141,7 @@ package enum PullCodec {
                 switch key {
                 case "page", "mustReset", "noAccess":
                     guard response == nil else {
-                        throw reader.content("one of \(responses) expected", at: key.offset)
+                        throw reader.content("expected one of \(responses)", at: key.offset)
                     }
                     if case "page" = key {
                         response = .page(try readPage(&reader, catalog: catalog))
@@ -202,7 +202,7 @@ package enum PullCodec {
             case "hasMoreNotices": hasMoreNotices = try reader.boolean()
             case "snapshot", "commits":
                 guard content == nil else {
-                    throw reader.content("one of snapshot and commits expected", at: key.offset)
+                    throw reader.content("expected one of snapshot and commits", at: key.offset)
                 }
                 if case "snapshot" = key {
                     content = try readSnapshot(&reader, catalog: catalog, newest: &newest)
@@ -223,7 +223,7 @@ package enum PullCodec {
             throw reader.content("version \(page.version) is beyond the head \(page.head)", at: start)
         }
         if case .snapshot(let groups, _, isLast: false) = content, groups.allSatisfy(\.records.isEmpty) {
-            throw reader.content("a page of a snapshot that has no rows, and is not its last", at: start)
+            throw reader.content("the page of the snapshot has no rows, but is not the last page", at: start)
         }
         let bound = if case .commits = content { page.version } else { page.head }
         guard newest.version <= bound else {

@@ -73,7 +73,7 @@ package enum PushCodec {
     ///
     /// The numbers must be consecutive. A transaction that does not match its hash is `damaged`.
     package static func decodeRequest(_ bytes: [UInt8]) throws(WireError) -> PushRequest {
-        try Message.read(bytes, "push") { (reader) throws(JSONError) in try readRequest(&reader) }
+        try Message.read(bytes, "push", readRequest)
     }
 
     private static func readRequest(_ reader: inout JSONReader) throws(JSONError) -> PushRequest {
@@ -114,10 +114,10 @@ package enum PushCodec {
             let transaction = try readTransaction(&reader)
             if let expected, transaction.number != expected {
                 throw reader.content(
-                    "number \(transaction.number) follows \(expected.rawValue - 1), \(expected) expected", at: start)
+                    "number \(transaction.number) follows \(expected.rawValue - 1); expected \(expected)", at: start)
             }
             guard transaction.number.rawValue < .max else {
-                throw reader.content("the mutation number is the last that there is", at: start)
+                throw reader.content("the transaction number is the largest possible one", at: start)
             }
             expected = transaction.number.next
             return transaction
@@ -155,7 +155,7 @@ package enum PushCodec {
         return try reader.list { (reader) throws(JSONError) in
             count += 1
             guard count <= SchemaLimits.formerNumbers else {
-                throw reader.content("at most \(SchemaLimits.formerNumbers) former numbers of one transaction allowed")
+                throw reader.content("a transaction has at most \(SchemaLimits.formerNumbers) former numbers")
             }
             var client: ClientID?
             var incarnation: Int?
@@ -183,7 +183,8 @@ package enum PushCodec {
     private static func check(_ item: NumberedTransaction, from start: Int) throws(JSONError) {
         do throws(WireError) {
             guard try PayloadHash(of: item.transaction) == item.hash else {
-                throw WireError(.damaged, "transaction \(item.number) does not match its hash: damaged on its way")
+                throw WireError(
+                    .damaged, "transaction \(item.number) does not match its hash: the request was altered in transit")
             }
         } catch {
             throw JSONError(error.code == .damaged ? .damage : .content, at: start, error.message)
@@ -275,7 +276,7 @@ package enum PushCodec {
     }
 
     package static func decodeResponse(_ bytes: [UInt8]) throws(WireError) -> PushResponse {
-        try Message.read(bytes, "response to push") { (reader) throws(JSONError) in try readResponse(&reader) }
+        try Message.read(bytes, "response to push", readResponse)
     }
 
     private static func readResponse(_ reader: inout JSONReader) throws(JSONError) -> PushResponse {
@@ -285,7 +286,7 @@ package enum PushCodec {
             switch key {
             case "answered", "refused":
                 guard response == nil else {
-                    throw reader.content("one of answered and refused expected", at: key.offset)
+                    throw reader.content("expected one of answered and refused", at: key.offset)
                 }
                 if case "answered" = key {
                     response = try readAnswered(&reader)
@@ -338,7 +339,8 @@ package enum PushCodec {
                 number: try reader.require(number, "number"), outcome: try reader.require(outcome, "outcome"),
                 receipt: receipt)
             if let last, result.number.rawValue - 1 != last.rawValue {
-                throw reader.content("number \(result.number) follows \(last), without gaps expected", at: start)
+                throw reader.content(
+                    "number \(result.number) follows \(last); expected numbers without gaps", at: start)
             }
             last = result.number
             return result

@@ -39,7 +39,8 @@ enum SnapshotRowsCoding {
     private static func write(_ record: Record, _ columns: Columns, to writer: inout JSONWriter) throws(WireError) {
         guard record.values.count == columns.known.count else {
             throw WireError(
-                .unencodable, "record \(record.id) has \(record.values.count) values, its schema \(columns.known.count)"
+                .unencodable,
+                "record \(record.id) has \(record.values.count) values; expected \(columns.known.count), as in its schema"
             )
         }
         writer.beginArray()
@@ -91,7 +92,7 @@ enum SnapshotRowsCoding {
             let name: FieldName = try reader.name()
             guard seen.insert(name).inserted else { throw reader.content("column \(name) occurs twice") }
             guard seen.count <= WireLimits.columns else {
-                throw reader.content("at most \(WireLimits.columns) columns allowed")
+                throw reader.content("at most \(WireLimits.columns) columns are allowed")
             }
             return name
         }
@@ -162,7 +163,7 @@ enum SnapshotRowsCoding {
             if layout.isStraight { record.values.append(value) } else { record.values[position] = value }
         }
         guard try !reader.nextElement(&elements) else {
-            throw reader.content("a row of \(layout.columns.count + 4) elements expected, and this one has more")
+            throw reader.content("expected a row of \(layout.columns.count + 4) elements, and this one has more")
         }
         record.fieldVersions = fieldVersions(columnVersions, layout, of: version)
         return record
@@ -173,7 +174,7 @@ enum SnapshotRowsCoding {
     ) throws(JSONError) {
         guard try reader.nextElement(&elements) else {
             throw reader.content(
-                "a row of \(layout.columns.count + 4) elements expected, and this one has fewer",
+                "expected a row of \(layout.columns.count + 4) elements, and this one has fewer",
                 at: reader.position - 1)
         }
     }

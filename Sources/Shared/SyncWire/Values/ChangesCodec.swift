@@ -69,7 +69,7 @@ package enum ChangesCodec {
             case "uid": uid = try reader.uid()
             case "created", "updated", "deleted":
                 guard kind == nil else {
-                    throw reader.content("one of created, updated and deleted expected", at: key.offset)
+                    throw reader.content("expected one of created, updated and deleted", at: key.offset)
                 }
                 switch key {
                 case "created":
@@ -80,7 +80,7 @@ package enum ChangesCodec {
                     patch = try PatchCodec.read(&reader)
                 default:
                     kind = .deleted
-                    guard try reader.boolean() else { throw reader.content("true expected", at: key.offset) }
+                    guard try reader.boolean() else { throw reader.content("expected true", at: key.offset) }
                 }
             default: try reader.unknown(key, .ignoringUnknownKeys)
             }

@@ -14,7 +14,7 @@ enum FieldValueCoding {
         case .boolean: return .boolean(try reader.boolean())
         case .string: return .text(try reader.string())
         case .object: return try readTagged(&reader)
-        case .array: throw reader.content("an array stands in {\"$json\":…}")
+        case .array: throw reader.content("an array value must be written as {\"$json\":…}")
         case .number:
             let start = reader.position
             switch try reader.number() {
@@ -30,7 +30,7 @@ enum FieldValueCoding {
         var members = try reader.beginObject()
         var value: FieldValue?
         while let key = try reader.nextKey(&members) {
-            guard value == nil else { throw reader.content("one key expected, $ref or $json", at: key.offset) }
+            guard value == nil else { throw reader.content("expected one key, $ref or $json", at: key.offset) }
             switch key {
             case "$ref": value = .reference(try reader.recordID())
             case "$json":
@@ -38,17 +38,18 @@ enum FieldValueCoding {
                 try checkDepth(of: text, at: key.offset)
                 value = .json(text)
             default:
-                throw reader.content("\(key.quoted) found, $ref or $json expected", at: key.offset)
+                throw reader.content("expected $ref or $json, found \(key.quoted)", at: key.offset)
             }
         }
-        guard let value else { throw reader.content("{\"$ref\":…} or {\"$json\":…} expected", at: start) }
+        guard let value else { throw reader.content("expected {\"$ref\":…} or {\"$json\":…}", at: start) }
         return value
     }
 
     private static func checkDepth(of text: String, at offset: Int) throws(JSONError) {
         guard depth(of: text.utf8) <= WireLimits.jsonFieldDepth else {
             throw JSONError(
-                .content, at: offset, "a JSON field may lie \(WireLimits.jsonFieldDepth) deep, and this one is deeper")
+                .content, at: offset, "a JSON field may be nested \(WireLimits.jsonFieldDepth) deep; this one is deeper"
+            )
         }
     }
 
@@ -83,7 +84,7 @@ enum FieldValueCoding {
         case .integer(let value): writer.integer(value)
         case .real(let value):
             guard value.isFinite else {
-                throw WireError(.unencodable, "\(value) is not a finite number, and has no form on the wire")
+                throw WireError(.unencodable, "\(value) is not a finite number, and cannot be sent")
             }
             writer.real(value)
         case .text(let text): writer.string(text)
@@ -108,7 +109,7 @@ enum FieldValueCoding {
             try JSONReader.read(bytes) { (reader) throws(JSONError) in try reader.skip() }
             try checkDepth(of: String(decoding: bytes, as: UTF8.self), at: 0)
         } catch {
-            throw WireError(.unencodable, "the value of a JSON field is no good JSON: \(error)")
+            throw WireError(.unencodable, "the value of a JSON field is not valid JSON: \(error)")
         }
     }
 }

@@ -5,7 +5,7 @@ extension JSONReader {
     /// Handles a key that is not defined for the message: rejects it or skips its value.
     mutating func unknown(_ key: JSONKey, _ strictness: Strictness) throws(JSONError) {
         switch strictness {
-        case .refusingUnknownKeys: throw JSONError(.content, at: key.offset, "there is no key \(key.quoted) here")
+        case .refusingUnknownKeys: throw JSONError(.content, at: key.offset, "unknown key \(key.quoted)")
         case .ignoringUnknownKeys: try skip()
         }
     }
@@ -27,10 +27,10 @@ extension JSONReader {
         let value = try integer()
         guard range.contains(value) else {
             throw content(
-                "\(what) is \(value), "
+                "\(what) is \(value); "
                     + (range.upperBound == .max
-                        ? "\(range.lowerBound) or more expected"
-                        : "\(range.lowerBound) to \(range.upperBound) expected"),
+                        ? "expected \(range.lowerBound) or more"
+                        : "expected \(range.lowerBound) to \(range.upperBound)"),
                 at: start)
         }
         return value
@@ -70,7 +70,7 @@ extension JSONReader {
         _ = try kind()
         let start = position
         guard let name = Name(rawValue: try string()) else {
-            throw content("a name expected: a-z, then a-z, 0-9 or _, 63 at most", at: start)
+            throw content("expected a name: a-z, then a-z, 0-9 or _, 63 at most", at: start)
         }
         return name
     }
@@ -78,7 +78,7 @@ extension JSONReader {
     /// Returns a key as a name, for objects whose keys are names.
     func name<Name: PlainName>(_ key: JSONKey, _ type: Name.Type = Name.self) throws(JSONError) -> Name {
         guard let name = Name(rawValue: key.text) else {
-            throw content("\(key.quoted) is no name: a-z, then a-z, 0-9 or _, 63 at most", at: key.offset)
+            throw content("\(key.quoted) is not a valid name: a-z, then a-z, 0-9 or _, 63 at most", at: key.offset)
         }
         return name
     }
@@ -87,7 +87,7 @@ extension JSONReader {
         _ = try kind()
         let start = position
         guard let bits = try withString({ Identifier128(utf8: $0) }) else {
-            throw content("an identifier expected: 32 hexadecimal digits in groups of 8-4-4-4-12", at: start)
+            throw content("expected an identifier: 32 hexadecimal digits in groups of 8-4-4-4-12", at: start)
         }
         return bits
     }
@@ -125,7 +125,7 @@ extension JSONReader {
         _ = try kind()
         let start = position
         guard let time = try withString({ Self.hybridTime($0) }) else {
-            throw content("a time expected: \"<milliseconds since 1970>.<counter>\"", at: start)
+            throw content("expected a time: \"<milliseconds since 1970>.<counter>\"", at: start)
         }
         return time
     }

@@ -27,7 +27,7 @@ enum NoticeCoding {
                 clients = try reader.list { (reader) throws(JSONError) in
                     count += 1
                     guard count <= SchemaLimits.formerClients + 1 else {
-                        throw reader.content("at most \(SchemaLimits.formerClients + 1) client ids allowed")
+                        throw reader.content("at most \(SchemaLimits.formerClients + 1) client ids are allowed")
                     }
                     return try reader.clientID()
                 }
@@ -60,7 +60,7 @@ enum NoticeCoding {
             let start = reader.position
             let notice = try read(&reader)
             guard notice.number > last else {
-                throw reader.content("notice \(notice.number) follows \(last), a greater number expected", at: start)
+                throw reader.content("notice \(notice.number) follows \(last); expected a greater number", at: start)
             }
             last = notice.number
             return notice

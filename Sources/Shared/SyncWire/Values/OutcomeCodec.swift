@@ -11,7 +11,7 @@ package enum OutcomeCodec {
 
     /// Decodes an outcome. Ignores unknown keys, because a newer server may have written them.
     package static func decode(_ bytes: [UInt8]) throws(WireError) -> Outcome {
-        try Message.read(bytes, "outcome") { (reader) throws(JSONError) in try read(&reader) }
+        try Message.read(bytes, "outcome", read)
     }
 
     package static func write(_ outcome: Outcome, to writer: inout JSONWriter) throws(WireError) {
@@ -73,7 +73,7 @@ package enum OutcomeCodec {
             switch key {
             case "applied", "rejected":
                 guard outcome == nil else {
-                    throw reader.content("one of applied and rejected expected", at: key.offset)
+                    throw reader.content("expected one of applied and rejected", at: key.offset)
                 }
                 if case "applied" = key {
                     outcome = try readApplied(&reader)
@@ -95,9 +95,9 @@ package enum OutcomeCodec {
         while let key = try reader.nextKey(&members) {
             switch key {
             case "version": version = try reader.version()
-            case "uids": uids = try reader.list { (reader) throws(JSONError) in try readUID(&reader) }
+            case "uids": uids = try reader.list(readUID)
             case "conflicts":
-                conflicts = try reader.list { (reader) throws(JSONError) in try FieldConflictCoding.read(&reader) }
+                conflicts = try reader.list(FieldConflictCoding.read)
             default: try reader.unknown(key, .ignoringUnknownKeys)
             }
         }

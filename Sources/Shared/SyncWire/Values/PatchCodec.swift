@@ -11,7 +11,7 @@ package enum PatchCodec {
 
     /// Decodes a patch with its fields in any order.
     package static func decode(_ bytes: [UInt8]) throws(WireError) -> Patch {
-        try Message.read(bytes, "patch") { (reader) throws(JSONError) in try read(&reader) }
+        try Message.read(bytes, "patch", read)
     }
 
     package static func read(_ reader: inout JSONReader) throws(JSONError) -> Patch {
@@ -19,7 +19,7 @@ package enum PatchCodec {
         var members = try reader.beginObject()
         while let key = try reader.nextKey(&members) {
             guard patch.count < WireLimits.columns else {
-                throw reader.content("at most \(WireLimits.columns) fields of one record allowed", at: key.offset)
+                throw reader.content("at most \(WireLimits.columns) fields of one record are allowed", at: key.offset)
             }
             let field: FieldName = try reader.name(key)
             patch.set(field, to: try FieldValueCoding.read(&reader))

@@ -14,7 +14,7 @@ package enum TransactionCodec {
 
     /// Decodes a transaction with its keys in any order. Rejects unknown keys.
     package static func decode(_ bytes: [UInt8]) throws(WireError) -> Transaction {
-        try Message.read(bytes, "transaction") { (reader) throws(JSONError) in try read(&reader) }
+        try Message.read(bytes, "transaction", read)
     }
 
     package static func write(_ transaction: Transaction, to writer: inout JSONWriter) throws(WireError) {
@@ -81,7 +81,7 @@ package enum TransactionCodec {
                     count += 1
                     guard count <= SchemaLimits.mutationsPerTransaction else {
                         throw reader.content(
-                            "at most \(SchemaLimits.mutationsPerTransaction) mutations in one transaction allowed")
+                            "at most \(SchemaLimits.mutationsPerTransaction) mutations in one transaction are allowed")
                     }
                     return try readMutation(&reader)
                 }
@@ -105,7 +105,7 @@ package enum TransactionCodec {
             case "time": time = try reader.hybridTime()
             case "create", "update", "delete":
                 guard intent == nil else {
-                    throw reader.content("one of create, update and delete expected", at: key.offset)
+                    throw reader.content("expected one of create, update and delete", at: key.offset)
                 }
                 intent = try readIntent(key, &reader)
             default: try reader.unknown(key, .refusingUnknownKeys)
@@ -137,7 +137,7 @@ package enum TransactionCodec {
                 throw reader.content("field \(edit.field) is edited twice in one update")
             }
             guard fields.count <= WireLimits.columns else {
-                throw reader.content("at most \(WireLimits.columns) fields of one record allowed")
+                throw reader.content("at most \(WireLimits.columns) fields of one record are allowed")
             }
             return edit
         }

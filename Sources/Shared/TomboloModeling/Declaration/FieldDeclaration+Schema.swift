@@ -23,7 +23,7 @@ extension FieldDeclaration {
         guard bytes.lowerBound >= 0, bytes.upperBound <= SchemaLimits.textBytes else {
             throw ModelDeclarationError(
                 .invalidLimit, collection: collection, field: name,
-                "\(collection).\(name) has the length \(bytes); 0...\(SchemaLimits.textBytes) bytes is the largest range allowed"
+                "\(collection).\(name) has the length \(bytes) bytes; expected a range within 0...\(SchemaLimits.textBytes)"
             )
         }
         var schema: FieldSchema

@@ -42,7 +42,7 @@ enum ModelNames {
     }
 
     private static func advice(on name: String, of owner: String) -> String {
-        let expected = "a lower-case letter, then up to 62 lower-case letters, digits, or underscores, is expected"
+        let expected = "expected a lower-case letter, then up to 62 lower-case letters, digits, or underscores"
         let valid = snakeCase(name)
         let hint = FieldName(rawValue: valid) == nil ? "" : "; write '\(valid)'"
         return "'\(name)' is not a valid name for \(owner): \(expected)\(hint)"

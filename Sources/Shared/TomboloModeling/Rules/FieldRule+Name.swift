@@ -14,17 +14,17 @@ extension FieldRule {
             if let scalar = text.unicodeScalars.first(where: isForbidden) {
                 let code = String(scalar.value, radix: 16, uppercase: true)
                 let digits = String(repeating: "0", count: max(0, 4 - code.count)) + code
-                return "contains U+\(digits), which is invisible or a control character: leave it out"
+                return "contains U+\(digits), which is an invisible or control character: remove it"
             }
             guard text.unicodeScalars.contains(where: isVisible) else {
-                return "has nothing to show: at least one visible character is expected"
+                return "has no visible characters: expected at least one visible character"
             }
             let ends = [text.unicodeScalars.first, text.unicodeScalars.last]
             if ends.contains(where: { $0?.properties.isWhitespace ?? false }) {
-                return "begins or ends with a space: leave it out"
+                return "begins or ends with a space: remove it"
             }
             guard Array(text.utf8) == Array(text.precomposedStringWithCanonicalMapping.utf8) else {
-                return "is not composed: Unicode normalization form C is expected"
+                return "is not composed: expected Unicode normalization form C"
             }
             return nil
         })

@@ -12,11 +12,11 @@ extension FieldRule {
         return FieldRule(name: "url(" + schemes.joined(separator: ",") + ")") { address in
             guard address.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
                 return
-                    "contains a character that no URL has: spaces, controls and letters beyond ASCII are to be percent-encoded"
+                    "contains a character that is not allowed in a URL: percent-encode spaces, control characters, and characters beyond ASCII"
             }
             let lowercased = address.lowercased()
             guard let scheme = schemes.first(where: { lowercased.hasPrefix($0 + "://") }) else {
-                return "is no URL of an allowed kind: it has to begin with \(expected)"
+                return "is not a URL of an allowed kind: it must begin with \(expected)"
             }
             let rest = address.utf8.dropFirst(scheme.utf8.count + 3)
             // A file URL has no host; all others need one.

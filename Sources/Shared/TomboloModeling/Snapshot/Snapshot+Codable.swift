@@ -39,7 +39,7 @@ extension Snapshot: Codable {
             let text = try container.decode(String.self, forKey: key)
             guard let id = RecordID(text) else {
                 throw DecodingError.dataCorruptedError(
-                    forKey: key, in: container, debugDescription: "'\(text)' is no record id; a UUID is expected")
+                    forKey: key, in: container, debugDescription: "'\(text)' is not a valid record id; expected a UUID")
             }
             return id
         }

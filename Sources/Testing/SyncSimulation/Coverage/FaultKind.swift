@@ -35,7 +35,7 @@ public enum FaultKind: String, Hashable, Sendable, CaseIterable {
     case linkDown = "link down"
     case clockJumped = "clock jumped"
     /// A jump by a week or more. Counted in addition to `clockJumped`.
-    case clockStray = "clock wrong for weeks"
+    case clockWrongForWeeks = "clock wrong for weeks"
     case deviceRolledBack = "device rolled back"
     case clockDrifts = "clock drifts"
     case deviceCloned = "device cloned"
@@ -76,7 +76,8 @@ public enum FaultKind: String, Hashable, Sendable, CaseIterable {
     ]
     static let toDevices: [FaultKind] = [
         .deviceKilled, .engineStopped, .devicePowerLost, .unflushedPowerLost, .deviceSuspended, .clockPaused,
-        .deviceSleptForDays, .deviceCutOff, .linkDown, .clockJumped, .clockStray, .deviceRolledBack, .clockDrifts,
+        .deviceSleptForDays, .deviceCutOff, .linkDown, .clockJumped, .clockWrongForWeeks, .deviceRolledBack,
+        .clockDrifts,
         .deviceCloned, .rivalEngine, .deviceDiskFilled, .deviceDiskReadOnly, .userChanged, .deviceUpgraded,
     ]
     static let toServers: [FaultKind] = [

@@ -63,7 +63,7 @@ struct ExplorerDevice: Hashable, Sendable {
         inFlight.removeValue(forKey: serial)
     }
 
-    mutating func takeStray() -> PushRequest? {
+    mutating func takeDelayedPush() -> PushRequest? {
         lateRequests.popLast()
     }
 

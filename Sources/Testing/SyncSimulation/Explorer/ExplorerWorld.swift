@@ -111,7 +111,7 @@ struct ExplorerWorld: Hashable, Sendable {
         case .crash(let index): devices[index].restart()
         case .changeAccess(let index): server.changeAccess(of: devices[index].store.client)
         case .lateRequestArrives(let index):
-            if let request = devices[index].takeStray() { _ = server.push(request) }
+            if let request = devices[index].takeDelayedPush() { _ = server.push(request) }
         }
     }
 

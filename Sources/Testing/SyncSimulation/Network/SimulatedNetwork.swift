@@ -182,7 +182,7 @@ public final class SimulatedNetwork: Sendable {
         switch first {
         case .response(let response): return response
         case .failed(let failure): throw failure
-        case nil: throw TransportError(.cancelled, "the caller gave up")
+        case nil: throw TransportError(.cancelled, "the caller cancelled the request")
         }
     }
 
@@ -262,8 +262,8 @@ public final class SimulatedNetwork: Sendable {
             fault(.responseDamaged, call, device)
             recordResponse.damaged(damage)
         }
-        let isHeard = if case .enqueued = mailbox.yield(.response(response)) { true } else { false }
-        recordResponse.ended(isHeard ? .arrived : .unheard)
+        let isDelivered = if case .enqueued = mailbox.yield(.response(response)) { true } else { false }
+        recordResponse.ended(isDelivered ? .arrived : .undelivered)
     }
 
     private func meet(

@@ -26,7 +26,7 @@ final class JournalWatch: Sendable {
         self.limit = limit
     }
 
-    /// Records that the user is about to dismiss or resend an entry.
+    /// Records that the user is about to dismiss or restore an entry.
     func dealsWith(_ entry: Int64, on device: String) {
         _ = devices.withLock { $0[device, default: Device()].dealtWith.insert(entry) }
     }

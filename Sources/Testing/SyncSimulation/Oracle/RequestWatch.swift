@@ -125,7 +125,7 @@ extension RequestWatch.Device {
                 violations.report(
                     Violation(
                         .I18,
-                        "\(device) repeats a \(kind) \(now - last.at) after it failed, \(floor) at least expected"))
+                        "\(device) repeats a \(kind) \(now - last.at) after it failed; expected \(floor) at least"))
             }
         }
         idle.removeAll { now - $0 > .seconds(60) }

@@ -5,7 +5,7 @@ import SyncModel
 struct Settlement {
     let device: String
     let sequence: OutboxSequence
-    let debt: History.Owed
+    let unconfirmed: History.Unconfirmed
     /// The server's outcome, as far as it is known.
     let outcome: Outcome?
     /// The server's outcomes in histories that it has lost.
@@ -39,17 +39,17 @@ struct Settlement {
         {
             // After the device's disk was rolled back, the transaction may have been rejected under another number, or
             // cancelled while it was waiting for one. The journal then holds it complete.
-            let isTold = told.contains { event in
+            let isReported = told.contains { event in
                 switch event {
                 case .merged(let said): said == conflicts || former.contains { $0.conflicts == said }
                 case .rejected, .cancelled: true
                 case .overwritten, .forgotten: false
                 }
             }
-            guard isTold else {
+            guard isReported else {
                 throw Violation(
                     .I6,
-                    "\(device): transaction \(sequence) met \(conflicts.count) other edits as \(debt.operation.map { "\($0)" } ?? "nothing"), and its user is told \(told)"
+                    "\(device): transaction \(sequence) met \(conflicts.count) other edits as \(unconfirmed.operation.map { "\($0)" } ?? "nothing"), and its user is told \(told)"
                 )
             }
         }
@@ -77,7 +77,7 @@ struct Settlement {
 
     /// Checks that the journal holds the complete transaction (I1).
     private func checkIsWhole(_ kept: Transaction) throws(Violation) {
-        guard let said = debt.transaction, !said.says(kept) else { return }
+        guard let said = unconfirmed.transaction, !said.says(kept) else { return }
         throw Violation(.I1, "\(device) keeps \(kept) in its journal of transaction \(sequence), which was \(said)")
     }
 }

@@ -40,7 +40,7 @@ public struct RecordedMessage: Hashable, Sendable, Identifiable {
         /// The connection broke before the response was complete.
         case broken
         /// The message arrived, but nothing was waiting for it anymore.
-        case unheard
+        case undelivered
         /// No server was running, or the server died while handling the message.
         case nobodyThere
     }

@@ -58,7 +58,7 @@
   };
   const fates = {
     onItsWay: 'still on its way at the end', arrived: 'arrived', lost: 'lost', refused: 'the connection was refused',
-    busy: 'a proxy said that the server is busy', broken: 'the connection broke', unheard: 'arrived, and nobody waited for it',
+    busy: 'a proxy said that the server is busy', broken: 'the connection broke', undelivered: 'arrived, and nobody waited for it',
     intercepted: 'something on the way answered in the server\'s place',
     nobodyThere: 'no server was there, or it died over it',
   };
@@ -292,10 +292,10 @@
   function drawWay(sheet, message, x1, y1, x2, y2, piece) {
     const reach = piece === 'leaves' ? 1 : { lost: 0.7, refused: 0.93, busy: 0.85, broken: 0.6, onItsWay: 0.9 }[message.fate] ?? 1;
     const ex = x1 + (x2 - x1) * reach, ey = y1 + (y2 - y1) * reach, angle = Math.atan2(y2 - y1, x2 - x1);
-    const failed = !['arrived', 'unheard', 'onItsWay'].includes(message.fate);
+    const failed = !['arrived', 'undelivered', 'onItsWay'].includes(message.fate);
     const group = make('g', {
       class: `message ${message.kind} g-${message.kind}` + (message.late ? ' late' : '') + (doubled.has(message.call) ? ' twice' : '')
-        + (message.damage ? ' harmed' : '') + (failed ? ' failed' : '') + (message.fate === 'unheard' ? ' unheard' : '') + marks(message),
+        + (message.damage ? ' harmed' : '') + (failed ? ' failed' : '') + (message.fate === 'undelivered' ? ' undelivered' : '') + marks(message),
       'data-message': message.id,
     });
     group.append(make('title', {}, describe(message)));
@@ -556,7 +556,7 @@
     }, words);
     way({}, 'request'); way({ kind: 'answer' }, 'answer'); way({ kind: 'hint' }, 'hint'); way({ fate: 'lost' }, 'lost, or the connection broke');
     way({ fate: 'refused' }, 'connection refused'); way({ fate: 'busy' }, 'a proxy says: busy'); way({ damage: 'x' }, 'damaged'); way({ copy: 1 }, 'second copy of a doubled one');
-    way({ late: true }, 'late: it takes much longer than others'); way({ fate: 'unheard' }, 'arrived, and nobody waited for it');
+    way({ late: true }, 'late: it takes much longer than others'); way({ fate: 'undelivered' }, 'arrived, and nobody waited for it');
     for (const [cls, words] of [['', 'its process runs'], ['down', 'it does not run'], ['asleep', 'it is suspended']]) {
       add(picture => picture.append(make('line', { class: 'life ' + cls, x1: 2, x2: 58, y1: 10, y2: 10 })), words);
     }

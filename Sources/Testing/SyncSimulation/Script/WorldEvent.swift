@@ -40,7 +40,7 @@ public enum DeviceFault: Hashable, Sendable {
     /// The next requests get this response.
     case meets(ScriptedResponse, times: Int)
     /// The server lies to the next requests that the lie applies to.
-    case isToldLies(Lie, times: Int)
+    case receivesFalseResponses(Lie, times: Int)
     /// Another device's disk is copied to this one.
     case cloned(from: Int)
     /// A second engine starts on the same database.
@@ -50,7 +50,7 @@ public enum DeviceFault: Hashable, Sendable {
     /// The file system becomes read-only, as the kernel makes it after an error.
     case diskReadOnly
     /// Another user logs in. An application should tell its engine, but not all do.
-    case userChanges(isTold: Bool)
+    case userChanges(isAnnounced: Bool)
     /// The user agrees to the deletions that the engine holds back.
     case deletesAllowed
     /// A device with the earlier build is upgraded to the current one and restarted.

@@ -108,8 +108,8 @@ extension WorldPlan {
             if rare.chance(rates.rivalEngine) { faults.append(.rivalStarts) }
             let room = rare.below(60_000)
             if rare.chance(rates.fillDisk) { faults.append(.diskFilled(leaving: room)) }
-            let isTold = users.chance(0.5)
-            if users.chance(rates.changeUser) { faults.append(.userChanges(isTold: isTold)) }
+            let isAnnounced = users.chance(0.5)
+            if users.chance(rates.changeUser) { faults.append(.userChanges(isAnnounced: isAnnounced)) }
             if operators.chance(rates.stopDevice) { faults.append(.stops) }
             if disks.chance(rates.protectDisk) { faults.append(.diskReadOnly) }
             if later.chance(rates.allowDeletes) { faults.append(.deletesAllowed) }
@@ -119,7 +119,7 @@ extension WorldPlan {
             let lie = lies.below(Lie.allCases.count)
             // Some lies end soon. Others last until the faults end.
             let count = lies.chance(0.5) ? lies.within(1...6) : 1_000
-            if lies.chance(rates.lie) { faults.append(.isToldLies(Lie.allCases[lie], times: count)) }
+            if lies.chance(rates.lie) { faults.append(.receivesFalseResponses(Lie.allCases[lie], times: count)) }
             if builds.chance(rates.upgrade) { faults.append(.upgraded) }
             return faults
         }

@@ -155,8 +155,8 @@ public struct WorldPlan: Hashable, Sendable {
         if random.chance(0.2) { rates.restoreServerSilently = restore }
         let forge = random.fraction() * 0.04
         if random.chance(0.2) { rates.forgePush = forge }
-        let stray = random.fraction() * 0.01
-        if random.chance(0.2) { rates.clockDrift = stray }
+        let drift = random.fraction() * 0.01
+        if random.chance(0.2) { rates.clockDrift = drift }
         let lie = random.fraction() * 0.04
         if random.chance(0.2) { rates.lie = lie }
     }

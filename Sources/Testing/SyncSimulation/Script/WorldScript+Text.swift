@@ -142,7 +142,7 @@ extension WorldSetting {
                 network[keyPath: path] = try words.fraction()
             } else {
                 throw ScriptWords.Unexpected(
-                    message: "\"\(name)\" is no setting; expected a setting, \"device0\" or \"server\", or \"wait\"")
+                    message: "\"\(name)\" is not a setting; expected a setting, \"device0\" or \"server\", or \"wait\"")
             }
         }
     }
@@ -253,14 +253,14 @@ extension DeviceFault {
         case .rolledBack: "rolledBack"
         case .clockDrifts(let parts): "clockDrifts \(parts)"
         case .meets(let response, let times): "meets \(response.rawValue) \(times)"
-        case .isToldLies(let lie, let times): "isToldLies \(lie.rawValue) \(times)"
+        case .receivesFalseResponses(let lie, let times): "receivesFalseResponses \(lie.rawValue) \(times)"
         case .cloned(let place): "clonedFrom \(place)"
         case .rivalStarts: "rivalStarts"
         case .diskFilled(let bytes): "diskFilled \(bytes)"
         case .diskReadOnly: "diskReadOnly"
         case .deletesAllowed: "deletesAllowed"
         case .upgraded: "upgraded"
-        case .userChanges(let isTold): "userChanges \(isTold ? "told" : "silently")"
+        case .userChanges(let isAnnounced): "userChanges \(isAnnounced ? "announced" : "silently")"
         }
     }
 
@@ -289,15 +289,15 @@ extension DeviceFault {
             let response = try words.oneOf(
                 Dictionary(uniqueKeysWithValues: ScriptedResponse.allCases.map { ($0.rawValue, $0) }))
             self = .meets(response, times: Int(try words.number(1...1_000_000)))
-        case "isToldLies":
+        case "receivesFalseResponses":
             let lie = try words.oneOf(Dictionary(uniqueKeysWithValues: Lie.allCases.map { ($0.rawValue, $0) }))
-            self = .isToldLies(lie, times: Int(try words.number(1...1_000_000)))
+            self = .receivesFalseResponses(lie, times: Int(try words.number(1...1_000_000)))
         case "clonedFrom": self = .cloned(from: Int(try words.number(0...63)))
         case "rivalStarts": self = .rivalStarts
         case "deletesAllowed": self = .deletesAllowed
         case "upgraded": self = .upgraded
-        case "userChanges": self = .userChanges(isTold: try words.oneOf(["told": true, "silently": false]))
-        default: throw ScriptWords.Unexpected(word, expected: "what happens to a device, such as \"killed\"")
+        case "userChanges": self = .userChanges(isAnnounced: try words.oneOf(["announced": true, "silently": false]))
+        default: throw ScriptWords.Unexpected(word, expected: "an event of a device, such as \"killed\"")
         }
     }
 }
@@ -348,7 +348,7 @@ extension ServerFault {
         case "restoredSilently": self = .restoredSilently
         case "forged": self = .forged(seed: try words.seed())
         case "emptied": self = .emptied
-        default: throw ScriptWords.Unexpected(word, expected: "what happens to the server, such as \"killed\"")
+        default: throw ScriptWords.Unexpected(word, expected: "an event of the server, such as \"killed\"")
         }
     }
 }

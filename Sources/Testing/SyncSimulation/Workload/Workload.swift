@@ -29,7 +29,7 @@ struct Workload: Sendable {
         case write([RecordEdit], in: SpaceID)
         /// Cancels an unsent entry, at this distance from the newest one.
         case cancel(back: Int)
-        case resendNewest
+        case restoreNewest
         case dismissNewest
     }
 
@@ -46,10 +46,10 @@ struct Workload: Sendable {
     private mutating func drawOperation(_ store: any LocalStore, now: WallTime) throws -> Operation? {
         switch random.below(100) {
         case ..<20:
-            return .write([.create("islander", identifier(now), islander(try pick("islander", store)))], in: space)
-        case ..<22: return .write([.create("islander", importedIdentifier(), islander(nil))], in: space)
+            return .write([.create("customer", identifier(now), customer(try pick("customer", store)))], in: space)
+        case ..<22: return .write([.create("customer", importedIdentifier(), customer(nil))], in: space)
         case ..<32:
-            guard let painter = try pick("islander", store) else { return nil }
+            guard let painter = try pick("customer", store) else { return nil }
             return .write([.create("picture", identifier(now), picture(by: painter))], in: space)
         case ..<37: return .write(circle(now), in: space)
         case ..<70:
@@ -63,11 +63,11 @@ struct Workload: Sendable {
             }
             return edits.isEmpty ? nil : .write(edits, in: space)
         case ..<92:
-            let collection: CollectionName = random.chance(0.6) ? "picture" : "islander"
+            let collection: CollectionName = random.chance(0.6) ? "picture" : "customer"
             guard let victim = try pick(collection, store) else { return nil }
             return .write([.delete(collection, victim)], in: space)
         case ..<96: return .cancel(back: choice.chance(0.5) ? 0 : choice.below(8))
-        case ..<98: return .resendNewest
+        case ..<98: return .restoreNewest
         default: return .dismissNewest
         }
     }
@@ -87,7 +87,7 @@ struct Workload: Sendable {
         return random.chance(0.1) ? "\(name).\(written) \u{1F3DD} \"'\\\u{0301}" : "text \(name).\(written)"
     }
 
-    private mutating func islander(_ neighbour: RecordID?) -> Patch {
+    private mutating func customer(_ neighbour: RecordID?) -> Patch {
         var patch: Patch = ["name": .text(text())]
         if random.chance(0.5) { patch.set("boats", to: .integer(Int64(random.below(5)))) }
         if random.chance(0.3) { patch.set("note", to: .text(text())) }
@@ -99,13 +99,13 @@ struct Workload: Sendable {
         ["title": .text(text()), "painter": .reference(painter), "tags": .json("{\"n\":\"\(name).\(written)\"}")]
     }
 
-    /// Returns the creations of an islander and a picture that refer to each other, for one transaction.
+    /// Returns the creations of an customer and a picture that refer to each other, for one transaction.
     private mutating func circle(_ now: WallTime) -> [RecordEdit] {
         let painter = identifier(now)
         let work = identifier(now)
-        var patch = islander(nil)
+        var patch = customer(nil)
         patch.set("picture", to: .reference(work))
-        return [.create("islander", painter, patch), .create("picture", work, picture(by: painter))]
+        return [.create("customer", painter, patch), .create("picture", work, picture(by: painter))]
     }
 
     private mutating func edit(_ store: any LocalStore) throws -> RecordEdit? {
@@ -113,7 +113,7 @@ struct Workload: Sendable {
             guard let id = try pick("picture", store) else { return nil }
             return .update("picture", id, ["title": .text(text())])
         }
-        guard let id = try pick("islander", store) else { return nil }
+        guard let id = try pick("customer", store) else { return nil }
         var patch = Patch()
         for _ in 0..<random.within(1...3) {
             switch random.below(6) {
@@ -123,11 +123,11 @@ struct Workload: Sendable {
             case 3: patch.set("height", to: .real(Double(random.below(1_000)) / 8))
             case 4: patch.set("ashore", to: .boolean(random.chance(0.5)))
             default:
-                let neighbour = try pick("islander", store)
+                let neighbour = try pick("customer", store)
                 patch.set("neighbour", to: neighbour.map { .reference($0) } ?? .null)
             }
         }
-        return .update("islander", id, patch)
+        return .update("customer", id, patch)
     }
 
     /// Picks one of the records that the device shows, often an old one, so that devices edit the same records.

@@ -4,25 +4,25 @@ public import SyncModel
 /// circular references.
 public enum WorldCatalog {
     public static let catalog = SchemaCatalog([
-        ModelSchema(collection: "islander", fields: earlierFields + laterFields),
+        ModelSchema(collection: "customer", fields: earlierFields + laterFields),
         ModelSchema(
             collection: "picture",
             fields: [
                 .text("title", required: true, bytes: 1...200),
-                .reference("painter", to: "islander", required: true),
+                .reference("painter", to: "customer", required: true),
                 .json("tags"),
             ]),
     ])
 
     /// The models of the previous build, without the second collection and the last fields of the first.
-    static let earlierCatalog = SchemaCatalog([ModelSchema(collection: "islander", fields: earlierFields)])
+    static let earlierCatalog = SchemaCatalog([ModelSchema(collection: "customer", fields: earlierFields)])
 
     private static let earlierFields: [FieldSchema] = [
         .text("name", required: true, bytes: 1...200),
         .integer("boats"),
         .text("note", merge: .serverWins),
         .real("height", merge: .clientWins),
-        .reference("neighbour", to: "islander"),
+        .reference("neighbour", to: "customer"),
     ]
 
     private static let laterFields: [FieldSchema] = [

@@ -202,8 +202,8 @@ public final class SimulatedServer: Sendable {
         _ request: ServerRequest?, of size: Int, _ instance: Instance, device: String, _ caller: Caller
     ) -> [UInt8]? {
         guard let request else {
-            simulation.note("refused what is no call", by: "server")
-            return instance.wire.encode(TransportError(.refused, "this is no call"))
+            simulation.note("refused a request that is not a call of the protocol", by: "server")
+            return instance.wire.encode(TransportError(.refused, "the request is not a call of the protocol"))
         }
         let now = wallClock.now
         if case .push(let push) = request { witness.pushArrived(push, of: size, from: caller.owner.name, now: now) }

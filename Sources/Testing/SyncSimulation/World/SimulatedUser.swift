@@ -53,9 +53,9 @@ struct SimulatedUser: Sendable {
             guard !kept.contains(chosen) else {
                 throw Violation(.I1, "\(device.name) still holds \(chosen) after it was cancelled")
             }
-        case .resendNewest:
+        case .restoreNewest:
             guard let entry = try store.journal(state: .active, limit: 1).first else { return }
-            try resend(entry, now: now)
+            try restore(entry, now: now)
         case .dismissNewest:
             guard let entry = try store.journal(state: .active, limit: 1).first else { return }
             saw(entry)
@@ -64,7 +64,7 @@ struct SimulatedUser: Sendable {
         }
     }
 
-    private func resend(_ entry: JournalEntry, now: WallTime) throws {
+    private func restore(_ entry: JournalEntry, now: WallTime) throws {
         saw(entry)
         var addresses = JournalOffer([entry]).addresses
         // A deleted record may be restored under an id that the entry does not name. The user finds it in the list of
@@ -80,7 +80,7 @@ struct SimulatedUser: Sendable {
         let made = Guarded([RecordID]())
         let sequences: [OutboxSequence]
         do {
-            sequences = try store.resend(journal: entry.number, now: now) {
+            sequences = try store.restore(journal: entry.number, now: now) {
                 let id = identifiers.withLock { RecordID.make(at: now, random: &$0) }
                 made.withLock { $0.append(id) }
                 return id
@@ -100,7 +100,7 @@ struct SimulatedUser: Sendable {
         try checkIsSaidAgain(entry)
     }
 
-    /// Reports the records that resending an entry of the journal has changed.
+    /// Reports the records that restoring an entry of the journal has changed.
     private func reportRestored(
         _ addresses: Set<RecordAddress>, of entry: JournalEntry, _ made: [RecordID],
         _ shown: [RecordAddress: Record?]
@@ -214,7 +214,7 @@ struct SimulatedUser: Sendable {
 }
 
 extension JournalEntry {
-    /// The transaction that the entry offers to resend; nil when the entry holds values of other devices.
+    /// The transaction that the entry offers to restore; nil when the entry holds values of other devices.
     fileprivate var transaction: Transaction? {
         switch event {
         case .rejected(let transaction, _), .cancelled(let transaction), .forgotten(let transaction): transaction

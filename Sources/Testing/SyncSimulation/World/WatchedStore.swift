@@ -16,9 +16,9 @@ struct WatchedStore: LocalStore, EngineStore {
     let witness: any DeviceWitness
 
     private func watch<Result>(
-        _ phase: OperationPhase, _ body: () throws(StoreError) -> Result
+        _ phase: OperationPhase, _ body: () throws -> Result
     ) throws(StoreError) -> Result {
-        try tally.watch(phase, on: disk, body)
+        try tally.watch(phase, on: disk) { () throws(StoreError) in try StoreError.typed(body) }
     }
 
     // MARK: The application's side
@@ -27,77 +27,77 @@ struct WatchedStore: LocalStore, EngineStore {
     var changes: Broadcast<StoreChange> { store.changes }
 
     func record(_ collection: CollectionName, _ key: RecordKey) throws(StoreError) -> Record? {
-        try watch(.reading) { () throws(StoreError) in try store.record(collection, key) }
+        try watch(.reading) { try store.record(collection, key) }
     }
 
     func records(matching query: RecordQuery) throws(StoreError) -> [Record] {
-        try watch(.reading) { () throws(StoreError) in try store.records(matching: query) }
+        try watch(.reading) { try store.records(matching: query) }
     }
 
     func count(matching query: RecordQuery) throws(StoreError) -> Int {
-        try watch(.reading) { () throws(StoreError) in try store.count(matching: query) }
+        try watch(.reading) { try store.count(matching: query) }
     }
 
     func space(of collection: CollectionName, _ id: RecordID) throws(StoreError) -> SpaceID? {
-        try watch(.reading) { () throws(StoreError) in try store.space(of: collection, id) }
+        try watch(.reading) { try store.space(of: collection, id) }
     }
 
     func isPending(_ collection: CollectionName, _ id: RecordID) throws(StoreError) -> Bool {
-        try watch(.reading) { () throws(StoreError) in try store.isPending(collection, id) }
+        try watch(.reading) { try store.isPending(collection, id) }
     }
 
     func commit(_ edits: [RecordEdit], in space: SpaceID, now: WallTime) throws(StoreError) -> OutboxSequence? {
-        try watch(.writing) { () throws(StoreError) in try store.commit(edits, in: space, now: now) }
+        try watch(.writing) { try store.commit(edits, in: space, now: now) }
     }
 
     func outbox(after sequence: OutboxSequence?, limit: Int) throws(StoreError) -> [OutboxEntry] {
-        try watch(.reading) { () throws(StoreError) in try store.outbox(after: sequence, limit: limit) }
+        try watch(.reading) { try store.outbox(after: sequence, limit: limit) }
     }
 
     func outboxSummary() throws(StoreError) -> OutboxSummary {
-        try watch(.reading) { () throws(StoreError) in try store.outboxSummary() }
+        try watch(.reading) { try store.outboxSummary() }
     }
 
     func fate(of sequence: OutboxSequence) throws(StoreError) -> TransactionFate {
-        try watch(.reading) { () throws(StoreError) in try store.fate(of: sequence) }
+        try watch(.reading) { try store.fate(of: sequence) }
     }
 
     func cancel(_ sequence: OutboxSequence, now: WallTime) throws(StoreError) {
-        try watch(.writing) { () throws(StoreError) in try store.cancel(sequence, now: now) }
+        try watch(.writing) { try store.cancel(sequence, now: now) }
     }
 
     func journal(
         state: JournalEntry.State?, after number: Int64?, limit: Int
     ) throws(StoreError) -> [JournalEntry] {
-        try watch(.reading) { () throws(StoreError) in try store.journal(state: state, after: number, limit: limit) }
+        try watch(.reading) { try store.journal(state: state, after: number, limit: limit) }
     }
 
     func journalEntry(_ number: Int64) throws(StoreError) -> JournalEntry? {
-        try watch(.reading) { () throws(StoreError) in try store.journalEntry(number) }
+        try watch(.reading) { try store.journalEntry(number) }
     }
 
     func dismissJournal(upTo number: Int64) throws(StoreError) -> Int {
-        try watch(.writing) { () throws(StoreError) in try store.dismissJournal(upTo: number) }
+        try watch(.writing) { try store.dismissJournal(upTo: number) }
     }
 
-    func resend(
+    func restore(
         journal number: Int64, now: WallTime, newID: @Sendable () -> RecordID
     ) throws(StoreError) -> [OutboxSequence] {
-        try watch(.writing) { () throws(StoreError) in try store.resend(journal: number, now: now, newID: newID) }
+        try watch(.writing) { try store.restore(journal: number, now: now, newID: newID) }
     }
 
     func dismiss(journal number: Int64) throws(StoreError) {
-        try watch(.writing) { () throws(StoreError) in try store.dismiss(journal: number) }
+        try watch(.writing) { try store.dismiss(journal: number) }
     }
 
     // MARK: The engine's side
 
     func session() throws(StoreError) -> StoredSession {
-        try watch(.reading) { () throws(StoreError) in try store.session() }
+        try watch(.reading) { try store.session() }
     }
 
     func takeBatch(_ limit: BatchLimit, now: WallTime) throws(StoreError) -> PushBatch? {
-        let batch = try watch(.takingBatch) { () throws(StoreError) in try store.takeBatch(limit, now: now) }
+        let batch = try watch(.takingBatch) { try store.takeBatch(limit, now: now) }
         if let batch { lostHistory.sent(batch, by: store.catalog) }
         return batch
     }
@@ -105,13 +105,13 @@ struct WatchedStore: LocalStore, EngineStore {
     func record(
         _ results: [TransactionResult], of identity: ClientIdentity, now: WallTime
     ) throws(StoreError) -> OutboxSummary {
-        try watch(.recordingResults) { () throws(StoreError) in try store.record(results, of: identity, now: now) }
+        try watch(.recordingResults) { try store.record(results, of: identity, now: now) }
     }
 
     func withdraw(
         _ number: TransactionNumber, of identity: ClientIdentity, because rejection: Rejection
     ) throws(StoreError) -> OutboxSummary {
-        try watch(.recordingResults) { () throws(StoreError) in
+        try watch(.recordingResults) {
             try store.withdraw(number, of: identity, because: rejection)
         }
     }
@@ -123,7 +123,7 @@ struct WatchedStore: LocalStore, EngineStore {
         let comparisons = watches.compactMap { watch in
             inspect { try watch.inspect(at: store, before: page, on: device) } ?? nil
         }
-        let result = try watch(.applyingPage) { () throws(StoreError) in
+        let result = try watch(.applyingPage) {
             try store.apply(page, after: cursor, brake: brake, now: now)
         }
         for compare in comparisons { inspect { try compare(store) } }
@@ -143,14 +143,14 @@ struct WatchedStore: LocalStore, EngineStore {
     }
 
     func resetCursor(of space: SpaceID) throws(StoreError) {
-        try watch(.changingSession) { () throws(StoreError) in try store.resetCursor(of: space) }
+        try watch(.changingSession) { try store.resetCursor(of: space) }
     }
 
     func vacate(_ space: SpaceID, of epoch: Epoch, brake: DeleteBrake?) throws(StoreError) -> VacateResult {
         let compare = inspect { try brakes.inspect(at: store, beforeVacating: space, on: device) } ?? nil
         let result: VacateResult
         do throws(StoreError) {
-            result = try watch(.changingSession) { () throws(StoreError) in
+            result = try watch(.changingSession) {
                 try store.vacate(space, of: epoch, brake: brake)
             }
         } catch {
@@ -165,30 +165,30 @@ struct WatchedStore: LocalStore, EngineStore {
 
     func adopt(_ epoch: Epoch, as account: AccountID) throws(StoreError) -> StoredSession {
         let shown = inspect { try lostHistory.inspect(at: store, before: epoch) } ?? [:]
-        let session = try watch(.changingSession) { () throws(StoreError) in try store.adopt(epoch, as: account) }
+        let session = try watch(.changingSession) { try store.adopt(epoch, as: account) }
         lostHistory.adopted(shown, by: device)
         return session
     }
 
     func renewIdentity(as client: ClientID) throws(StoreError) -> StoredSession {
-        try watch(.changingSession) { () throws(StoreError) in try store.renewIdentity(as: client) }
+        try watch(.changingSession) { try store.renewIdentity(as: client) }
     }
 
     func observe(_ serverTime: HybridTime, now: WallTime) throws(StoreError) {
-        try watch(.changingSession) { () throws(StoreError) in try store.observe(serverTime, now: now) }
+        try watch(.changingSession) { try store.observe(serverTime, now: now) }
     }
 
     func contact() throws(StoreError) -> ServerContact {
-        try watch(.reading) { () throws(StoreError) in try store.contact() }
+        try watch(.reading) { try store.contact() }
     }
 
-    func note(_ news: ContactNews, now: WallTime) throws(StoreError) {
-        try watch(.changingSession) { () throws(StoreError) in try store.note(news, now: now) }
+    func note(_ news: ContactChange, now: WallTime) throws(StoreError) {
+        try watch(.changingSession) { try store.note(news, now: now) }
     }
 
     func checkpoint() throws(StoreError) {
         let (flushes, faults) = (disk.count(of: .sync), disk.faultCount)
-        try watch(.writing) { () throws(StoreError) in try store.checkpoint() }
+        try watch(.writing) { try store.checkpoint() }
         // The WAL is flushed before the first of its pages is copied into the database.
         if disk.count(of: .sync) > flushes, disk.faultCount == faults { witness.logFlushed(of: device) }
     }

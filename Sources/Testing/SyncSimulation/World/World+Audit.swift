@@ -98,7 +98,7 @@ extension World {
             return
         }
         for (table, count) in facts.transients.sorted(by: { $0.key < $1.key }) where count > 0 {
-            throw Violation(.I19, "\(device.name) keeps \(count) rows in \(table), and nothing is owed any more")
+            throw Violation(.I19, "\(device.name) keeps \(count) rows in \(table), and nothing is unconfirmed any more")
         }
     }
 

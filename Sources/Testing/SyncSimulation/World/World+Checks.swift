@@ -16,8 +16,8 @@ extension World {
         if let violation = violations.take() { throw violation }
         // Reading whole files takes as long as all other checks together. Files are checked at every fourth step and at
         // the end.
-        looks += 1
-        let readsFiles = looks.isMultiple(of: 4)
+        checkCount += 1
+        let readsFiles = checkCount.isMultiple(of: 4)
         if readsFiles { try checkServerFile() }
         for device in devices {
             guard let store = device.store else { continue }
@@ -52,8 +52,8 @@ extension World {
     /// less often.
     private func isDue(_ device: SimulatedDevice, _ store: SimulatedDevice.Store) throws -> Bool {
         let wait = try store.outboxSummary().count / SimulationLimits.outboxEntriesPerCheck
-        if let last = lastReads[device.name], looks - last <= wait { return false }
-        lastReads[device.name] = looks
+        if let last = lastReads[device.name], checkCount - last <= wait { return false }
+        lastReads[device.name] = checkCount
         return true
     }
 
@@ -88,7 +88,7 @@ extension World {
 
     /// Checks that the devices show everything that users were told (I1, I4, I12), through the interfaces that a user
     /// has.
-    private func checkWhatUsersWereTold() throws {
+    private func checkReportsToUsers() throws {
         guard parts.notifiesLosers else { return }
         let shown = try devices.compactMap { device in
             try device.store.map { try UserOracle.Findings(device.name, $0, device.status) }
@@ -114,8 +114,8 @@ extension World {
             try history.check(server: shown, of: space, at: version)
             records[space] = shown
         }
-        try history.checkNothingIsOwed()
-        try checkWhatUsersWereTold()
+        try history.checkNothingIsUnconfirmed()
+        try checkReportsToUsers()
         try checkLogs()
         try checkServerFile()
         for device in devices {

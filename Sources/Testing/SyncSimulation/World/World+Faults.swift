@@ -67,7 +67,9 @@ extension World {
             device.reachability.set(.down("no carrier"))
         case .clock(let error):
             count(.clockJumped)
-            if abs(error.components.seconds) >= 7 * SimulationLimits.day.components.seconds { count(.clockStray) }
+            if abs(error.components.seconds) >= 7 * SimulationLimits.day.components.seconds {
+                count(.clockWrongForWeeks)
+            }
             mark("its clock is wrong by \(error)")
             device.wallClock.set(to: Simulation.startTime.advanced(by: simulation.now + error))
         case .imageKept:
@@ -92,7 +94,8 @@ extension World {
             simulation.note("rolled back", by: device.name, as: .fault)
             try startDevice(device)
         case .deletesAllowed: device.allowDeletes()
-        case .clockDrifts, .meets, .isToldLies, .cloned, .rivalStarts, .diskFilled, .diskReadOnly, .userChanges,
+        case .clockDrifts, .meets, .receivesFalseResponses, .cloned, .rivalStarts, .diskFilled, .diskReadOnly,
+            .userChanges,
             .upgraded:
             try strikeRarely(device, fault)
         }
@@ -251,7 +254,7 @@ extension World {
             guard let (image, memory) = backup else { return }
             count(.serverRestored)
             count(.serverRestoredSilently)
-            try restore(image, memory, isTold: false)
+            try restore(image, memory, isAnnounced: false)
             simulation.note("restored from a backup, and not told", by: "server", as: .fault)
         case .forged(let seed):
             guard server.isUp, parts.upkeep != nil else { return }
@@ -268,7 +271,7 @@ extension World {
         }
     }
 
-    private func restore(_ image: DiskImage, _ memory: History.Memory, isTold: Bool = true) throws {
+    private func restore(_ image: DiskImage, _ memory: History.Memory, isAnnounced: Bool = true) throws {
         wasRestored = true
         server.stop()
         server.disk.release()
@@ -281,8 +284,8 @@ extension World {
         checked = [:]
         try server.start()
         try settle()
-        histories.serverWasRestored(isTold: isTold)
-        guard isTold else {
+        histories.serverWasRestored(isAnnounced: isAnnounced)
+        guard isAnnounced else {
             conduct.serverWasRestoredSilently()
             // Until the server detects the restore, or everything is at rest, it is unknown which devices follow this
             // history.

@@ -52,20 +52,20 @@ extension World {
         let text = "forged \(random.next())"
         guard let store = devices[place].store else { return nil }
         return try devices[place].disk.withoutFaults {
-            let query = RecordQuery("islander")
+            let query = RecordQuery("customer")
             let count = try store.count(matching: query)
             guard count > 0 else { return nil }
             let offset = random.below(count)
             guard
-                let record = try store.records(matching: RecordQuery("islander", limit: 1, offset: offset)).first,
-                let space = try store.space(of: "islander", record.id)
+                let record = try store.records(matching: RecordQuery("customer", limit: 1, offset: offset)).first,
+                let space = try store.space(of: "customer", record.id)
             else { return nil }
             let wall = server.wallClock.now.advanced(by: SimulationLimits.day * time)
             return Transaction(
                 space: space,
                 mutations: [
                     Mutation(
-                        collection: "islander", record: record.id, time: HybridTime(wall: wall),
+                        collection: "customer", record: record.id, time: HybridTime(wall: wall),
                         intent: isDelete
                             ? .delete(seen: seen)
                             : .update([

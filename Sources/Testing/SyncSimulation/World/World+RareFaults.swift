@@ -12,7 +12,7 @@ extension World {
         case .meets(let response, let times):
             if response == .stale { conduct.isMisled(device.name) }
             network.script(response, times: times, for: device.name)
-        case .isToldLies(let lie, let times):
+        case .receivesFalseResponses(let lie, let times):
             conduct.isMisled(device.name)
             network.lie(lie, times: times, to: device.name)
         case .cloned(let place):
@@ -38,14 +38,14 @@ extension World {
         case .diskReadOnly:
             count(.deviceDiskReadOnly)
             device.disk.setReadOnly(true)
-        case .userChanges(let isTold):
+        case .userChanges(let isAnnounced):
             // The first account that meets the server owns the database. A guest must not be the first.
             guard device.isUp, try device.disk.withoutFaults({ try device.store?.session().account }) != nil else {
                 return
             }
             count(.userChanged)
             device.changeUser()
-            if isTold {
+            if isAnnounced {
                 network.watch.hasReason(toTryAgain: device.name)
                 device.renewCredentials()
             }

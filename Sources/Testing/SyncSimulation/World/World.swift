@@ -33,8 +33,8 @@ public final class World {
     var report: WorldReport
     private var step = 0
     /// The number of checks so far.
-    var looks = 0
-    /// The check, counted by `looks`, at which each device was last checked in full.
+    var checkCount = 0
+    /// The check, counted by `checkCount`, at which each device was last checked in full.
     var lastReads: [String: Int] = [:]
     /// The number of changes of each device's disk, and of the server's, when it was last found correct.
     var checked: [String: Int] = [:]

@@ -22,8 +22,8 @@ final class WorldHistories: HistoryKeeper {
     static let inDoubt = Epoch(rawValue: "in-doubt")
 
     /// Records that the server was restored from a copy.
-    func serverWasRestored(isTold: Bool) {
-        isRestoredSilently.withLock { $0 = !isTold }
+    func serverWasRestored(isAnnounced: Bool) {
+        isRestoredSilently.withLock { $0 = !isAnnounced }
     }
 
     func nextHistory() -> HistoryIdentity {

@@ -39,17 +39,17 @@ public final class FaultyAuthorityStore: AuthorityStore {
     public var hasFailed: Bool { plan.withLock(\.hasFailed) }
 
     public func read<Result>(
-        _ body: (any AuthorityView) throws(AuthorityStoreError) -> Result
-    ) throws(AuthorityStoreError) -> Result {
-        try base.read { (view) throws(AuthorityStoreError) in
+        _ body: (any AuthorityView) throws -> Result
+    ) throws -> Result {
+        try base.read { view in
             try body(FaultyView(base: view, store: self))
         }
     }
 
     public func write<Result>(
-        _ body: (any AuthorityTransaction) throws(AuthorityStoreError) -> Result
-    ) throws(AuthorityStoreError) -> Result {
-        let result = try base.write { (transaction) throws(AuthorityStoreError) in
+        _ body: (any AuthorityTransaction) throws -> Result
+    ) throws -> Result {
+        let result = try base.write { transaction in
             let result = try body(FaultyTransaction(base: transaction, store: self))
             try self.step("commit")
             return result

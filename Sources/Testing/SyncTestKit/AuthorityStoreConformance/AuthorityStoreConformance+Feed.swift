@@ -4,16 +4,16 @@ import SyncModel
 extension AuthorityStoreConformance {
     static var feedChecks: [Check] {
         [
-            Check("versions grow by one in each space on its own") { world in
+            Check("versions grow by one in each space, independently") { world in
                 func take(_ space: SpaceID) throws -> Version {
-                    try world.write { (transaction) throws(AuthorityStoreError) in
+                    try world.write { transaction in
                         try transaction.takeVersion(in: space)
                     }
                 }
                 try world.expect(try take(.default), Version(1), "the first")
                 try world.expect(try take(.default), Version(2), "the second")
                 try world.expect(try take("other"), Version(1), "the first of another space")
-                let extent = try world.read { (view) throws(AuthorityStoreError) in try view.extent(of: .default) }
+                let extent = try world.read { view in try view.extent(of: .default) }
                 try world.expect(extent, SpaceExtent(head: Version(2), horizon: .zero), "the extent")
             },
             Check("a commit comes back as it was written, with who made it") { world in
@@ -31,11 +31,11 @@ extension AuthorityStoreConformance {
                         RecordChange(collection: "avatar", id: id, effect: .deleted),
                     ])
                 let author = AuthorityStoreWorld.author(7, principal: "Änne \"x\"")
-                try world.write { (transaction) throws(AuthorityStoreError) in
+                try world.write { transaction in
                     _ = try transaction.takeVersion(in: .default)
                     try transaction.append(commit, to: .default, by: author, chain: AuthorityStoreWorld.chain(1))
                 }
-                let (commits, found, none) = try world.read { (view) throws(AuthorityStoreError) in
+                let (commits, found, none) = try world.read { view in
                     (
                         try view.commits(in: .default, after: .zero, budget: PageBudget(rows: 10, bytes: 1)),
                         try view.author(of: Version(1), in: .default), try view.author(of: Version(1), in: "other")
@@ -56,7 +56,7 @@ extension AuthorityStoreConformance {
                     for bytes in [1, AuthorityStoreWorld.ample] {
                         var found: [Commit] = []
                         while found.count < commits.count {
-                            let page = try world.read { (view) throws(AuthorityStoreError) in
+                            let page = try world.read { view in
                                 try view.commits(
                                     in: .default, after: Version(Int64(found.count)),
                                     budget: PageBudget(rows: limit, bytes: bytes))
@@ -76,7 +76,7 @@ extension AuthorityStoreConformance {
                         try world.expect(found, commits, "the feed in pages of \(limit)")
                     }
                 }
-                let after = try world.read { (view) throws(AuthorityStoreError) in
+                let after = try world.read { view in
                     try view.commits(
                         in: .default, after: Version(7), budget: PageBudget(rows: 9, bytes: AuthorityStoreWorld.ample))
                 }
@@ -84,7 +84,7 @@ extension AuthorityStoreConformance {
             },
             Check("the fingerprint of the history is kept at each version from the horizon to the head") { world in
                 func chains(in space: SpaceID) throws -> [HistoryChain?] {
-                    try world.read { (view) throws(AuthorityStoreError) in
+                    try world.read { view in
                         var chains: [HistoryChain?] = []
                         for version in Int64(0)...4 {
                             chains.append(try view.chain(at: Version(version), in: space))
@@ -101,12 +101,12 @@ extension AuthorityStoreConformance {
                 for (through, left) in [
                     (Int64(2), [nil, nil, given[1], given[2], nil]), (3, [nil, nil, nil, given[2], nil]),
                 ] {
-                    try world.write { (transaction) throws(AuthorityStoreError) in
+                    try world.write { transaction in
                         try transaction.trim(.default, through: Version(through))
                     }
                     try world.expect(try chains(in: .default), left, "after a trim through \(through)")
                 }
-                try world.write { (transaction) throws(AuthorityStoreError) in
+                try world.write { transaction in
                     _ = try transaction.takeVersion(in: .default)
                     try transaction.append(
                         AuthorityStoreWorld.commit(4), to: .default, by: AuthorityStoreWorld.author(4),
@@ -116,17 +116,17 @@ extension AuthorityStoreConformance {
                     try chains(in: .default), [nil, nil, nil, given[2], AuthorityStoreWorld.chain(4)],
                     "after a commit that follows the trim")
             },
-            Check("the spaces with long feeds are told, by what is left in them") { world in
+            Check("spaces with long feeds are listed, by the number of commits left") { world in
                 try append((1...5).map { AuthorityStoreWorld.commit(Int64($0)) }, to: .default, in: world)
                 try append((1...3).map { AuthorityStoreWorld.commit(Int64($0)) }, to: "other", in: world)
                 func spaces(havingMoreCommitsThan count: Int) throws -> [SpaceID] {
-                    try world.read { (view) throws(AuthorityStoreError) in
+                    try world.read { view in
                         try view.spaces(havingMoreCommitsThan: count)
                     }
                 }
                 try world.expect(try spaces(havingMoreCommitsThan: 2), [.default, "other"], "two spaces of 5 and 3")
                 try world.expect(try spaces(havingMoreCommitsThan: 3), [.default], "a bound that is met")
-                try world.write { (transaction) throws(AuthorityStoreError) in
+                try world.write { transaction in
                     try transaction.trim(.default, through: Version(3))
                 }
                 try world.expect(try spaces(havingMoreCommitsThan: 2), ["other"], "what was trimmed does not count")
@@ -136,13 +136,13 @@ extension AuthorityStoreConformance {
                 try append(commits, to: .default, in: world)
                 try append([AuthorityStoreWorld.commit(1)], to: "other", in: world)
                 let record = AuthorityStoreWorld.record(1, uid: 0, deletion: AuthorityStoreWorld.stamp(1))
-                try world.write { (transaction) throws(AuthorityStoreError) in try transaction.put(record) }
+                try world.write { transaction in try transaction.put(record) }
                 let budget = PageBudget(rows: 100, bytes: AuthorityStoreWorld.ample)
                 func trim(through version: Int64) throws -> ([Commit], SpaceExtent) {
-                    try world.write { (transaction) throws(AuthorityStoreError) in
+                    try world.write { transaction in
                         try transaction.trim(.default, through: Version(version))
                     }
-                    return try world.read { (view) throws(AuthorityStoreError) in
+                    return try world.read { view in
                         (
                             try view.commits(in: .default, after: .zero, budget: budget),
                             try view.extent(of: .default)
@@ -155,12 +155,12 @@ extension AuthorityStoreConformance {
                     try world.expect(
                         extent, SpaceExtent(head: Version(5), horizon: Version(horizon)), "after \(through)")
                 }
-                let (tombstone, other) = try world.read { (view) throws(AuthorityStoreError) in
+                let (tombstone, other) = try world.read { view in
                     (try view.record(record.address), try view.commits(in: "other", after: .zero, budget: budget))
                 }
                 try world.expect(tombstone, record, "the tombstone")
                 try world.expect(other, [AuthorityStoreWorld.commit(1)], "the feed of another space")
-                let next = try world.write { (transaction) throws(AuthorityStoreError) in
+                let next = try world.write { transaction in
                     try transaction.takeVersion(in: .default)
                 }
                 try world.expect(next, Version(6), "the next version")
@@ -170,7 +170,7 @@ extension AuthorityStoreConformance {
 
     private static func append(_ commits: [Commit], to space: SpaceID, in world: AuthorityStoreWorld) throws {
         for commit in commits {
-            try world.write { (transaction) throws(AuthorityStoreError) in
+            try world.write { transaction in
                 _ = try transaction.takeVersion(in: space)
                 try transaction.append(
                     commit, to: space, by: AuthorityStoreWorld.author(commit.version.rawValue),

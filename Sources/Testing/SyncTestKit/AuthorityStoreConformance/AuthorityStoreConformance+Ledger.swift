@@ -10,7 +10,7 @@ extension AuthorityStoreConformance {
                         [0, 1].map { AuthorityStoreWorld.key(principal, client, incarnation: $0) }
                     }
                 }
-                try world.write { (transaction) throws(AuthorityStoreError) in
+                try world.write { transaction in
                     for (index, key) in keys.enumerated() {
                         try transaction.set(
                             Ledger(next: TransactionNumber(Int64(index) + 2), acknowledged: .first), of: key)
@@ -20,7 +20,7 @@ extension AuthorityStoreConformance {
                     }
                 }
                 for (index, key) in keys.enumerated() {
-                    let found = try world.read { (view) throws(AuthorityStoreError) in try view.ledger(of: key) }
+                    let found = try world.read { view in try view.ledger(of: key) }
                     try world.expect(
                         found, Ledger(next: TransactionNumber(Int64(index) + 3), acknowledged: TransactionNumber(1)),
                         "the ledger of \(key)")
@@ -37,7 +37,7 @@ extension AuthorityStoreConformance {
                     .rejected(Rejection(code: .stillReferenced, message: "no: \"x\"\n", mutation: 3)),
                     .rejected(Rejection(code: RejectionCode(rawValue: "from_the_future"), message: "", mutation: nil)),
                 ]
-                try world.write { (transaction) throws(AuthorityStoreError) in
+                try world.write { transaction in
                     for (index, outcome) in outcomes.enumerated() {
                         try transaction.keep(
                             StoredOutcome(hash: PayloadHash(rawValue: "hash \(index)"), outcome: outcome), of: key,
@@ -45,7 +45,7 @@ extension AuthorityStoreConformance {
                     }
                 }
                 for (index, outcome) in outcomes.enumerated() {
-                    let found = try world.read { (view) throws(AuthorityStoreError) in
+                    let found = try world.read { view in
                         try view.outcome(of: key, TransactionNumber(Int64(index)))
                     }
                     try world.expect(
@@ -53,7 +53,7 @@ extension AuthorityStoreConformance {
                         "outcome \(index)")
                 }
             },
-            Check("forgetting outcomes takes one's own below the number, and no other") { world in
+            Check("forgetting outcomes removes those of the client below the number, and no others") { world in
                 let mine = AuthorityStoreWorld.key("anna", 1)
                 let others = [
                     AuthorityStoreWorld.key("eve", 1), AuthorityStoreWorld.key("anna", 2),
@@ -61,14 +61,14 @@ extension AuthorityStoreConformance {
                 ]
                 let outcome = StoredOutcome(
                     hash: PayloadHash(rawValue: "h"), outcome: .applied(version: .zero, uids: [], conflicts: []))
-                try world.write { (transaction) throws(AuthorityStoreError) in
+                try world.write { transaction in
                     for key in [mine] + others {
                         for number in 0..<4 { try transaction.keep(outcome, of: key, TransactionNumber(Int64(number))) }
                     }
                     try transaction.forgetOutcomes(of: mine, below: TransactionNumber(2))
                 }
                 func kept(_ key: LedgerKey) throws -> [Bool] {
-                    try world.read { (view) throws(AuthorityStoreError) in
+                    try world.read { view in
                         var kept: [Bool] = []
                         for number in 0..<4 {
                             kept.append(try view.outcome(of: key, TransactionNumber(Int64(number))) != nil)
@@ -80,7 +80,7 @@ extension AuthorityStoreConformance {
                 for key in others { try world.expect(try kept(key), [true, true, true, true], "those of \(key)") }
             },
             Check("the journal of a space is read in order, in pages") { world in
-                try world.write { (transaction) throws(AuthorityStoreError) in
+                try world.write { transaction in
                     for number in 1...5 {
                         try transaction.note(
                             conflict, in: .default, at: Version(Int64(number)),
@@ -91,7 +91,7 @@ extension AuthorityStoreConformance {
                 }
                 var found: [RecordedConflict] = []
                 while true {
-                    let page = try world.read { (view) throws(AuthorityStoreError) in
+                    let page = try world.read { view in
                         try view.conflicts(in: .default, after: found.last?.number ?? 0, limit: 2)
                     }
                     if page.isEmpty { break }
@@ -108,7 +108,7 @@ extension AuthorityStoreConformance {
                 let pushedByLoser = CommitAuthor(
                     principal: Principal(name: "anna"), identity: ClientIdentity(client: loser, incarnation: 0),
                     number: .first, at: WallTime(milliseconds: 0))
-                try world.write { (transaction) throws(AuthorityStoreError) in
+                try world.write { transaction in
                     for version in 1...3 {
                         try transaction.note(
                             conflict, in: .default, at: Version(Int64(version)), by: AuthorityStoreWorld.author(0))
@@ -117,7 +117,7 @@ extension AuthorityStoreConformance {
                     try transaction.note(conflict, in: "other", at: Version(5), by: AuthorityStoreWorld.author(0))
                 }
                 func versions(_ clients: [ClientID], after: Int64 = 0, limit: Int = 9) throws -> [Int64] {
-                    try world.read { (view) throws(AuthorityStoreError) in
+                    try world.read { view in
                         try view.notices(for: clients, in: .default, after: after, limit: limit)
                     }.map(\.version.rawValue)
                 }
@@ -126,25 +126,25 @@ extension AuthorityStoreConformance {
                 try world.expect(try versions([loser], limit: 2), [1, 2], "the first two")
                 try world.expect(try versions([stranger]), [], "those of a client that lost nothing")
                 try world.expect(try versions([]), [], "those of nobody")
-                let first = try world.read { (view) throws(AuthorityStoreError) in
+                let first = try world.read { view in
                     try view.notices(for: [loser], in: .default, after: 0, limit: 1)
                 }
                 try world.expect(try versions([loser], after: first.first?.number ?? 0), [2, 3], "those that follow")
             },
             Check("the oldest conflicts go first, and no number is given twice") { world in
                 func note(_ version: Int64) throws {
-                    try world.write { (transaction) throws(AuthorityStoreError) in
+                    try world.write { transaction in
                         try transaction.note(
                             conflict, in: .default, at: Version(version), by: AuthorityStoreWorld.author(0))
                     }
                 }
                 func all() throws -> [RecordedConflict] {
-                    try world.read { (view) throws(AuthorityStoreError) in
+                    try world.read { view in
                         try view.conflicts(in: .default, after: 0, limit: 9)
                     }
                 }
                 func trim(keeping count: Int, limit: Int) throws -> Int {
-                    try world.write { (transaction) throws(AuthorityStoreError) in
+                    try world.write { transaction in
                         try transaction.trimConflicts(keeping: count, limit: limit)
                     }
                 }
@@ -167,7 +167,7 @@ extension AuthorityStoreConformance {
                         collection: conflict.collection, record: conflict.record, field: conflict.field,
                         base: conflict.base, winner: conflict.winner, loser: loser, rule: conflict.rule)
                 }
-                try world.write { (transaction) throws(AuthorityStoreError) in
+                try world.write { transaction in
                     try transaction.bind(anna, to: Principal(name: "anna"))
                     try transaction.bind(bo, to: Principal(name: "bo"))
                     for version in 1...5 {
@@ -176,11 +176,11 @@ extension AuthorityStoreConformance {
                             by: AuthorityStoreWorld.author(0))
                     }
                 }
-                let removed = try world.write { (transaction) throws(AuthorityStoreError) in
+                let removed = try world.write { transaction in
                     try transaction.trimConflicts(keeping: 3, limit: 9)
                 }
                 try world.expect(removed, 2, "the number of removed conflicts")
-                let left = try world.read { (view) throws(AuthorityStoreError) in
+                let left = try world.read { view in
                     try view.conflicts(in: .default, after: 0, limit: 9)
                 }
                 try world.expect(left.map(\.version.rawValue), [1, 4, 5], "the versions that are left")
@@ -188,20 +188,20 @@ extension AuthorityStoreConformance {
             Check("a client id has the owner that it was bound to, and no other") { world in
                 let client = AuthorityStoreWorld.client(5)
                 func owner() throws -> Principal? {
-                    try world.read { (view) throws(AuthorityStoreError) in try view.owner(of: client) }
+                    try world.read { view in try view.owner(of: client) }
                 }
                 try world.expect(try owner(), nil, "the owner of an unknown client")
-                try world.write { (transaction) throws(AuthorityStoreError) in
+                try world.write { transaction in
                     try transaction.bind(client, to: Principal(name: "anna"))
                 }
                 try world.expect(try owner(), Principal(name: "anna"), "the owner")
             },
             Check("a conflict names the accounts of both sides, as far as they are known") { world in
-                try world.write { (transaction) throws(AuthorityStoreError) in
+                try world.write { transaction in
                     try transaction.bind(conflict.loser.stamp.client, to: Principal(name: "bo"))
                     try transaction.note(conflict, in: .default, at: Version(1), by: AuthorityStoreWorld.author(0))
                 }
-                let found = try world.read { (view) throws(AuthorityStoreError) in
+                let found = try world.read { view in
                     try view.conflicts(in: .default, after: 0, limit: 1)
                 }
                 try world.expect(found.first?.conflict.loser.account, AccountID(rawValue: "bo"), "the loser's account")

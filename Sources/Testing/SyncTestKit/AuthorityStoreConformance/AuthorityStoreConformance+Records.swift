@@ -12,7 +12,7 @@ extension AuthorityStoreConformance {
                             ("a", value, AuthorityStoreWorld.origin(1, 5)),
                             ("b", .null, AuthorityStoreWorld.origin(.max, .max, .max)),
                         ])
-                    let found = try world.write { (transaction) throws(AuthorityStoreError) in
+                    let found = try world.write { transaction in
                         try transaction.put(record)
                         return try transaction.record(record.address)
                     }
@@ -27,14 +27,14 @@ extension AuthorityStoreConformance {
                 let gone = AuthorityStoreWorld.record(
                     1, uid: .max, version: 9, deletion: AuthorityStoreWorld.stamp(.max, 8))
                 for record in [first, second, gone] {
-                    try world.write { (transaction) throws(AuthorityStoreError) in try transaction.put(record) }
-                    let (byID, byUID) = try world.read { (view) throws(AuthorityStoreError) in
+                    try world.write { transaction in try transaction.put(record) }
+                    let (byID, byUID) = try world.read { view in
                         (try view.record(record.address), try view.record("user", record.uid))
                     }
                     try world.expect(byID, record, "by id")
                     try world.expect(byUID, record, "by uid")
                 }
-                let others = try world.read { (view) throws(AuthorityStoreError) in
+                let others = try world.read { view in
                     (
                         try view.record(RecordAddress("avatar", AuthorityStoreWorld.id(1))),
                         try view.record("avatar", UID(.max)), try view.record("user", UID(0)),
@@ -48,7 +48,7 @@ extension AuthorityStoreConformance {
             },
             Check("uids count from 0 by collection, and one that was taken is not given again") { world in
                 func take(_ collection: CollectionName) throws -> UID {
-                    try world.write { (transaction) throws(AuthorityStoreError) in
+                    try world.write { transaction in
                         try transaction.takeUID(in: collection)
                     }
                 }
@@ -61,7 +61,7 @@ extension AuthorityStoreConformance {
             },
             Check("live records are walked in the order of their ids, a page at a time") { world in
                 let numbers: [UInt64] = [5, 3, 900, 1, 256, 255, 7]
-                try world.write { (transaction) throws(AuthorityStoreError) in
+                try world.write { transaction in
                     for (uid, number) in numbers.enumerated() {
                         try transaction.put(
                             AuthorityStoreWorld.record(
@@ -79,7 +79,7 @@ extension AuthorityStoreConformance {
                         var last: RecordID?
                         var isComplete = false
                         while !isComplete {
-                            let slice = try world.read { (view) throws(AuthorityStoreError) in
+                            let slice = try world.read { view in
                                 try view.rows(
                                     in: .default, of: "user", after: last,
                                     budget: PageBudget(rows: limit, bytes: bytes))
@@ -95,14 +95,14 @@ extension AuthorityStoreConformance {
                         try world.expect(found, numbers.sorted(), "the walk with pages of \(limit)")
                     }
                 }
-                let rest = try world.read { (view) throws(AuthorityStoreError) in
+                let rest = try world.read { view in
                     try view.rows(
                         in: .default, of: "user", after: AuthorityStoreWorld.id(900),
                         budget: PageBudget(rows: 1, bytes: 1))
                 }
                 try world.expect(rest, RowSlice(records: [], bytes: 0, isComplete: true), "after the last")
             },
-            Check("references are found by target and field, and forgotten one by one") { world in
+            Check("references are found by target and field, and removed one by one") { world in
                 let target = RecordAddress("user", AuthorityStoreWorld.id(1))
                 let author = ReferenceField("avatar", "author")
                 let owner = ReferenceField("avatar", "owner")
@@ -110,13 +110,13 @@ extension AuthorityStoreConformance {
                     Referrer(RecordAddress("avatar", AuthorityStoreWorld.id($0)), "author")
                 }
                 let second = Referrer(RecordAddress("avatar", AuthorityStoreWorld.id(1)), "owner")
-                try world.write { (transaction) throws(AuthorityStoreError) in
+                try world.write { transaction in
                     for referrer in referrers { try transaction.link(referrer, to: target) }
                     try transaction.link(second, to: target)
                     try transaction.link(referrers[0], to: RecordAddress("user", AuthorityStoreWorld.id(2)))
                 }
                 func found(_ fields: [ReferenceField], limit: Int = 100) throws -> Set<Referrer> {
-                    let list = try world.read { (view) throws(AuthorityStoreError) in
+                    let list = try world.read { view in
                         try view.referrers(of: target, through: fields, limit: limit)
                     }
                     try world.expect(list.count, Set(list).count, "referrers without their repeats")
@@ -127,7 +127,7 @@ extension AuthorityStoreConformance {
                 try world.expect(try found([author, owner]).count, 5, "by both")
                 try world.expect(try found([author, owner], limit: 3).count, 3, "three at most")
                 try world.expect(try found([]), [], "by no field")
-                try world.write { (transaction) throws(AuthorityStoreError) in
+                try world.write { transaction in
                     try transaction.unlink(referrers[0], from: target)
                 }
                 try world.expect(try found([author]), Set(referrers.dropFirst()), "after one has let go")

@@ -5,7 +5,7 @@ extension AuthorityStoreConformance {
     static var transactionChecks: [Check] {
         [
             Check("a new store has its epoch and nothing else") { world in
-                let (state, extent, ledger) = try world.read { (view) throws(AuthorityStoreError) in
+                let (state, extent, ledger) = try world.read { view in
                     (try view.state(), try view.extent(of: .default), try view.ledger(of: AuthorityStoreWorld.key("a")))
                 }
                 try world.expect(state.history, AuthorityStoreWorld.history, "the history")
@@ -19,14 +19,14 @@ extension AuthorityStoreConformance {
                     history: HistoryIdentity(
                         epoch: Epoch(rawValue: "other"), key: HistoryKey(words: (.max, 0, 1, .max))),
                     clock: HybridClock(last: HybridTime(rawValue: .max)))
-                try world.write { (transaction) throws(AuthorityStoreError) in try transaction.set(state) }
-                let found = try world.read { (view) throws(AuthorityStoreError) in try view.state() }
+                try world.write { transaction in try transaction.set(state) }
+                let found = try world.read { view in try view.state() }
                 try world.expect(found, state, "the state")
             },
             Check("a transaction sees what it has written itself") { world in
                 let record = AuthorityStoreWorld.record(1, uid: 0)
                 let key = AuthorityStoreWorld.key("anna")
-                let seen = try world.write { (transaction) throws(AuthorityStoreError) in
+                let seen = try world.write { transaction in
                     _ = try transaction.takeVersion(in: .default)
                     try transaction.put(record)
                     try transaction.set(Ledger(next: TransactionNumber(1), acknowledged: .first), of: key)
@@ -42,7 +42,7 @@ extension AuthorityStoreConformance {
             Check("a write that throws leaves nothing behind") { world in
                 let thrown = AuthorityStoreError(.inputOutput, "on purpose")
                 do {
-                    try world.write { (transaction) throws(AuthorityStoreError) in
+                    try world.write { transaction in
                         try writeEverything(in: transaction)
                         throw thrown
                     }
@@ -51,13 +51,13 @@ extension AuthorityStoreConformance {
                     try world.expect(failure, thrown, "the failure")
                 }
                 try world.expect(try contents(of: world), nothing, "what is left")
-                let version = try world.write { (transaction) throws(AuthorityStoreError) in
+                let version = try world.write { transaction in
                     try transaction.takeVersion(in: .default)
                 }
                 try world.expect(version, Version(1), "the version taken after the failure")
             },
             Check("everything that a write wrote is there afterwards") { world in
-                try world.write { (transaction) throws(AuthorityStoreError) in
+                try world.write { transaction in
                     try writeEverything(in: transaction)
                 }
                 try world.expect(
@@ -86,7 +86,7 @@ extension AuthorityStoreConformance {
     }
 
     private static func contents(of world: AuthorityStoreWorld) throws -> [String] {
-        try world.read { (view) throws(AuthorityStoreError) in
+        try world.read { view in
             let key = AuthorityStoreWorld.key("anna")
             let target = RecordAddress("avatar", AuthorityStoreWorld.id(2))
             let budget = PageBudget(rows: 10, bytes: AuthorityStoreWorld.ample)

@@ -9,14 +9,14 @@ struct AuthorityStoreWorld {
     let rule: String
 
     func read<Result>(
-        _ body: (any AuthorityView) throws(AuthorityStoreError) -> Result
+        _ body: (any AuthorityView) throws -> Result
     ) throws -> Result {
         try store.read(body)
     }
 
     @discardableResult
     func write<Result>(
-        _ body: (any AuthorityTransaction) throws(AuthorityStoreError) -> Result
+        _ body: (any AuthorityTransaction) throws -> Result
     ) throws -> Result {
         try store.write(body)
     }
@@ -24,7 +24,7 @@ struct AuthorityStoreWorld {
     func expect<Value: Equatable>(_ found: Value, _ expected: Value, _ what: String) throws {
         guard found == expected else {
             throw AuthorityStoreConformance.Violation(
-                rule: rule, detail: "\(what): \(found) found, \(expected) expected")
+                rule: rule, detail: "\(what): expected \(expected), found \(found)")
         }
     }
 

@@ -31,14 +31,14 @@ public final class InMemoryAuthorityStore: AuthorityStore {
     }
 
     public func read<Result>(
-        _ body: (any AuthorityView) throws(AuthorityStoreError) -> Result
-    ) throws(AuthorityStoreError) -> Result {
+        _ body: (any AuthorityView) throws -> Result
+    ) throws -> Result {
         try body(InMemoryTransaction(contents.withLock { $0.tables }))
     }
 
     public func write<Result>(
-        _ body: (any AuthorityTransaction) throws(AuthorityStoreError) -> Result
-    ) throws(AuthorityStoreError) -> Result {
+        _ body: (any AuthorityTransaction) throws -> Result
+    ) throws -> Result {
         let begun = contents.withLock { contents -> AuthorityTables? in
             guard !contents.isWriting else { return nil }
             contents.isWriting = true
@@ -46,7 +46,7 @@ public final class InMemoryAuthorityStore: AuthorityStore {
         }
         guard let begun else { throw AuthorityStoreError(.busy, "another write is running") }
         let transaction = InMemoryTransaction(begun)
-        do throws(AuthorityStoreError) {
+        do {
             let result = try body(transaction)
             let tables = transaction.tables
             contents.withLock { contents in

@@ -72,7 +72,7 @@ public final class FaultyTransport: RemoteTransport {
     }
 
     private func pause(_ duration: Duration) async throws(TransportError) {
-        do { try await wait(duration) } catch { throw TransportError(.cancelled, "the caller gave up") }
+        do { try await wait(duration) } catch { throw TransportError(.cancelled, "the caller cancelled the request") }
     }
 }
 

@@ -15,7 +15,7 @@ extension AuthorityEndpoint {
             let names = spaces.map(\.rawValue).joined(separator: ", ")
             return AsyncThrowingStream {
                 throw TransportError(
-                    .forbidden, "there is none of these spaces, or none that you may read: \(names)")
+                    .forbidden, "none of these spaces exists, or you may not read them: \(names)")
             }
         }
         // The heads are read after the subscription starts, so that no commit is missed in between.

@@ -105,12 +105,12 @@ public struct ReachabilityConformance: Sendable {
 
     private var checks: [Check] {
         var checks = [
-            Check("what is known can be asked before anything is watched") { links, _ in
+            Check("the current state can be read before a watch begins") { links, _ in
                 if case .down(let reason) = links.reachability.current {
                     try links.expect(!reason.isEmpty, "the links are down, and no word says why")
                 }
             },
-            Check("a watch ends when its task is cancelled, and can be begun again") { links, pause in
+            Check("a watch ends when its task is cancelled, and can be restarted") { links, pause in
                 for _ in 0..<2 {
                     let endedByCancellation = try await links.watching { hasEnded in
                         try await pause()
@@ -126,7 +126,7 @@ public struct ReachabilityConformance: Sendable {
 
     private var changeChecks: [Check] {
         [
-            Check("every change is told to everyone, after it can be asked for") { links, _ in
+            Check("every change is announced to all watchers, after it can be read") { links, _ in
                 var news = [
                     links.reachability.changes.subscribe().makeAsyncIterator(),
                     links.reachability.changes.subscribe().makeAsyncIterator(),
@@ -141,7 +141,7 @@ public struct ReachabilityConformance: Sendable {
                     }
                 }
             },
-            Check("who does not listen is told the newest state, and that alone") { links, _ in
+            Check("a slow watcher receives the newest state, and only that") { links, _ in
                 var news = links.reachability.changes.subscribe().makeAsyncIterator()
                 for state in [LinkState.down("no link"), .up, .down("no route")] { links.become(state) }
                 let told = await news.next()
@@ -149,7 +149,7 @@ public struct ReachabilityConformance: Sendable {
                 links.become(.up)
                 try links.expect(await news.next() == .up, "the older states are told as well")
             },
-            Check("a watch goes on as long as it is not cancelled") { links, pause in
+            Check("a watch continues until it is cancelled") { links, pause in
                 _ = try await links.watching { hasEnded in
                     for state in [LinkState.down("no link"), .up, .down("no route")] {
                         links.become(state)

@@ -65,7 +65,7 @@ public struct RecordingStoreConformance {
 
     private static let checks: [Check] = [
         Check("a new ring is empty") { ring in try ring.expect(holds: []) },
-        Check("what is appended is read back in its order, also in parts") { ring in
+        Check("appended turns are read back in order, even in parts") { ring in
             try ring.append(ring.segment("a", 2))
             try ring.append([.turn("a 2")])
             try ring.append([.turn("a 3")] + ring.segment("b", 1))
@@ -78,7 +78,7 @@ public struct RecordingStoreConformance {
             for number in 0..<6 {
                 try ring.append(ring.segment("\(number)", 5))
                 let turns = try ring.store.recordingSummary().turns
-                try ring.expect(turns <= 20, "\(turns) turns are kept, 20 at most expected")
+                try ring.expect(turns <= 20, "\(turns) turns are kept; expected 20 at most")
             }
             let starts = try ring.store.recording().map(\.start)
             try ring.expect(
@@ -99,7 +99,7 @@ public struct RecordingStoreConformance {
             for _ in 0..<20 {
                 try ring.append([.start(line), .turn(line)], turns: 1_000, bytes: 10_000)
                 let bytes = try ring.store.recordingSummary().bytes
-                try ring.expect(bytes <= 10_000, "\(bytes) bytes are kept, 10,000 at most expected")
+                try ring.expect(bytes <= 10_000, "\(bytes) bytes are kept; expected 10,000 at most")
             }
             let segments = try ring.store.recording().count
             try ring.expect(segments == 5, "\(segments) segments of 2,000 bytes are kept, expected 5")

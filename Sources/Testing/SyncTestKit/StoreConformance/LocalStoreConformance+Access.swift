@@ -5,7 +5,7 @@ import SyncModel
 extension LocalStoreConformance {
     var accessChecks: [Check] {
         [
-            Check("what the server has shown of a space leaves the device with the access to it") { world in
+            Check("losing access to a space removes the server's records of it") { world in
                 let id = try world.syncedUser()
                 let other = SnapshotRows(
                     collection: "users", records: [world.shownUser(world.id(), uid: 8, version: 1, "bo")])
@@ -24,7 +24,7 @@ extension LocalStoreConformance {
                     is: VacatedSpace(
                         stored: stored, outbox: OutboxSummary(), removedRecords: 0), "a second response")
             },
-            Check("what was written where the access is lost stays, until the server refuses it") { world in
+            Check("pending writes to a space without access stay until the server refuses them") { world in
                 let id = try world.syncedUser()
                 let edit = try world.written(.update("users", id, ["age": .integer(41)]))
                 let (made, creation) = try world.createUser("bo")
@@ -44,12 +44,12 @@ extension LocalStoreConformance {
                 try world.expect(
                     kept.last?.1.mutations.map(\.patch), is: [["age": .integer(41)]], "what it keeps of the edit")
             },
-            Check("what was answered before the access was lost is confirmed without a page") { world in
+            Check("a transaction answered before access was lost is confirmed without a page") { world in
                 try world.sendHello()
                 let (id, creation) = try world.createUser()
                 try world.response(try world.push().transactions[0].number, world.applied(3))
                 let vacated = try world.vacate()
-                try world.expect(vacated.outbox.count, is: 0, "the count of what is owed")
+                try world.expect(vacated.outbox.count, is: 0, "the count of what is unconfirmed")
                 try world.expect(try world.user(id) == nil, "a record that the server has is still shown")
                 guard case .confirmed = try world.store.fate(of: creation) else {
                     throw ConformanceViolation(rule: world.rule, detail: "its fate is not to be confirmed")
@@ -58,10 +58,10 @@ extension LocalStoreConformance {
                 // The same holds when the response comes after the access is lost.
                 let (late, _) = try world.createUser("late")
                 try world.response(try world.push().transactions[0].number, world.applied(4))
-                try world.expect(try world.vacate().outbox.count, is: 0, "the count of what is owed")
+                try world.expect(try world.vacate().outbox.count, is: 0, "the count of what is unconfirmed")
                 try world.expect(try world.user(late) == nil, "a late record is still shown")
             },
-            Check("what others wrote leaves the journal with the access, and what was refused stays") { world in
+            Check("losing access removes values of others from the journal, and keeps rejected transactions") { world in
                 let id = try world.syncedUser()
                 _ = try world.written(.update("users", id, ["username": .text("mine")]))
                 let sent = try world.push().transactions[0]
@@ -80,7 +80,7 @@ extension LocalStoreConformance {
                 try world.expect(left.map(\.sequence), is: [refused], "what the journal keeps")
                 try world.expect(try world.store.outboxSummary().journal, is: 1, "the count of the journal afterwards")
             },
-            Check("what only a lost history had is not offered where the access is lost") { world in
+            Check("values of a lost history are not offered in a space without access") { world in
                 let id = try world.syncedUser()
                 try world.pull(world.snapshot([], at: 1, in: "elsewhere"))
                 let restored = Epoch(rawValue: "restored")
@@ -92,7 +92,7 @@ extension LocalStoreConformance {
                 _ = try world.vacate(of: restored)
                 try world.expect(try world.offers().map(\.record), is: [], "what is offered afterwards")
             },
-            Check("another history does not take away what it has never shown, unless a person agrees") {
+            Check("another history does not delete records that it has never shown, without consent") {
                 world in
                 let id = try world.syncedUser()
                 let brake = DeleteBrake(records: 50, percent: 30)
@@ -107,7 +107,7 @@ extension LocalStoreConformance {
                     try world.vacate(of: world.epoch).removedRecords, is: 0, "what a former history removes")
                 try world.expect(try world.vacate(of: other).removedRecords, is: 1, "what is removed with consent")
             },
-            Check("what waits in one space does not take the uid of the same id in a vacated one") { world in
+            Check("a pending record does not take the uid of the same id in a vacated space") { world in
                 let (id, _) = try world.createUser("mine")
                 try world.sendHello()
                 let theirs = SnapshotRows(
@@ -122,7 +122,7 @@ extension LocalStoreConformance {
                 try world.pull(world.feed([world.at(2, world.renamed(id, "bo"))], to: 2))
                 _ = try world.vacate()
                 let old = SnapshotRows(collection: "users", records: [world.shownUser(id, uid: 7, version: 1, "ada")])
-                try world.expect(.contradiction) { () throws(StoreError) in
+                try world.expect(.contradiction) {
                     _ = try world.store.apply(world.snapshot([old], at: 1), after: nil, brake: nil, now: world.now())
                 }
                 try world.expect(try world.stored()?.hasAccess, is: false, "the access after a stale page")

@@ -67,7 +67,7 @@ extension LocalStoreConformance {
                     .create("avatars", avatar, ["author": .reference(user)]))
                 try world.expect(try world.user(user)?.values[3], is: .reference(avatar), "the user's avatar")
             },
-            Check("what cannot be is refused, and nothing is written") { world in
+            Check("an invalid edit is refused, and nothing is written") { world in
                 let (id, _) = try world.createUser("ada")
                 let absent = world.id()
                 let good = RecordEdit.create("users", world.id(), ["username": .text("good")])
@@ -88,7 +88,7 @@ extension LocalStoreConformance {
                     (.danglingReference, .create("avatars", absent, ["author": .reference(absent)])),
                 ]
                 for (code, edit) in bad {
-                    try world.expect(code) { () throws(StoreError) in
+                    try world.expect(code) {
                         _ = try world.store.commit([good, edit], in: world.space, now: world.now())
                     }
                     try world.expect(try world.store.outbox(limit: 10), is: outbox, "the outbox after \(edit)")
@@ -100,7 +100,7 @@ extension LocalStoreConformance {
                 let (user, _) = try world.createUser()
                 let avatar = world.id()
                 try world.commit(.create("avatars", avatar, ["author": .reference(user)]))
-                try world.expect(.stillReferenced) { () throws(StoreError) in
+                try world.expect(.stillReferenced) {
                     _ = try world.store.commit([.delete("users", user)], in: world.space, now: world.now())
                 }
                 try world.commit(.delete("users", user), .delete("avatars", avatar))
@@ -109,7 +109,7 @@ extension LocalStoreConformance {
             Check("an id is not used again after a delete") { world in
                 let (id, _) = try world.createUser()
                 try world.commit(.delete("users", id))
-                try world.expect(.duplicateRecord) { () throws(StoreError) in
+                try world.expect(.duplicateRecord) {
                     _ = try world.store.commit(
                         [.create("users", id, ["username": .text("x")])], in: world.space, now: world.now())
                 }
@@ -166,7 +166,7 @@ extension LocalStoreConformance {
                 let time = try world.store.outbox(limit: 1)[0].transaction.mutations[0].time
                 try world.expect(time > HybridTime(wall: ahead), "the stamp \(time) is not after \(ahead)")
             },
-            Check("an edit that has let go of a record does not depend on it") { world in
+            Check("an edit that no longer refers to a record does not depend on it") { world in
                 let user = try world.syncedUser()
                 let avatar = world.id()
                 let creation = try world.written(.create("avatars", avatar, ["author": .reference(user)]))
@@ -225,10 +225,10 @@ extension LocalStoreConformance {
                 try world.expect(page, is: [[one, two, three].sorted()[1]], "the second user")
                 let none = RecordQuery("users", where: [.init("age", equals: .null)], limit: 1)
                 try world.expect(try world.store.count(matching: none), is: 3, "the users without an age")
-                try world.expect(.invalidValue) { () throws(StoreError) in
+                try world.expect(.invalidValue) {
                     _ = try world.store.records(matching: RecordQuery("users", order: .field("no_such")))
                 }
-                try world.expect(.unknownCollection) { () throws(StoreError) in
+                try world.expect(.unknownCollection) {
                     _ = try world.store.records(matching: RecordQuery("planets"))
                 }
             },

@@ -5,7 +5,8 @@ import SyncModel
 extension LocalStoreConformance {
     var heldChecks: [Check] {
         [
-            Check("what the server does not know is held back with what depends on it, and the rest is sent") { world in
+            Check("a transaction that the server does not know is held with its dependants, and the rest is sent") {
+                world in
                 let (ada, _) = try world.createUser("ada")
                 let (bob, _) = try world.createUser("bob")
                 _ = try world.push()
@@ -35,7 +36,7 @@ extension LocalStoreConformance {
                 try world.expect(
                     try world.store.outboxSummary().hasUnanswered, is: false, "whether something can be sent")
             },
-            Check("what was held is sent when the server has learned it, in the order in which it was written") {
+            Check("held transactions are sent in their order once the server knows their collections") {
                 world in
                 let (ada, _) = try world.createUser("ada")
                 let avatar = world.id()
@@ -70,7 +71,7 @@ extension LocalStoreConformance {
                         batch.transactions.flatMap(\.transaction.createdRecords), is: [bob, avatar], "the order")
                 }
             },
-            Check("what depends on a held transaction goes when that is cancelled, and it can be cancelled") { world in
+            Check("a held transaction can be cancelled, and its dependants are cancelled with it") { world in
                 let (ada, _) = try world.createUser("ada")
                 _ = try world.push()
                 let old = try world.written(.update("users", ada, ["age": .integer(40)]))

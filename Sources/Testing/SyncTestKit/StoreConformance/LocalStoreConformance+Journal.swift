@@ -1,7 +1,7 @@
 import SyncCore
 import SyncModel
 
-// User operations on the outbox and the journal: cancel, resend, dismiss.
+// User operations on the outbox and the journal: cancel, restore, dismiss.
 extension LocalStoreConformance {
     private func restoresDeleted(in world: StoreWorld<Store>, pageIsFirst: Bool) throws {
         let id = try world.syncedUser("ada")
@@ -13,7 +13,7 @@ extension LocalStoreConformance {
         if !pageIsFirst { try world.pull(page) }
         try world.expect(try world.user(id) == nil, "the deleted user is still there")
         let entry = try world.store.journal(state: .active, limit: 1)[0].number
-        _ = try world.store.resend(journal: entry, now: world.now(), newID: world.newID)
+        _ = try world.store.restore(journal: entry, now: world.now(), newID: world.newID)
         let made = try world.store.records(matching: RecordQuery("users"))
         try world.expect(made.count, is: 1, "the users")
         try world.expect(made[0].id != id, "the id of a deleted record is used again")
@@ -34,27 +34,27 @@ extension LocalStoreConformance {
                 try world.expect(try world.store.fate(of: free), is: .pending(.waiting), "the other's fate")
                 try world.expect(try world.store.outboxSummary().journal, is: 2, "the unseen journal entries")
             },
-            Check("what was sent, or never was, is not cancelled") { world in
+            Check("a transaction that was sent, or does not exist, is not cancelled") { world in
                 let (_, sequence) = try world.createUser()
                 _ = try world.push()
-                try world.expect(.entryIsFrozen) { () throws(StoreError) in
+                try world.expect(.entryIsFrozen) {
                     try world.store.cancel(sequence, now: world.now())
                 }
-                try world.expect(.missingEntry) { () throws(StoreError) in
+                try world.expect(.missingEntry) {
                     try world.store.cancel(OutboxSequence(rawValue: 99), now: world.now())
                 }
-                try world.expect(.missingEntry) { () throws(StoreError) in
+                try world.expect(.missingEntry) {
                     _ = try world.store.fate(of: OutboxSequence(rawValue: 99))
                 }
             },
-            Check("a rejected transaction is sent again over what the record is now") { world in
+            Check("a rejected transaction is restored over the current record") { world in
                 let id = try world.syncedUser("ada")
                 try world.commit(.update("users", id, ["username": .text("eve")]))
                 _ = try world.push()
                 try world.response(.first, world.rejected())
                 try world.pull(world.feed([world.at(2, world.renamed(id, "zoe"))], to: 2))
                 let number = try world.store.journal(state: .active, limit: 1)[0].number
-                let again = try world.store.resend(journal: number, now: world.now(), newID: world.newID)
+                let again = try world.store.restore(journal: number, now: world.now(), newID: world.newID)
                 try world.expect(again.count, is: 1, "the count of transactions")
                 try world.expect(try world.name(id), is: .text("eve"), "the name")
                 let mutation = try world.store.outbox(limit: 9).first?.transaction.mutations.first?.intent
@@ -63,10 +63,11 @@ extension LocalStoreConformance {
                     is: .update([
                         FieldEdit(field: "username", value: .text("eve"), before: .text("zoe"), seen: Version(2))
                     ]), "the new mutation")
-                try world.expect(try world.store.journal(state: .resent, limit: 9).count, is: 1, "the resent entries")
+                try world.expect(
+                    try world.store.journal(state: .restored, limit: 9).count, is: 1, "the restored entries")
                 try world.expect(try world.store.outboxSummary().journal, is: 0, "the unseen entries")
-                try world.expect(.entryIsFrozen) { () throws(StoreError) in
-                    _ = try world.store.resend(journal: number, now: world.now(), newID: world.newID)
+                try world.expect(.entryIsFrozen) {
+                    _ = try world.store.restore(journal: number, now: world.now(), newID: world.newID)
                 }
             },
             Check("a refused edit of a record is restored when a page has deleted the record before") { world in
@@ -81,12 +82,12 @@ extension LocalStoreConformance {
                 _ = try world.push()
                 try world.response(.first, world.rejected())
                 let number = try world.store.journal(state: .active, limit: 1)[0].number
-                _ = try world.store.resend(journal: number, now: world.now(), newID: world.newID)
+                _ = try world.store.restore(journal: number, now: world.now(), newID: world.newID)
                 try world.expect(try world.name(id), is: .text("ada"), "the name")
                 let batch = try world.push()
                 try world.expect(batch.transactions.map(\.number), is: [TransactionNumber(1)], "the new numbers")
             },
-            Check("a journal entry is dismissed once seen") { world in
+            Check("a journal entry can be dismissed") { world in
                 let (_, sequence) = try world.createUser()
                 try world.store.cancel(sequence, now: world.now())
                 let number = try world.store.journal(state: nil, limit: 1)[0].number
@@ -95,7 +96,7 @@ extension LocalStoreConformance {
                 try world.expect(try world.store.outboxSummary().journal, is: 0, "the unseen entries")
                 try world.expect(
                     try world.store.journal(state: .dismissed, limit: 9).count, is: 1, "the dismissed ones")
-                try world.expect(.missingEntry) { () throws(StoreError) in
+                try world.expect(.missingEntry) {
                     try world.store.dismiss(journal: 99)
                 }
             },
@@ -151,12 +152,13 @@ extension LocalStoreConformance {
             Check("a database belongs to the account that it first met a server with") { world in
                 try world.sendHello()
                 let session = try world.store.session()
-                try world.expect(.otherAccount) { () throws(StoreError) in
+                try world.expect(.otherAccount) {
                     _ = try world.store.adopt(Epoch(rawValue: "another"), as: AccountID(rawValue: "someone else"))
                 }
                 try world.expect(try world.store.session(), is: session, "the session")
             },
-            Check("another epoch forgets cursors, and sends everything unconfirmed again as someone new") { world in
+            Check("another epoch forgets cursors, and sends everything unconfirmed again under a new identity") {
+                world in
                 let id = try world.syncedUser("ada")
                 try world.commit(.update("users", id, ["age": .integer(1)]))
                 let first = try world.push()
@@ -244,19 +246,19 @@ extension LocalStoreConformance {
                 try world.expect(try world.store.session().outbox.answered, is: 1, "the count of answered entries")
                 try world.expect(try world.user(id)?.values[1], is: .integer(1), "the age")
             },
-            Check("what an earlier identity has sent is neither taken back nor joined") { world in
+            Check("a transaction that an earlier identity sent is neither cancelled nor coalesced") { world in
                 let id = try world.syncedUser("ada")
                 let (_, _) = try (world.commit(.update("users", id, ["age": .integer(1)])), world.push())
                 _ = try world.store.renewIdentity(as: world.anotherClient)
                 let sent = try world.store.outbox(limit: 9)[0]
                 try world.expect(sent.isUnsent, is: false, "whether it may be taken back")
-                try world.expect(.entryIsFrozen) { () throws(StoreError) in
+                try world.expect(.entryIsFrozen) {
                     try world.store.cancel(sent.sequence, now: world.now())
                 }
                 try world.commit(.update("users", id, ["age": .integer(2)]))
                 try world.expect(try world.store.outbox(limit: 9).count, is: 2, "the count of entries")
             },
-            Check("the clock hears of the server's, but not of one far in the future") { world in
+            Check("the clock follows the server's clock, but not one far in the future") { world in
                 let now = world.now()
                 try world.store.observe(HybridTime(wall: now.advanced(by: .seconds(30))), now: now)
                 let (_, _) = try world.createUser()

@@ -19,7 +19,7 @@ extension LocalStoreConformance {
                 try world.pull(world.feed([], to: 2, notices: [notice]))
                 try world.expect(try world.store.journal(state: nil, limit: 9).count, is: 1, "entries after a repeat")
 
-                _ = try world.store.resend(journal: entries[0].number, now: world.now(), newID: world.newID)
+                _ = try world.store.restore(journal: entries[0].number, now: world.now(), newID: world.newID)
                 try world.expect(try world.name(id), is: .text("mine"), "the name after it was restored")
                 let edit = try world.store.outbox(limit: 1).first?.transaction.mutations.first?.intent
                 try world.expect(
@@ -39,7 +39,7 @@ extension LocalStoreConformance {
                     throw ConformanceViolation(rule: world.rule, detail: "the entry is \(entry.event)")
                 }
                 try world.expect(deleted.mutations.map(\.patch), is: [["username": .text("mine")]], "what is kept")
-                _ = try world.store.resend(journal: entry.number, now: world.now(), newID: world.newID)
+                _ = try world.store.restore(journal: entry.number, now: world.now(), newID: world.newID)
                 try world.expect(try world.name(world.newID()), is: .text("mine"), "the name of the new record")
                 try world.expect(try world.user(id) == nil, "the old id has come back")
             },
@@ -62,7 +62,7 @@ extension LocalStoreConformance {
                 }
                 try world.expect(try world.stored()?.notices?.after, is: 2, "the notice that is asked after")
             },
-            Check("another history counts its notices again, and what the journal has is not told again") { world in
+            Check("another history numbers its notices again, and notices in the journal are not repeated") { world in
                 let id = try world.syncedUser("mine")
                 let notice = try world.notice(7, of: id, lost: "mine", to: .text("theirs"), at: 2)
                 try world.pull(world.feed([world.at(2, world.renamed(id, "theirs"))], to: 2, notices: [notice]))

@@ -78,7 +78,7 @@ extension LocalStoreConformance {
                 try response(2, 3)
                 try world.expect(try world.stored()?.receipt, is: nil, "a receipt for what the cursor has reached")
             },
-            Check("another history forgets the receipts of the one before; a new cursor does not") { world in
+            Check("another history forgets the receipts of the previous one; a new cursor does not") { world in
                 try world.sendHello()
                 _ = try world.createUser("ada")
                 _ = try world.push()
@@ -163,7 +163,8 @@ extension LocalStoreConformance {
                 try world.expect(unchanged.isWithdrawal, is: false, "a withdrawal by another identity")
                 _ = try world.store.withdraw(.first, of: first.identity, because: reason)
                 let again = try world.push()
-                try world.expect(again.isWithdrawal && again.transactions.count == 1, "\(again) is no lone withdrawal")
+                try world.expect(
+                    again.isWithdrawal && again.transactions.count == 1, "expected a single withdrawal, found \(again)")
                 try world.expect(again.transactions[0].number, is: .first, "the number")
                 try world.expect(again.transactions[0].transaction.mutations, is: [], "what is sent in its place")
                 try world.expect(again.transactions[0].hash != first.transactions[0].hash, "the hash is the same")
@@ -180,7 +181,7 @@ extension LocalStoreConformance {
                 try world.expect(try world.user(id) == nil, "the record is still there")
                 try world.expect(try world.user(other) != nil, "the other is gone")
             },
-            Check("a new identity asks the server again about what was withdrawn") { world in
+            Check("a new identity sends a withdrawn transaction again") { world in
                 try world.sendHello()
                 _ = try world.createUser()
                 let first = try world.push()
@@ -192,7 +193,7 @@ extension LocalStoreConformance {
                 try world.expect(
                     again.transactions.map(\.transaction), is: first.transactions.map(\.transaction), "what is sent")
             },
-            Check("what depends on a rejected transaction follows it, and nothing else does") { world in
+            Check("a rejected transaction takes its dependants to the journal, and nothing else") { world in
                 try world.sendHello()
                 let (user, root) = try world.createUser("ada")
                 _ = try world.push(BatchLimit(transactions: 1, bytes: 1_000_000))
@@ -245,7 +246,7 @@ extension LocalStoreConformance {
                 try world.sendHello()
                 let (id, _) = try world.createUser()
                 let batch = try world.push()
-                try world.expect(.contradiction) { () throws(StoreError) in
+                try world.expect(.contradiction) {
                     let uid = AssignedUID(collection: "users", record: id, uid: UID(-5))
                     _ = try world.store.record(
                         [TransactionResult(number: .first, outcome: world.applied(1, uids: [uid]))],

@@ -47,13 +47,13 @@ extension LocalStoreConformance {
                     .hasPrefix("age", "3"), .compare(.field("age"), .less, .null), .compare(.id, .equal, .integer(1)),
                 ] {
                     query.filter = filter
-                    try world.expect(.invalidValue) { [query] () throws(StoreError) in
+                    try world.expect(.invalidValue) { [query] in
                         _ = try world.store.records(matching: query)
                     }
                 }
                 query.filter = .everything
                 query.cursor = RecordCursor(values: [.integer(1), .null])
-                try world.expect(.invalidValue) { [query] () throws(StoreError) in
+                try world.expect(.invalidValue) { [query] in
                     _ = try world.store.records(matching: query)
                 }
             },

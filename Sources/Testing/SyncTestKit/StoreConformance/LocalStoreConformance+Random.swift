@@ -6,7 +6,7 @@ import SyncSimulation
 extension LocalStoreConformance {
     var randomChecks: [Check] {
         (1...6).map { seed in
-            Check("random history \(seed) is what the naive model says, after each step") { world in
+            Check("random history \(seed) equals the naive model after each step") { world in
                 var history = RandomHistory(world: world, seed: UInt64(seed))
                 try history.run(steps: 120)
             }

@@ -36,15 +36,15 @@ extension LocalStoreConformance {
         if !pageIsFirst { try world.pull(page) }
         try world.expect(try world.store.journal(state: .active, limit: 9).map(\.number), is: [2, 1], "the journal")
         do {
-            _ = try world.store.resend(journal: 2, now: world.now(), newID: world.newID)
+            _ = try world.store.restore(journal: 2, now: world.now(), newID: world.newID)
             throw ConformanceViolation(rule: world.rule, detail: "the edit of a missing avatar was restored")
         } catch let failure as StoreError {
             try world.expect(failure.code, is: .missingRecord, "the code")
             try world.expect(failure.message.contains("restore entry 1 first"), "the message is \(failure.message)")
         }
-        _ = try world.store.resend(journal: 1, now: world.now(), newID: world.newID)
+        _ = try world.store.restore(journal: 1, now: world.now(), newID: world.newID)
         try world.expect(try world.name(world.newID()), is: .text("ada"), "the name of the new author")
-        _ = try world.store.resend(journal: 2, now: world.now(), newID: world.newID)
+        _ = try world.store.restore(journal: 2, now: world.now(), newID: world.newID)
         try world.expect(
             try world.store.record("avatars", .id(avatar))?.values,
             is: [.text("mine"), .reference(world.newID()), .real(2), .null], "the avatar")
@@ -163,7 +163,7 @@ extension StoreWorld {
     fileprivate func expectRemade(by entry: JournalEntry, _ values: Patch) throws {
         try expect(try store.count(matching: RecordQuery("avatars")), is: 0, "the avatars before")
         try expect(try store.count(matching: RecordQuery("users")), is: 0, "the users before")
-        _ = try store.resend(journal: entry.number, now: now(), newID: newID)
+        _ = try store.restore(journal: entry.number, now: now(), newID: newID)
         guard let avatar = try store.record("avatars", .id(newID())) else {
             throw ConformanceViolation(rule: rule, detail: "there is no new avatar")
         }

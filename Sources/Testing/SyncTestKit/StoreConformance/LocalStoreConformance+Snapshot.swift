@@ -26,19 +26,19 @@ extension LocalStoreConformance {
                 }
                 _ = try next(rows(b), first: true)
                 for groups in [rows(b), rows(a)] {
-                    try world.expect(.contradiction) { () throws(StoreError) in
+                    try world.expect(.contradiction) {
                         do { _ = try next(groups) } catch let failure as StoreError { throw failure } catch {}
                     }
                 }
                 _ = try next(rows(world.id(), in: "avatars"))
-                try world.expect(.contradiction) { () throws(StoreError) in
+                try world.expect(.contradiction) {
                     do { _ = try next(rows(world.id())) } catch let failure as StoreError { throw failure } catch {}
                 }
                 // A new snapshot starts over with its first row.
                 try world.store.resetCursor(of: world.space)
                 try world.pull(world.snapshot(rows(a, b), at: 1))
             },
-            Check("what is told of the contact with the server is remembered, and not written twice") { world in
+            Check("the state of the contact with the server is stored, and not written twice") { world in
                 try world.expect(try world.store.contact(), is: ServerContact(), "the contact")
                 let at = world.now()
                 try world.store.note(.failed(code: "unreachable", message: "refused"), now: at)
@@ -93,7 +93,7 @@ extension LocalStoreConformance {
                 try world.pull(world.feed([world.at(8, world.renamed(id, "early"))], to: 8, head: 9))
                 try world.expect(try world.name(id), is: .text("late"), "the name")
             },
-            Check("what only a lost history of the server has shown is offered in the journal") { world in
+            Check("values that only a lost history of the server has shown are offered in the journal") { world in
                 let (ada, bo, cy, dee, flo) = (world.id(), world.id(), world.id(), world.id(), world.id())
                 try world.sendHello()
                 let shown = [
@@ -126,7 +126,7 @@ extension LocalStoreConformance {
                     "their values")
                 try world.expect(try world.store.outboxSummary().journal, is: 2, "the count of unseen entries")
                 let parts = try entries.map {
-                    try world.store.resend(journal: $0.number, now: world.now(), newID: world.newID).count
+                    try world.store.restore(journal: $0.number, now: world.now(), newID: world.newID).count
                 }
                 try world.expect(parts, is: [1, 2], "the transactions that the server may take or refuse alone")
                 try world.expect(try world.name(bo), is: .text("bo"), "the record that was brought back")
@@ -156,7 +156,7 @@ extension LocalStoreConformance {
                 try world.expect(
                     try world.offers().map(\.patch), is: [["username": .text("mine")]], "what the journal offers")
             },
-            Check("what was forgotten comes back in parts, without references to what is gone") { world in
+            Check("forgotten values are restored in parts, without references to missing records") { world in
                 let (ada, dee, art, ghost) = (world.id(), world.id(), world.id(), world.id())
                 try world.sendHello()
                 var user = world.shownUser(dee, uid: 2, version: 5, "dee")
@@ -178,20 +178,19 @@ extension LocalStoreConformance {
                 try world.expect(offer.count, is: 1, "the count of offers")
                 // The user that the lost avatar requires is deleted, too.
                 try world.pull(world.feed([world.at(2, world.deleted(ada))], to: 2, of: restored))
-                let sequences = try world.store.resend(journal: offer[0].number, now: world.now(), newID: world.newID)
+                let sequences = try world.store.restore(journal: offer[0].number, now: world.now(), newID: world.newID)
                 try world.expect(sequences.count, is: 1, "the count of transactions")
                 try world.expect(try world.name(dee), is: .text("dee"), "the name")
                 try world.expect(try world.user(dee)?.values[3], is: .null, "the reference to what is gone")
                 let left = try world.store.journal(state: .active, limit: 9)
                 try world.expect(left.count, is: 1, "the count of offers that are left")
-                try world.expect(.danglingReference) { () throws(StoreError) in
-                    _ = try world.store.resend(journal: left[0].number, now: world.now(), newID: world.newID)
+                try world.expect(.danglingReference) {
+                    _ = try world.store.restore(journal: left[0].number, now: world.now(), newID: world.newID)
                 }
                 try world.expect(
                     try world.store.journal(state: .active, limit: 9), is: left, "what is left, after it was refused")
             },
-            Check("a page asked for with another cursor changes nothing, and the response tells where the store stands")
-            {
+            Check("a page requested with another cursor changes nothing, and the response has the store's cursor") {
                 world in
                 let one = world.id()
                 let two = world.id()
@@ -222,14 +221,14 @@ extension LocalStoreConformance {
                 try world.pull(world.feed([world.at(2, world.renamed(id, "b"))], to: 2))
                 try world.store.resetCursor(of: world.space)
                 let old = world.snapshot([], at: 1)
-                try world.expect(.contradiction) { () throws(StoreError) in
+                try world.expect(.contradiction) {
                     _ = try world.store.apply(old, after: nil, brake: nil, now: world.now())
                 }
                 try world.expect(try world.name(id), is: .text("b"), "the record")
                 try world.pull(world.snapshot([], at: 2))
                 try world.expect(try world.user(id) == nil, "what a new snapshot does not show is still there")
             },
-            Check("a snapshot beside live rows removes what it does not show, and keeps what is owed") { world in
+            Check("a snapshot beside live rows removes what it does not show, and keeps pending writes") { world in
                 let kept = try world.syncedUser("kept")
                 let gone = world.id()
                 let edited = world.id()
@@ -285,7 +284,7 @@ extension LocalStoreConformance {
                 try world.pull(page, brake: DeleteBrake(records: 10, percent: 50))
                 try world.expect(try world.store.count(matching: RecordQuery("users")), is: 1, "the number of users")
             },
-            Check("what a snapshot brings does not make the loss of what was here smaller for the brake") { world in
+            Check("the brake does not offset deleted records with records that the snapshot adds") { world in
                 try world.sendHello()
                 let old = (0..<6).map { _ in world.id() }
                 let changes = old.enumerated().map { world.created($1, uid: Int64($0), "old") }
@@ -335,7 +334,7 @@ extension LocalStoreConformance {
                 try world.expect(try world.user(new), is: taken, "the record")
                 try world.expect(try world.user(old) == nil, "the one that is gone")
             },
-            Check("a snapshot that is begun again forgets what the first has shown") { world in
+            Check("a restarted snapshot forgets the rows that the first has shown") { world in
                 let one = try world.syncedUser("one")
                 try world.store.resetCursor(of: world.space)
                 let row = world.shownUser(one, uid: 7, version: 1, "one")

@@ -15,21 +15,21 @@ extension LocalStoreConformance {
                     (.duplicateRecord, .create("users", id, ["username": .text("twin")])),
                 ]
                 for (code, edit) in edits {
-                    try world.expect(code) { () throws(StoreError) in
+                    try world.expect(code) {
                         _ = try world.store.commit([edit], in: "elsewhere", now: world.now())
                     }
                 }
                 try world.expect(try world.store.outboxSummary().waiting, is: 1, "the count of waiting entries")
             },
-            Check("a record refers to none of another space") { world in
+            Check("a record cannot refer to a record of another space") { world in
                 let (author, _) = try world.createUser()
-                try world.expect(.danglingReference) { () throws(StoreError) in
+                try world.expect(.danglingReference) {
                     _ = try world.store.commit(
                         [.create("avatars", world.id(), ["author": .reference(author)])], in: "elsewhere",
                         now: world.now())
                 }
             },
-            Check("what the server has shown in a space stays there when the same id is refused in another") { world in
+            Check("the server's record stays in its space when the same id is rejected in another") { world in
                 let (id, _) = try world.createUser("mine")
                 try world.sendHello()
                 let batch = try world.push()
@@ -54,7 +54,7 @@ extension LocalStoreConformance {
                 try world.pull(world.snapshot([], at: 1))
                 try world.expect(try world.name(id), is: .text("theirs"), "its name while it is edited")
             },
-            Check("what waits in one space comes to light when a restored server has lost the same id in another") {
+            Check("a pending record is visible once a restored server has lost the same id in another space") {
                 world in
                 let (id, _) = try world.createUser("mine")
                 try world.sendHello()
@@ -83,7 +83,8 @@ extension LocalStoreConformance {
                 let uids = try [first, second, new, newer].map { try world.user($0)?.uid }
                 try world.expect(uids, is: [UID.none, UID.none, UID(7), UID(8)], "the uids")
             },
-            Check("what a restored server makes again in another space is new, and what it was is offered") { world in
+            Check("a record that a restored server creates in another space is new, and its former values are offered")
+            { world in
                 let id = try world.syncedUser("old")
                 try world.pull(world.snapshot([], at: 1, in: "elsewhere"))
                 var patch: Patch = ["age": .integer(40)]

@@ -59,10 +59,10 @@ final class StoreWorld<Store: LocalStore & EngineStore> {
         try expect(found == expected, "\(what) is \(found), expected \(expected)")
     }
 
-    func expect(_ code: StoreError.Code, from body: () throws(StoreError) -> Void) throws {
-        do throws(StoreError) {
+    func expect(_ code: StoreError.Code, from body: () throws -> Void) throws {
+        do {
             try body()
-        } catch {
+        } catch let error as StoreError {
             try expect(error.code == code, "threw \(error.code) (\(error.message)), expected \(code)")
             try expect(!error.message.isEmpty, "a failure without a message")
             return

@@ -6,7 +6,7 @@ extension TransportConformance {
     /// Malformed bodies that a correct client never sends. The server must refuse each without any effect.
     var malformedChecks: [Check] {
         [
-            Check("a body that is no JSON is refused") { world in
+            Check("a body that is not JSON is refused") { world in
                 for text in ["", "{", "[]", "null", "<html></html>", "{}}", "\u{FEFF}{}"] {
                     try await world.expectRefused(.push, Array(text.utf8), "push of \(text.debugDescription)")
                     try await world.expectRefused(.pull, Array(text.utf8), "pull of \(text.debugDescription)")
@@ -67,7 +67,7 @@ extension TransportConformance {
 
     var accessChecks: [Check] {
         [
-            Check("without a good token nothing is answered") { world in
+            Check("a request without a valid token is refused") { world in
                 guard let stranger = world.subject.stranger else { return }
                 let request = try world.request(world.makeClient(), [world.create(world.makeRecord())])
                 let failures = [
@@ -84,20 +84,20 @@ extension TransportConformance {
                 ]
                 for failure in failures {
                     try world.expect(
-                        failure.code == .unauthorized, "\(failure.code): \(failure), unauthorized expected")
+                        failure.code == .unauthorized, "\(failure.code): \(failure); expected unauthorized")
                 }
                 do {
                     for try await _ in stranger.hints(for: [world.subject.space]) { break }
                     throw world.violation("the stream of hints is open to strangers")
                 } catch let failure as TransportError {
                     try world.expect(
-                        failure.code == .unauthorized, "\(failure.code): \(failure), unauthorized expected")
+                        failure.code == .unauthorized, "\(failure.code): \(failure); expected unauthorized")
                 }
                 try world.expect(
                     try await world.fetch(request.transactions[0].transaction.mutations[0].record) == nil,
                     "a stranger's push took effect")
             },
-            Check("what is meant for another account than the token's is neither taken nor given") { world in
+            Check("a request for an account other than the token's is refused") { world in
                 let account = AccountID(rawValue: world.hello.account.rawValue + " and someone else")
                 let whole = try world.request(world.makeClient(), [world.create(world.makeRecord())])
                 let request = PushRequest(
@@ -114,7 +114,7 @@ extension TransportConformance {
                 ]
                 for failure in failures {
                     try world.expect(
-                        failure.code == .otherAccount, "\(failure.code): \(failure), otherAccount expected")
+                        failure.code == .otherAccount, "\(failure.code): \(failure); expected otherAccount")
                 }
                 try world.expect(
                     try await world.fetch(request.transactions[0].transaction.mutations[0].record) == nil,
@@ -135,7 +135,7 @@ extension TransportWorld {
     fileprivate func expectRefused(_ call: ServerCall, _ body: [UInt8], _ what: String) async throws {
         guard let exchange = subject.exchange else { return }
         let failure = await exchange(call, body)
-        try expect(failure?.code == .refused, "\(what): \(failure?.description ?? "answered"), refused expected")
+        try expect(failure?.code == .refused, "\(what): \(failure?.description ?? "answered"); expected refused")
     }
 
     /// Checks that the record does not exist and that transaction number 0 is still free.

@@ -14,17 +14,17 @@ extension TransportConformance {
                 let commits = try await world.commits(after: cursor, of: [record])
                 try world.expect(
                     commits.map(\.version) == [created, updated],
-                    "commits \(commits.map(\.version)), \([created, updated]) expected")
+                    "commits \(commits.map(\.version)); expected \([created, updated])")
                 guard
                     case .created(let uid, let values)? = commits[0].changes.first(where: { $0.id == record })?.effect,
                     case .updated(let patch)? = commits[1].changes.first(where: { $0.id == record })?.effect
-                else { throw world.violation("\(commits), a creation and an update expected") }
+                else { throw world.violation("\(commits); expected a creation and an update") }
                 try world.expect(uid.isValid, "uid \(uid)")
                 for (field, value) in world.subject.values(0) {
                     try world.expect(values[field] == value, "\(field) is not as it was pushed")
                 }
                 try world.expect(
-                    patch == [world.subject.textField: .text("new")], "\(patch), only the changed field expected")
+                    patch == [world.subject.textField: .text("new")], "\(patch); expected only the changed field")
             },
             Check("a repeated push commits nothing again") { world in
                 let cursor = try await world.end()
@@ -32,7 +32,7 @@ extension TransportConformance {
                 let request = try world.request(world.makeClient(), [world.create(record)])
                 for _ in 0..<3 { _ = try await world.push(request) }
                 let commits = try await world.commits(after: cursor, of: [record])
-                try world.expect(commits.count == 1, "\(commits.count) commits, one expected")
+                try world.expect(commits.count == 1, "\(commits.count) commits; expected one")
             },
             Check("paged by one, the feed shows every commit once and in order") { world in
                 let cursor = try await world.end()
@@ -41,7 +41,7 @@ extension TransportConformance {
                     world.makeClient(), records.enumerated().map { world.create($1, $0) })
                 let commits = try await world.commits(after: cursor, of: Set(records), limit: 1)
                 try world.expect(
-                    commits.map(\.version) == versions, "commits \(commits.map(\.version)), \(versions) expected")
+                    commits.map(\.version) == versions, "commits \(commits.map(\.version)); expected \(versions)")
             },
             Check("the same cursor gives the same commits again") { world in
                 let cursor = try await world.end()
@@ -60,12 +60,12 @@ extension TransportConformance {
                 let commits = try await world.commits(after: cursor, of: [record])
                 try world.expect(
                     commits.last?.changes.contains { $0.id == record && $0.effect == .deleted } == true,
-                    "\(commits), a deletion at the end expected")
+                    "\(commits); expected a deletion at the end")
                 try world.expect(try await world.fetch(record) == nil, "the deleted record can be fetched")
                 let late = try await world.push(
                     world.request(client, [world.update(record, to: "late", seen: created)], from: 2))[0]
                 guard case .rejected(let rejection) = late, rejection.code == .recordDeleted else {
-                    throw world.violation("\(late), rejected as \(RejectionCode.recordDeleted) expected")
+                    throw world.violation("\(late); expected rejected as \(RejectionCode.recordDeleted)")
                 }
                 let again = try await world.push(
                     world.request(world.makeClient(), [world.create(record)]))[0]
@@ -78,7 +78,7 @@ extension TransportConformance {
                 do throws(TransportError) {
                     response = try await world.transport.pull(request)
                 } catch {
-                    try world.expect(error.code == .refused, "\(error.code): \(error), refused expected")
+                    try world.expect(error.code == .refused, "\(error.code): \(error); expected refused")
                     return
                 }
                 if case .page = response { throw world.violation("a page for a cursor made up") }
@@ -130,7 +130,7 @@ extension TransportConformance {
 
     var fetchChecks: [Check] {
         [
-            Check("a record is fetched by its id and by its uid, and what is not there is not") { world in
+            Check("a record is fetched by its id and by its uid, and a missing one is not found") { world in
                 let record = world.makeRecord()
                 _ = try await world.apply(world.makeClient(), [world.create(record)])
                 guard let byID = try await world.fetch(record) else { throw world.violation("not found by its id") }
@@ -149,7 +149,7 @@ extension TransportConformance {
 
     var hintChecks: [Check] {
         [
-            Check("whoever listens is told of a commit") { world in
+            Check("a commit is announced to every listener") { world in
                 let client = world.makeClient()
                 let first = try await world.apply(client, [world.create(world.makeRecord())])
                 // A stream begins with the heads of its spaces, so a client that has received them is subscribed.

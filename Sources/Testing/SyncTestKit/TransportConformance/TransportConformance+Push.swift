@@ -5,11 +5,11 @@ import SyncWire
 extension TransportConformance {
     var helloChecks: [Check] {
         [
-            Check("hello tells the version, the history and the limits, the same each time") { world in
+            Check("hello returns the version, the history and the limits, the same each time") { world in
                 let again = try await world.transport.hello()
                 try world.expect(
                     world.hello.protocolVersions.contains(ProtocolVersion.current),
-                    "versions \(world.hello.protocolVersions), \(ProtocolVersion.current) among them expected")
+                    "versions \(world.hello.protocolVersions); expected \(ProtocolVersion.current) among them")
                 try world.expect(!world.hello.epoch.rawValue.isEmpty, "the epoch is empty")
                 try world.expect(again.epoch == world.hello.epoch, "epoch \(again.epoch) after \(world.hello.epoch)")
                 try world.expect(again.limits == world.hello.limits, "other limits at the second time")
@@ -26,17 +26,17 @@ extension TransportConformance {
                 let request = try world.request(client, [world.create(record)])
                 let outcome = try await world.push(request)
                 guard case .applied(let version, let uids, _) = outcome[0] else {
-                    throw world.violation("\(outcome[0]), applied expected")
+                    throw world.violation("\(outcome[0]); expected applied")
                 }
                 try world.expect(
                     uids.map(\.record) == [record] && uids.allSatisfy(\.uid.isValid),
-                    "uids \(uids), one for \(record) expected")
-                try world.expect(version > .zero, "version \(version), 1 or more expected")
+                    "uids \(uids); expected one for \(record)")
+                try world.expect(version > .zero, "version \(version); expected 1 or more")
                 // Another commit advances the space, so that a server which decides the repeat again would return
                 // another version.
                 _ = try await world.apply(world.makeClient(), [world.create(world.makeRecord())])
                 let repeated = try await world.push(request)
-                try world.expect(repeated == outcome, "\(repeated) at the second time, \(outcome) expected")
+                try world.expect(repeated == outcome, "\(repeated) at the second time; expected \(outcome)")
                 let shown = try await world.fetch(record)
                 try world.expect(
                     shown?.uid == uids[0].uid && shown?.version == version,
@@ -51,19 +51,19 @@ extension TransportConformance {
                 try world.expect(Array(all[..<2]) == first, "\(all) does not begin with \(first)")
                 let versions = try all.map(world.version)
                 try world.expect(
-                    versions[0] < versions[1] && versions[1] < versions[2], "versions \(versions), rising ones expected"
+                    versions[0] < versions[1] && versions[1] < versions[2], "versions \(versions); expected rising ones"
                 )
             },
             Check("a gap in the numbers is refused, with the number that is expected") { world in
                 let client = world.makeClient()
                 let record = world.makeRecord()
                 var refusal = try await world.refusal(world.request(client, [world.create(record)], from: 3))
-                try world.expect(refusal == .gap(expected: .first), "\(refusal), a gap before 0 expected")
+                try world.expect(refusal == .gap(expected: .first), "\(refusal); expected a gap before 0")
                 _ = try await world.apply(client, [world.create(record)])
                 refusal = try await world.refusal(
                     world.request(client, [world.create(world.makeRecord())], from: 2))
                 try world.expect(
-                    refusal == .gap(expected: TransactionNumber(1)), "\(refusal), a gap before 1 expected")
+                    refusal == .gap(expected: TransactionNumber(1)), "\(refusal); expected a gap before 1")
             },
             Check("a number with other contents is an identity conflict, and changes nothing") { world in
                 let client = world.makeClient()
@@ -72,17 +72,17 @@ extension TransportConformance {
                 _ = try await world.apply(client, [world.create(record)])
                 let refusal = try await world.refusal(world.request(client, [world.create(other)]))
                 try world.expect(
-                    refusal == .identityConflict(number: .first), "\(refusal), an identity conflict at 0 expected")
+                    refusal == .identityConflict(number: .first), "\(refusal); expected an identity conflict at 0")
                 try world.expect(try await world.fetch(other) == nil, "the second contents took effect")
                 _ = try await world.apply(client.next, [world.create(other)])
                 try world.expect(try await world.fetch(other) != nil, "the next incarnation cannot write")
             },
-            Check("a push to another history is refused, with the epoch there is") { world in
+            Check("a push to another history is refused, with the current epoch") { world in
                 let request = try world.request(
                     world.makeClient(), [world.create(world.makeRecord())], epoch: Epoch(rawValue: "another-history"))
                 let refusal = try await world.refusal(request)
                 try world.expect(
-                    refusal == .epochChanged(world.hello.epoch), "\(refusal), a change to \(world.hello.epoch) expected"
+                    refusal == .epochChanged(world.hello.epoch), "\(refusal); expected a change to \(world.hello.epoch)"
                 )
             },
             Check("a rejected transaction has no effect, keeps its outcome, and does not stop what follows") { world in
@@ -93,10 +93,10 @@ extension TransportConformance {
                 let request = try world.request(client, [bad, world.create(record)])
                 let outcomes = try await world.push(request)
                 guard case .rejected(let rejection) = outcomes[0] else {
-                    throw world.violation("\(outcomes[0]), rejected expected")
+                    throw world.violation("\(outcomes[0]); expected rejected")
                 }
                 try world.expect(
-                    rejection.code == .unknownField, "code \(rejection.code), \(RejectionCode.unknownField) expected")
+                    rejection.code == .unknownField, "code \(rejection.code); expected \(RejectionCode.unknownField)")
                 _ = try world.version(of: outcomes[1])
                 let repeated = try await world.push(request)
                 try world.expect(repeated == outcomes, "other outcomes at the second time")
@@ -109,10 +109,10 @@ extension TransportConformance {
                 let bad = world.transaction(world.makeRecord(), .update([])).mutations
                 let transaction = Transaction(space: world.subject.space, mutations: good + bad)
                 let outcomes = try await world.push(world.request(world.makeClient(), [transaction]))
-                guard case .rejected = outcomes[0] else { throw world.violation("\(outcomes[0]), rejected expected") }
+                guard case .rejected = outcomes[0] else { throw world.violation("\(outcomes[0]); expected rejected") }
                 try world.expect(try await world.fetch(record) == nil, "half of the transaction took effect")
             },
-            Check("of two edits that have not seen each other, one wins and the other is told") { world in
+            Check("of two concurrent edits, one wins and the other is reported") { world in
                 let record = world.makeRecord()
                 let one = world.makeClient()
                 let other = world.makeClient()
@@ -121,13 +121,13 @@ extension TransportConformance {
                 let outcome = try await world.push(
                     world.request(other, [world.update(record, to: "by the other", seen: seen)]))[0]
                 guard case .applied(_, _, let conflicts) = outcome else {
-                    throw world.violation("\(outcome), applied expected")
+                    throw world.violation("\(outcome); expected applied")
                 }
                 try world.expect(
-                    conflicts.map(\.field) == [world.subject.textField], "conflicts \(conflicts), one expected")
+                    conflicts.map(\.field) == [world.subject.textField], "conflicts \(conflicts); expected one")
                 let texts = conflicts.flatMap { [$0.winner.value, $0.loser.value] }
                 try world.expect(
-                    Set(texts) == [.text("by one"), .text("by the other")], "\(texts), both values expected")
+                    Set(texts) == [.text("by one"), .text("by the other")], "\(texts); expected both values")
             },
             Check("more transactions than the server takes are too large") { world in
                 let count = world.hello.limits.pushTransactions + 1
@@ -137,7 +137,7 @@ extension TransportConformance {
                     () throws(TransportError) in
                     try await world.transport.push(request)
                 }
-                try world.expect(failure.code == .tooLarge, "\(failure.code): \(failure), too large expected")
+                try world.expect(failure.code == .tooLarge, "\(failure.code): \(failure); expected too large")
             },
         ]
     }

@@ -79,11 +79,11 @@ struct TransportWorld: Sendable {
     /// Pushes and returns one outcome per transaction.
     func push(_ request: PushRequest) async throws -> [Outcome] {
         guard case .answered(let results, _, _) = try await transport.push(request) else {
-            throw violation("the push was refused as a whole, outcomes expected")
+            throw violation("the push was refused as a whole; expected outcomes")
         }
         try expect(
             results.map(\.number) == request.transactions.prefix(results.count).map(\.number),
-            "outcomes for \(results.map(\.number)), for the request's numbers expected")
+            "outcomes for \(results.map(\.number)); expected for the request's numbers")
         try expect(
             results.count == request.transactions.count,
             "\(results.count) outcomes for \(request.transactions.count) transactions")
@@ -98,13 +98,13 @@ struct TransportWorld: Sendable {
     }
 
     func version(of outcome: Outcome) throws -> Version {
-        guard case .applied(let version, _, _) = outcome else { throw violation("\(outcome), applied expected") }
+        guard case .applied(let version, _, _) = outcome else { throw violation("\(outcome); expected applied") }
         return version
     }
 
     func refusal(_ request: PushRequest) async throws -> PushRefusal {
         guard case .refused(let refusal) = try await transport.push(request) else {
-            throw violation("the push was answered, a refusal expected")
+            throw violation("the push was answered; expected a refusal")
         }
         return refusal
     }
@@ -114,10 +114,10 @@ struct TransportWorld: Sendable {
     func pull(after cursor: Cursor?, limit: Int = 1_000) async throws -> PullPage {
         let request = PullRequest(space: subject.space, cursor: cursor, limit: limit)
         guard case .page(let page) = try await transport.pull(request) else {
-            throw violation("the cursor just given is refused, a page expected")
+            throw violation("the cursor just given is refused; expected a page")
         }
-        try expect(page.space == subject.space, "a page of space \(page.space), one of \(subject.space) expected")
-        try expect(page.epoch == hello.epoch, "epoch \(page.epoch), \(hello.epoch) as in hello expected")
+        try expect(page.space == subject.space, "a page of space \(page.space); expected one of \(subject.space)")
+        try expect(page.epoch == hello.epoch, "epoch \(page.epoch); expected \(hello.epoch) as in hello")
         return page
     }
 
@@ -146,7 +146,7 @@ struct TransportWorld: Sendable {
     func commits(after cursor: Cursor, of records: Set<RecordID>, limit: Int = 1_000) async throws -> [Commit] {
         try await walk(from: cursor, limit: limit).flatMap { page in
             guard case .commits(let commits) = page.content else {
-                throw violation("a snapshot where commits are expected")
+                throw violation("expected commits, found a snapshot")
             }
             return commits
         }.filter { $0.changes.contains { records.contains($0.id) } }
@@ -166,6 +166,6 @@ struct TransportWorld: Sendable {
         } catch {
             return error
         }
-        throw violation("\(what) was answered, a failure expected")
+        throw violation("\(what) was answered; expected a failure")
     }
 }

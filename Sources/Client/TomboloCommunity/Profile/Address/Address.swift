@@ -24,5 +24,5 @@ public struct InvalidAddressError: Error, Hashable, Sendable, CustomStringConver
         self.expected = expected
     }
 
-    public var description: String { "the \(part) of an address of kind \(kind) has to be \(expected)" }
+    public var description: String { "the \(part) of an address of kind \(kind) must be \(expected)" }
 }

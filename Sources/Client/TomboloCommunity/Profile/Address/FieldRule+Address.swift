@@ -7,7 +7,7 @@ extension FieldRule {
             try AddressCodec.address(json: json).validate()
             return nil
         } catch {
-            return "is no valid address: \(error)"
+            return "is not a valid address: \(error)"
         }
     }
 }

@@ -21,7 +21,7 @@ public struct AddressPart<Owner>: Sendable {
 
 /// The rule for one part of an address.
 public struct AddressRule: Sendable {
-    /// The text that follows "has to be" in an error message.
+    /// The text that follows "must be" in an error message.
     public let expected: String
     public let holds: @Sendable (String) -> Bool
 

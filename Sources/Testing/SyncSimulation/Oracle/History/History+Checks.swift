@@ -97,11 +97,11 @@ extension History {
         }
     }
 
-    /// Checks that no transaction is owed once the world is at rest.
-    func checkNothingIsOwed() throws(Violation) {
+    /// Checks that no transaction is unconfirmed once the world is at rest.
+    func checkNothingIsUnconfirmed() throws(Violation) {
         try state.withLock { state throws(Violation) in
-            for device in state.owed.keys.sorted() {
-                let left = (state.owed[device] ?? [:]).keys.sorted()
+            for device in state.unconfirmed.keys.sorted() {
+                let left = (state.unconfirmed[device] ?? [:]).keys.sorted()
                 guard left.isEmpty else {
                     throw Violation(.I1, "\(device) still owes \(left.prefix(5)) after the end")
                 }
@@ -142,12 +142,12 @@ extension History.State {
     }
 
     /// Returns the server's outcome; nil when it is unknown, or when the number belongs to another transaction.
-    private func outcome(of debt: History.Owed) -> Outcome? {
-        guard let operation = debt.operation, let sent = sent[operation] else { return nil }
-        guard sent.transaction.hash != debt.hash else { return sent.outcome }
+    private func outcome(of unconfirmed: History.Unconfirmed) -> Outcome? {
+        guard let operation = unconfirmed.operation, let sent = sent[operation] else { return nil }
+        guard sent.transaction.hash != unconfirmed.hash else { return sent.outcome }
         // An empty transaction took the number, and the server knew the original under an earlier identity of the
         // device.
-        guard let said = debt.transaction, sent.transaction.transaction.mutations.isEmpty,
+        guard let said = unconfirmed.transaction, sent.transaction.transaction.mutations.isEmpty,
             case .applied? = sent.outcome,
             sent.transaction.formerly.contains(where: { former in
                 let earlier = self.sent[History.Operation(identity: former.identity, number: former.number)]
@@ -158,16 +158,16 @@ extension History.State {
     }
 
     /// Returns the server's outcomes of the transaction in lost histories.
-    private func formerOutcomes(of debt: History.Owed) -> [Outcome] {
-        guard let operation = debt.operation, let sent = sent[operation] else { return [] }
-        return sent.former.filter { $0.hash == debt.hash }.map(\.outcome)
+    private func formerOutcomes(of unconfirmed: History.Unconfirmed) -> [Outcome] {
+        guard let operation = unconfirmed.operation, let sent = sent[operation] else { return [] }
+        return sent.former.filter { $0.hash == unconfirmed.hash }.map(\.outcome)
     }
 
     /// Checks that an entry keeps its contents while it is in the outbox (I10).
     fileprivate mutating func check(_ entries: [OutboxEntry], of device: String) throws(Violation) {
         for entry in entries {
-            guard let owed = owed[device]?[entry.sequence] else { continue }
-            if let known = owed.transaction {
+            guard let unconfirmed = unconfirmed[device]?[entry.sequence] else { continue }
+            if let known = unconfirmed.transaction {
                 if known == entry.transaction { continue }
                 guard known.says(entry.transaction) else {
                     throw Violation(
@@ -175,21 +175,22 @@ extension History.State {
                         "\(device) keeps as transaction \(entry.sequence) \(entry.transaction), which was \(known)")
                 }
             }
-            self.owed[device]?[entry.sequence]?.transaction = entry.transaction
+            self.unconfirmed[device]?[entry.sequence]?.transaction = entry.transaction
         }
     }
 
     /// Returns the debts whose transactions have left a device's outbox.
     func settled(
         _ device: String, _ entries: [OutboxEntry]
-    ) -> [(sequence: OutboxSequence, debt: History.Owed)] {
-        guard let owed = owed[device], !owed.isEmpty else { return [] }
+    ) -> [(sequence: OutboxSequence, unconfirmed: History.Unconfirmed)] {
+        guard let unconfirmed = unconfirmed[device], !unconfirmed.isEmpty else { return [] }
         let kept = Set(entries.map(\.sequence))
-        return owed.filter { !kept.contains($0.key) }.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+        return unconfirmed.filter { !kept.contains($0.key) }.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 
     mutating func check(
-        _ settled: [(sequence: OutboxSequence, debt: History.Owed)], of device: String, _ journal: [JournalEntry]
+        _ settled: [(sequence: OutboxSequence, unconfirmed: History.Unconfirmed)], of device: String,
+        _ journal: [JournalEntry]
     ) throws(Violation) {
         guard !settled.isEmpty else { return }
         var told: [OutboxSequence: [JournalEntry.Event]] = [:]
@@ -199,28 +200,29 @@ extension History.State {
         let refused = told.mapValues { events in
             events.lazy.compactMap { if case .rejected(let transaction, _) = $0 { transaction } else { nil } }
         }
-        for (sequence, debt) in settled {
-            let outcome = outcome(of: debt)
-            let lostAccess = debt.operation.flatMap { sent[$0] }.map { sent in
+        for (sequence, unconfirmed) in settled {
+            let outcome = outcome(of: unconfirmed)
+            let lostAccess = unconfirmed.operation.flatMap { sent[$0] }.map { sent in
                 access.wasWithdrawn(from: Principal(name: sent.device), sent.transaction.transaction.space)
             }
             try Settlement(
-                device: device, sequence: sequence, debt: debt, outcome: outcome, former: formerOutcomes(of: debt),
+                device: device, sequence: sequence, unconfirmed: unconfirmed, outcome: outcome,
+                former: formerOutcomes(of: unconfirmed),
                 told: told[sequence] ?? [], refusedBefore: refused.filter { $0.key < sequence }.flatMap(\.value),
                 mayBeUntold: lostAccess ?? false,
-                isRefusedByLiar: debt.hash.map { refusedByLiars.contains($0) } ?? false
+                isRefusedByLiar: unconfirmed.hash.map { refusedByLiars.contains($0) } ?? false
             ).check(wasCancelled: cancelled[device]?.contains(sequence) ?? false)
             let isRefused = told[sequence]?.contains { if case .merged = $0 { false } else { true } } ?? false
             if isRefused {
-                self.owed[device]?[sequence] = nil
+                self.unconfirmed[device]?[sequence] = nil
             } else if case .applied? = outcome {
-                self.owed[device]?[sequence] = nil
-            } else if let operation = debt.operation, lost.contains(operation) {
-                self.owed[device]?[sequence] = nil
+                self.unconfirmed[device]?[sequence] = nil
+            } else if let operation = unconfirmed.operation, lost.contains(operation) {
+                self.unconfirmed[device]?[sequence] = nil
             } else {
                 throw Violation(
                     .I1,
-                    "\(device) committed transaction \(sequence), which is in neither outbox nor journal, and the server has not applied it (\(debt.operation.map { "\($0)" } ?? "never sent"))"
+                    "\(device) committed transaction \(sequence), which is in neither outbox nor journal, and the server has not applied it (\(unconfirmed.operation.map { "\($0)" } ?? "never sent"))"
                 )
             }
         }

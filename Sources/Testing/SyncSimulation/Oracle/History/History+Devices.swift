@@ -11,16 +11,17 @@ extension History: DeviceWitness {
             for entry in numbered {
                 // Another engine may have taken a batch meanwhile, under another identity.
                 guard case .sent(let number, _) = entry.state, let pushed = sent[number],
-                    pushed.transaction == entry.transaction, state.owed[device]?[entry.sequence] != nil
+                    pushed.transaction == entry.transaction, state.unconfirmed[device]?[entry.sequence] != nil
                 else { continue }
-                if let known = state.owed[device]?[entry.sequence]?.transaction, !known.says(pushed.transaction) {
+                if let known = state.unconfirmed[device]?[entry.sequence]?.transaction, !known.says(pushed.transaction)
+                {
                     state.violations.report(
                         Violation(
                             .I10,
                             "\(device) sends as transaction \(entry.sequence) \(pushed.transaction), which was \(known)"
                         ))
                 }
-                state.owed[device]?[entry.sequence] = Owed(
+                state.unconfirmed[device]?[entry.sequence] = Unconfirmed(
                     operation: Operation(identity: batch.identity, number: number), hash: pushed.hash,
                     transaction: pushed.transaction)
             }
@@ -30,7 +31,7 @@ extension History: DeviceWitness {
     /// Records that a local commit has returned: the transaction must not be lost from now on.
     func committed(_ sequence: OutboxSequence, on device: String) {
         state.withLock { state in
-            state.owed[device, default: [:]][sequence] = Owed()
+            state.unconfirmed[device, default: [:]][sequence] = Unconfirmed()
             state.newest[device] = max(state.newest[device] ?? sequence, sequence)
         }
     }
@@ -87,7 +88,7 @@ extension History: DeviceWitness {
     func debts(of device: String) -> Debts {
         state.withLock { state in
             Debts(
-                owed: state.owed[device] ?? [:], cancelled: state.cancelled[device] ?? [],
+                unconfirmed: state.unconfirmed[device] ?? [:], cancelled: state.cancelled[device] ?? [],
                 seen: state.seen[device] ?? [], isUncertain: state.uncertain.contains(device))
         }
     }
@@ -95,7 +96,7 @@ extension History: DeviceWitness {
     /// Rolls back what a device was promised, together with its disk. Only what the server has applied is not lost.
     func rollBack(_ device: String, to debts: Debts) {
         state.withLock { state in
-            state.owed[device] = debts.owed
+            state.unconfirmed[device] = debts.unconfirmed
             state.seen[device] = debts.seen
             state.newest[device] = nil
             state.flushed[device] = nil
@@ -125,12 +126,12 @@ extension History: DeviceWitness {
                 throw Violation(
                     .I1, "\(device) lost power, and only knows of its commits up to \(last); \(flushed) was flushed")
             }
-            let before = state.owed[device] ?? [:]
-            var owed = before.filter { $0.key <= last }
-            for entry in entries { owed[entry.sequence] = state.debt(of: entry, as: identity) }
-            state.owed[device] = owed
+            let before = state.unconfirmed[device] ?? [:]
+            var unconfirmed = before.filter { $0.key <= last }
+            for entry in entries { unconfirmed[entry.sequence] = state.unconfirmed(of: entry, as: identity) }
+            state.unconfirmed[device] = unconfirmed
             state.newest[device] = last
-            state.cancelled[device]?.formIntersection(owed.keys)
+            state.cancelled[device]?.formIntersection(unconfirmed.keys)
             // The server may give a different outcome to a transaction that is sent again.
             let unanswered = Set(
                 entries.filter { if case .answered = $0.state { false } else { true } }.map(\.sequence))
@@ -142,7 +143,7 @@ extension History: DeviceWitness {
     }
 
     struct Debts: Sendable {
-        let owed: [OutboxSequence: Owed]
+        let unconfirmed: [OutboxSequence: Unconfirmed]
         let cancelled: Set<OutboxSequence>
         let seen: [JournalEntry]
         /// Whether a failed commit may turn out to have taken effect.
@@ -153,20 +154,20 @@ extension History: DeviceWitness {
 extension History.State {
     /// Forgets the contents of the device's transactions until they are observed again.
     fileprivate mutating func forgetContents(of device: String) {
-        for sequence in owed[device, default: [:]].keys { owed[device]?[sequence]?.transaction = nil }
+        for sequence in unconfirmed[device, default: [:]].keys { unconfirmed[device]?[sequence]?.transaction = nil }
     }
 
-    /// Returns the debt for an outbox entry as stored in the device's file.
-    func debt(of entry: OutboxEntry, as identity: ClientIdentity) -> History.Owed {
+    /// Returns the unconfirmed for an outbox entry as stored in the device's file.
+    func unconfirmed(of entry: OutboxEntry, as identity: ClientIdentity) -> History.Unconfirmed {
         let number: TransactionNumber
         switch entry.state {
-        case .waiting: return History.Owed()
+        case .waiting: return History.Unconfirmed()
         case .sent(let given, _), .answered(let given, _): number = given
         }
         let operation = History.Operation(identity: identity, number: number)
         guard let sent = sent[operation]?.transaction, sent.transaction == entry.transaction else {
-            return History.Owed()
+            return History.Unconfirmed()
         }
-        return History.Owed(operation: operation, hash: sent.hash)
+        return History.Unconfirmed(operation: operation, hash: sent.hash)
     }
 }

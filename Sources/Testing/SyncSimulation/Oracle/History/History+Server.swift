@@ -114,7 +114,7 @@ extension History: ServerWitness {
 
     /// Rolls back the knowledge of the server, because it was restored from a backup.
     ///
-    /// The loss of what it has applied since then is permitted, and no other. Devices that were told of those outcomes
+    /// Only transactions that it has applied since the backup may be lost. Devices that received their outcomes
     /// are not at fault.
     func rollBack(to memory: Memory) {
         state.withLock { state in

@@ -38,7 +38,7 @@ final class History: Sendable {
         let violations: ViolationLog
         let access: AccessWatch
         /// The transactions that each device was told are committed, and that are not yet known to have arrived.
-        var owed: [String: [OutboxSequence: Owed]] = [:]
+        var unconfirmed: [String: [OutboxSequence: Unconfirmed]] = [:]
         /// The naive models of each space, up to the newest version below which no version is missing.
         var replays: [SpaceID: Replay]
         /// The applied operations of each space, by version.
@@ -61,7 +61,7 @@ final class History: Sendable {
         var refusedByLiars: Set<PayloadHash> = []
     }
 
-    struct Owed: Sendable {
+    struct Unconfirmed: Sendable {
         /// The operation as which the transaction was last sent.
         ///
         /// After a disk was rolled back, a number may have belonged to another transaction before.

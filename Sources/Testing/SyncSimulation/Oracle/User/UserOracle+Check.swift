@@ -40,7 +40,7 @@ extension UserOracle {
             let findings = Dictionary(uniqueKeysWithValues: all.map { ($0.device, $0) })
             var lost: [String] = []
             for (saved, claim) in state.values {
-                guard claim.isOwed(mayLose), claim.authors.count == 1, !claim.isTold, !saved.value.isNull,
+                guard claim.mustExist(mayLose), claim.authors.count == 1, !claim.isReported, !saved.value.isNull,
                     !state.replaced.contains(saved), !state.deletedUnseen.contains(saved.spot)
                 else { continue }
                 let isFound = all.contains { found in
@@ -57,7 +57,7 @@ extension UserOracle {
             if let first = lost.min() { throw Violation(.I1, first) }
             var back: [String] = []
             for (address, claim) in state.deletes {
-                guard claim.isOwed(mayLose), !claim.isTold, all.contains(where: { $0.records[address] != nil }),
+                guard claim.mustExist(mayLose), !claim.isReported, all.contains(where: { $0.records[address] != nil }),
                     !claim.holders.contains(where: { findings[$0]?.journal.deletes.contains(address) == true })
                 else { continue }
                 back.append(
@@ -87,7 +87,7 @@ extension UserOracle {
 }
 
 extension UserOracle.Claim {
-    fileprivate func isOwed(_ mayLose: (String, SpaceID) -> Bool) -> Bool {
+    fileprivate func mustExist(_ mayLose: (String, SpaceID) -> Bool) -> Bool {
         !holders.isEmpty && !holders.contains { mayLose($0, space) }
     }
 }

@@ -44,7 +44,7 @@ final class UserOracle: Sendable {
         var authors: Set<String> = []
         var space: SpaceID
         /// Whether a user has seen the change in the journal.
-        var isTold = false
+        var isReported = false
     }
 
     struct State: Sendable {
@@ -108,10 +108,10 @@ final class UserOracle: Sendable {
         state.withLock { state in
             let offer = JournalOffer([entry])
             for saved in offer.values where state.values[saved]?.holders.contains(device) == true {
-                state.values[saved]?.isTold = true
+                state.values[saved]?.isReported = true
             }
             for address in offer.deletes where state.deletes[address]?.holders.contains(device) == true {
-                state.deletes[address]?.isTold = true
+                state.deletes[address]?.isReported = true
             }
         }
     }

@@ -3,14 +3,14 @@ import SyncConcurrency
 import SyncSimulation
 
 /// A small program with the constructs that an engine uses: actors, streams, task groups, timeouts, and cancellation.
-enum Ferry {
+enum SampleProgram {
     static func traceHash(seed: UInt64, policy: SchedulingPolicy, slowProcessor: Double = 0) throws -> UInt64 {
         let simulation = Simulation(seed: seed, policy: policy, slowProcessor: slowProcessor)
-        let harbour = FerryPort(simulation: simulation)
+        let shared = SampleActor(simulation: simulation)
         try simulation.run(limit: .seconds(3_600)) {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for name in ["anna", "bo", "cleo"] {
-                    group.addTask { try await harbour.sail(name) }
+                    group.addTask { try await shared.work(name) }
                 }
                 try await group.waitForAll()
             }
@@ -20,10 +20,10 @@ enum Ferry {
     }
 }
 
-actor FerryPort {
+actor SampleActor {
     private let simulation: Simulation
     private let executor: SimulationSerialExecutor
-    private var ships = 0
+    private var running = 0
 
     init(simulation: Simulation) {
         self.simulation = simulation
@@ -32,14 +32,14 @@ actor FerryPort {
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-    nonisolated func sail(_ name: String) async throws {
+    nonisolated func work(_ name: String) async throws {
         let clock = simulation.clock(of: name)
         var random = simulation.random(name)
         let (bells, bell) = AsyncStream.makeStream(of: Int.self, bufferingPolicy: .bufferingNewest(1))
         async let rung = bells.reduce(0, +)
-        for trip in 0..<20 {
-            await arrive(name, trip)
-            bell.yield(trip)
+        for round in 0..<20 {
+            await arrive(name, round)
+            bell.yield(round)
             try await withThrowingTaskGroup(of: Bool.self) { group in
                 let loading = random.duration(in: .milliseconds(1)...(.milliseconds(20)))
                 group.addTask {
@@ -55,20 +55,20 @@ actor FerryPort {
                 simulation.note(loaded ? "loaded" : "gave up", by: name)
             }
             await Task.yield()
-            await leave(name, trip)
+            await leave(name, round)
         }
         bell.finish()
         simulation.note("heard \(await rung)", by: name)
     }
 
-    private func arrive(_ name: String, _ trip: Int) {
-        ships += 1
-        simulation.note("arrives on trip \(trip), \(ships) in harbour", by: name)
+    private func arrive(_ name: String, _ round: Int) {
+        running += 1
+        simulation.note("arrives on round \(round), \(running) in shared", by: name)
     }
 
-    private func leave(_ name: String, _ trip: Int) {
-        ships -= 1
-        simulation.note("leaves on trip \(trip), \(ships) in harbour", by: name)
+    private func leave(_ name: String, _ round: Int) {
+        running -= 1
+        simulation.note("leaves on round \(round), \(running) in shared", by: name)
     }
 }
 

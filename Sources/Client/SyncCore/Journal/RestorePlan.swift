@@ -1,7 +1,7 @@
 package import SyncModel
 
 /// The edits that apply a journal entry again, over the current records.
-package struct ResendPlan: Hashable, Sendable {
+package struct RestorePlan: Hashable, Sendable {
     package let space: SpaceID
     /// The edits of each transaction, in writing order.
     package private(set) var transactions: [[RecordEdit]] = []
@@ -18,7 +18,7 @@ package struct ResendPlan: Hashable, Sendable {
         package let replacement: RecordID
     }
 
-    /// Plans how to resend an entry.
+    /// Plans how to restore an entry.
     ///
     /// - Parameters:
     ///   - entry: A rejected or cancelled transaction is repeated unchanged, as one transaction, except that records
@@ -33,11 +33,11 @@ package struct ResendPlan: Hashable, Sendable {
     ///   `danglingReference` when all of it requires records that are not here; or an error that `home` throws.
     package init(
         of entry: JournalEntry, in space: SpaceID, catalog: SchemaCatalog, newID: () -> RecordID,
-        replacement: (CollectionName, RecordID) throws(StoreError) -> RecordID?,
-        home: (CollectionName, RecordID) throws(StoreError) -> SpaceID?
-    ) throws(StoreError) {
-        guard entry.state != .resent else {
-            throw StoreError(.entryIsFrozen, "journal entry \(entry.number) has been sent again already")
+        replacement: (RecordAddress) throws -> RecordID?,
+        home: (RecordAddress) throws -> SpaceID?
+    ) throws {
+        guard entry.state != .restored else {
+            throw StoreError(.entryIsFrozen, "journal entry \(entry.number) has been restored already")
         }
         switch entry.event {
         case .merged(let conflicts), .overwritten(let conflicts, _):
@@ -66,15 +66,17 @@ package struct ResendPlan: Hashable, Sendable {
 
     private mutating func `repeat`(
         _ kept: Transaction, _ rejection: Rejection?, records: Transaction?, catalog: SchemaCatalog,
-        newID: () -> RecordID, replacement: (CollectionName, RecordID) throws(StoreError) -> RecordID?,
-        home: (CollectionName, RecordID) throws(StoreError) -> SpaceID?
-    ) throws(StoreError) {
+        newID: () -> RecordID, replacement: (RecordAddress) throws -> RecordID?,
+        home: (RecordAddress) throws -> SpaceID?
+    ) throws {
         // Find the new ids first, because a reference may come before the record that it names.
         var successors: [RecordID: RecordID] = [:]
         for (position, mutation) in kept.mutations.enumerated() {
             let (id, collection) = (mutation.record, mutation.collection)
-            guard try home(collection, id) == nil else { continue }
-            if let known = try replacement(collection, id), try home(collection, known) == space {
+            guard try home(RecordAddress(collection, id)) == nil else { continue }
+            if let known = try replacement(RecordAddress(collection, id)),
+                try home(RecordAddress(collection, known)) == space
+            {
                 successors[id] = known
                 continue
             }
@@ -90,7 +92,7 @@ package struct ResendPlan: Hashable, Sendable {
         var edits: [RecordEdit] = []
         for mutation in kept.mutations {
             let (id, collection) = (successors[mutation.record] ?? mutation.record, mutation.collection)
-            let isHere = try home(collection, id) == space
+            let isHere = try home(RecordAddress(collection, id)) == space
             let isRemade = replacements.contains { $0.replacement == id }
             let whole = isRemade ? records?.mutations.first { $0.record == mutation.record }?.patch : nil
             let patch = try following(
@@ -118,9 +120,9 @@ package struct ResendPlan: Hashable, Sendable {
     /// - Parameter records: creates of deleted records. References to any other record stay as they are.
     private mutating func remakingTargets(
         of edits: [RecordEdit], from records: [Mutation], catalog: SchemaCatalog, newID: () -> RecordID,
-        replacement: (CollectionName, RecordID) throws(StoreError) -> RecordID?,
-        home: (CollectionName, RecordID) throws(StoreError) -> SpaceID?
-    ) throws(StoreError) -> [RecordEdit] {
+        replacement: (RecordAddress) throws -> RecordID?,
+        home: (RecordAddress) throws -> SpaceID?
+    ) throws -> [RecordEdit] {
         let written = Set(edits.map(\.record))
         var successors: [RecordID: RecordID] = [:]
         var all = edits
@@ -130,7 +132,8 @@ package struct ResendPlan: Hashable, Sendable {
             position += 1
             for (name, value) in edit.patch {
                 guard case .reference(let id) = value, successors[id] == nil, !written.contains(id),
-                    let target = catalog[edit.collection]?.field(named: name)?.target, try home(target, id) == nil,
+                    let target = catalog[edit.collection]?.field(named: name)?.target,
+                    try home(RecordAddress(target, id)) == nil,
                     let create = records.first(where: { $0.record == id && $0.collection == target })
                 else { continue }
                 let new = replace(id, in: target, newID)
@@ -142,7 +145,7 @@ package struct ResendPlan: Hashable, Sendable {
             }
         }
         guard !successors.isEmpty else { return edits }
-        return try all.map { (edit) throws(StoreError) in
+        return try all.map { edit in
             let patch = try following(
                 successors, edit.patch, of: edit.collection, droppingLost: false, catalog: catalog,
                 replacement: replacement, home: home)
@@ -159,17 +162,19 @@ package struct ResendPlan: Hashable, Sendable {
     /// - Parameter droppingLost: Whether to leave out optional references to records that no longer exist.
     private func following(
         _ successors: [RecordID: RecordID], _ patch: Patch, of collection: CollectionName, droppingLost: Bool,
-        catalog: SchemaCatalog, replacement: (CollectionName, RecordID) throws(StoreError) -> RecordID?,
-        home: (CollectionName, RecordID) throws(StoreError) -> SpaceID?
-    ) throws(StoreError) -> Patch {
+        catalog: SchemaCatalog, replacement: (RecordAddress) throws -> RecordID?,
+        home: (RecordAddress) throws -> SpaceID?
+    ) throws -> Patch {
         var result = patch
         for (name, value) in patch {
             guard case .reference(let id) = value, let field = catalog[collection]?.field(named: name),
-                let target = field.target, try home(target, id) == nil
+                let target = field.target, try home(RecordAddress(target, id)) == nil
             else { continue }
             if let successor = successors[id] {
                 result.set(name, to: .reference(successor))
-            } else if let known = try replacement(target, id), try home(target, known) != nil {
+            } else if let known = try replacement(RecordAddress(target, id)),
+                try home(RecordAddress(target, known)) != nil
+            {
                 result.set(name, to: .reference(known))
             } else if droppingLost, !field.isRequired {
                 result.remove(name)
@@ -195,9 +200,9 @@ package struct ResendPlan: Hashable, Sendable {
     ///   - records: Creates of deleted records.
     private mutating func restore(
         _ conflicts: [FieldConflict], of number: Int64, records: [Mutation], catalog: SchemaCatalog,
-        newID: () -> RecordID, replacement: (CollectionName, RecordID) throws(StoreError) -> RecordID?,
-        home: (CollectionName, RecordID) throws(StoreError) -> SpaceID?
-    ) throws(StoreError) {
+        newID: () -> RecordID, replacement: (RecordAddress) throws -> RecordID?,
+        home: (RecordAddress) throws -> SpaceID?
+    ) throws {
         var edits: [RecordEdit] = []
         var order: [RecordID] = []
         var patches: [RecordID: (collection: CollectionName, patch: Patch)] = [:]
@@ -211,11 +216,13 @@ package struct ResendPlan: Hashable, Sendable {
             let lost = try following(
                 [:], values, of: collection, droppingLost: false, catalog: catalog, replacement: replacement, home: home
             )
-            if try home(collection, id) == space {
+            if try home(RecordAddress(collection, id)) == space {
                 edits.append(.update(collection, id, lost))
                 continue
             }
-            if let known = try replacement(collection, id), try home(collection, known) == space {
+            if let known = try replacement(RecordAddress(collection, id)),
+                try home(RecordAddress(collection, known)) == space
+            {
                 edits.append(.update(collection, known, lost))
                 continue
             }
@@ -227,7 +234,7 @@ package struct ResendPlan: Hashable, Sendable {
             guard missing.isEmpty else {
                 throw StoreError(
                     .missingRecord,
-                    "\(collection) \(id) is not here, and entry \(number) lacks its \(missing.map(\.name.rawValue).joined(separator: ", ")): create a new record with the values of the entry"
+                    "\(collection) \(id) is not on this device, and entry \(number) lacks its \(missing.map(\.name.rawValue).joined(separator: ", ")): create a new record with the values of the entry"
                 )
             }
             edits.append(.create(collection, replace(id, in: collection, newID), patch))
@@ -242,8 +249,8 @@ package struct ResendPlan: Hashable, Sendable {
 
     private mutating func bringBack(
         _ forgotten: Transaction, catalog: SchemaCatalog,
-        home: (CollectionName, RecordID) throws(StoreError) -> SpaceID?
-    ) throws(StoreError) {
+        home: (RecordAddress) throws -> SpaceID?
+    ) throws {
         // A part never refers to a later one, so every referenced record is here, already planned, or missing.
         var planned: Set<RecordID> = []
         for part in forgotten.groupsOfReferences {
@@ -256,14 +263,14 @@ package struct ResendPlan: Hashable, Sendable {
                 for (name, value) in mutation.patch {
                     guard case .reference(let id) = value, !planned.contains(id),
                         let field = catalog[mutation.collection]?.field(named: name), let target = field.target,
-                        try home(target, id) != space
+                        try home(RecordAddress(target, id)) != space
                     else { continue }
                     // A missing record in an optional reference does not hold up the rest.
                     if field.isRequired { lacksRecord = true }
                     patch.remove(name)
                 }
                 let (id, collection) = (mutation.record, mutation.collection)
-                switch (mutation.intent, try home(collection, id)) {
+                switch (mutation.intent, try home(RecordAddress(collection, id))) {
                 case (.delete, _): break
                 case (_, let present?) where present != space: lacksRecord = true
                 case (.create, nil): edits.append(.create(collection, id, patch))
@@ -282,7 +289,7 @@ package struct ResendPlan: Hashable, Sendable {
         guard left.count < forgotten.mutations.count else {
             throw StoreError(
                 .danglingReference,
-                "what was forgotten refers to records that are not here, which are to be brought back first, or its ids are in use in another space"
+                "the entry refers to records that are not on this device, or its ids are in use in another space: restore the entries with those records first"
             )
         }
     }

@@ -2,7 +2,7 @@ import SyncSimulation
 
 /// Transactions of which any partial effect can be detected: each moves one coin between two accounts and records the
 /// move in a ledger.
-struct Bank {
+struct BankWorkload {
     static let path = "/bank.sqlite"
     static let accounts = 12
 

@@ -7,16 +7,16 @@ public import TomboloModeling
 
 /// Devices and a server on virtual time, for an application's tests.
 ///
-/// Nothing waits in real time, and the same seed runs the same way every time. Use the lab from one thread, most simply
+/// Nothing waits in real time, and the same seed runs the same way every time. Use the testbed from one thread, most simply
 /// in a synchronous test:
 ///
 /// ```swift
-/// let lab = try SyncTestbed(models: [Todo.self])
-/// let (phone, tablet) = (try lab.device("phone"), try lab.device("tablet"))
-/// try lab.run { try await phone.create(Todo.self) { $0.title = "Milk" } }
-/// try lab.settle()
-/// #expect(try lab.run { try await tablet.query(Todo.self).count() } == 1)
-/// try lab.finish()
+/// let testbed = try SyncTestbed(models: [Todo.self])
+/// let (phone, tablet) = (try testbed.device("phone"), try testbed.device("tablet"))
+/// try testbed.run { try await phone.create(Todo.self) { $0.title = "Milk" } }
+/// try testbed.settle()
+/// #expect(try testbed.run { try await tablet.query(Todo.self).count() } == 1)
+/// try testbed.finish()
 /// ```
 ///
 /// The devices keep their records in the real SQLite store, on a disk in memory. The server is the real authority.
@@ -41,7 +41,7 @@ public final class SyncTestbed {
         self.init(seed: seed, catalog: models.schemas, models: models, policy: policy)
     }
 
-    /// A lab for schemas without models, for tests that write to the stores directly.
+    /// A testbed for schemas without models, for tests that write to the stores directly.
     public convenience init(seed: UInt64 = 1, catalog: SchemaCatalog, policy: SyncPolicy = SyncPolicy()) {
         self.init(seed: seed, catalog: catalog, models: ModelCatalog(), policy: policy)
     }
@@ -51,7 +51,7 @@ public final class SyncTestbed {
         self.catalog = catalog
         self.models = models
         self.policy = policy
-        store = InMemoryAuthorityStore(epoch: Epoch(rawValue: "lab"))
+        store = InMemoryAuthorityStore(epoch: Epoch(rawValue: "testbed"))
         authority = Authority(store: store, catalog: catalog)
     }
 
@@ -138,7 +138,7 @@ public final class SyncTestbed {
     private func isInSync(_ device: TestbedDevice) -> Bool {
         guard let status = device.status, status.isInSync else { return false }
         return status.spaces.allSatisfy { space in
-            let head = try? store.read { (view) throws(AuthorityStoreError) in try view.extent(of: space.space).head }
+            let head = try? store.read { view in try view.extent(of: space.space).head }
             return head == space.version
         }
     }

@@ -20,16 +20,16 @@ extension Duration {
     /// The longest wait for an event that happens at once on an idle machine.
     ///
     /// It is reached only if something hangs, because the load of the machine must not decide whether a test passes.
-    static let patience = Duration.seconds(300)
+    static let processTimeout = Duration.seconds(300)
 }
 
-/// Polls until an external condition is true, and fails the test after `patience`.
+/// Polls until an external condition is true, and fails the test after `timeout`.
 func eventually(
-    _ what: @autoclosure () -> String, within patience: Duration = .patience, _ condition: () throws -> Bool
+    _ what: @autoclosure () -> String, within timeout: Duration = .processTimeout, _ condition: () throws -> Bool
 ) throws {
     let start = ContinuousClock.now
     while try !condition() {
-        guard ContinuousClock.now - start < patience else { throw Unmet("not within \(patience): \(what())") }
+        guard ContinuousClock.now - start < timeout else { throw Unmet("not within \(timeout): \(what())") }
         usleep(3_000)
     }
 }
