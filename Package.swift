@@ -92,6 +92,7 @@ let package = Package(
                 .embedInCode("local/m0011_catalog.sql"),
                 .embedInCode("local/m0012_deleted.sql"),
                 .embedInCode("local/m0013_paused_by.sql"),
+                .embedInCode("local/m0014_rejected_fields.sql"),
                 .embedInCode("authority/m0001_authority.sql"), .embedInCode("authority/m0002_catalog.sql"),
                 .embedInCode("wire/openapi.json"),
             ]),
@@ -245,7 +246,7 @@ let package = Package(
             name: "TomboloServer",
             dependencies: [
                 "SyncProgram", "SyncModel", "SyncConcurrency", "SyncCore", "SyncAuthority", "SyncRuntimeLive",
-                "SyncServerHTTP", "AuthorityStoreSQLite",
+                "SyncServerHTTP", "AuthorityStoreSQLite", "TomboloModeling",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -284,7 +285,10 @@ let package = Package(
         .executableTarget(name: "SmallClient", dependencies: ["Tombolo"], path: "Tests/SmallClient"),
         .testTarget(
             name: "TomboloTests",
-            dependencies: ["TestRings", "Tombolo", "TomboloCommunity", "SyncTestKit", "SmallClient"]),
+            dependencies: [
+                "TestRings", "Tombolo", "TomboloCommunity", "SyncTestKit", "SmallClient",
+                .product(name: "Logging", package: "swift-log"),
+            ]),
         .testTarget(name: "SyncConcurrencyTests", dependencies: ["SyncConcurrency"]),
         .testTarget(name: "SyncModelTests", dependencies: ["TestRings", "SyncModel"]),
         .testTarget(name: "SyncJSONTests", dependencies: ["SyncJSON"]),
@@ -364,8 +368,10 @@ let package = Package(
         .testTarget(
             name: "TomboloServerTests",
             dependencies: [
-                "TomboloServer", "SyncProgram", "SyncAuthority", "SyncModel", "SyncCore", "SyncConcurrency",
-                "SyncSimulation", "SyncServerHTTP", "SyncTransportHTTP", "SyncTestKit", "SyncWire", "SyncRuntimeLive",
+                "TomboloServer", "TomboloModeling", "SyncProgram", "SyncAuthority", "SyncModel",
+                "SyncCore",
+                "SyncConcurrency", "SyncSimulation", "SyncServerHTTP", "SyncTransportHTTP", "SyncTestKit", "SyncWire",
+                "SyncRuntimeLive",
                 "ConfigurationChecks",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),

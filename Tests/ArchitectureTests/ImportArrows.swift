@@ -62,14 +62,15 @@ enum ImportArrows {
         ],
         "TomboloServer": [
             "SyncProgram", "SyncModel", "SyncConcurrency", "SyncCore", "SyncAuthority", "AuthorityStoreSQLite",
-            "SyncServerHTTP", "SyncRuntimeLive", "ArgumentParser", "ServiceLifecycle", "UnixSignals", "Logging",
-            "Foundation",
+            "SyncServerHTTP", "SyncRuntimeLive", "TomboloModeling", "ArgumentParser", "ServiceLifecycle",
+            "UnixSignals", "Logging", "Foundation",
         ],
         // Programs.
         "syncctl": [
             "SyncModel", "SyncCore", "SyncConcurrency", "SyncJSON", "SyncProgram", "SyncBootstrap", "RecordImport",
             "SyncObjects", "TomboloCommunity", "SyncRecording", "ArgumentParser", "Crypto", "Logging", "Foundation",
         ],
+        "contacts": ["Tombolo", "Foundation"],
         "syncd": ["TomboloServer", "TomboloCommunity", "SyncModel"],
         "syncsim": [
             "SyncConcurrency", "SyncCore", "SyncSimulation", "SimulationRecipes", "SyncRuntimeLive", "ArgumentParser",
