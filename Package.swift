@@ -263,6 +263,10 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
 
+        // A contact book: an example of a client to copy from.
+        .executableTarget(name: "contacts", dependencies: ["Tombolo"]),
+        .testTarget(name: "ContactsTests", dependencies: ["contacts", "Tombolo", "SyncTestKit"]),
+
         // Every decoder of bytes from outside, with its required property, for ordinary tests and for the fuzzer.
         .target(
             name: "ForeignBytes",
@@ -283,10 +287,12 @@ let package = Package(
         .testTarget(name: "TomboloModelingTests", dependencies: ["TomboloModeling", "SyncModel"]),
         // The smallest client, to see what a client links.
         .executableTarget(name: "SmallClient", dependencies: ["Tombolo"], path: "Tests/SmallClient"),
+        // Names that products must not export.
+        .target(name: "CommonNames", path: "Tests/CommonNames"),
         .testTarget(
             name: "TomboloTests",
             dependencies: [
-                "TestRings", "Tombolo", "TomboloCommunity", "SyncTestKit", "SmallClient",
+                "TestRings", "CommonNames", "Tombolo", "TomboloCommunity", "SyncTestKit", "SmallClient",
                 .product(name: "Logging", package: "swift-log"),
             ]),
         .testTarget(name: "SyncConcurrencyTests", dependencies: ["SyncConcurrency"]),
@@ -368,7 +374,7 @@ let package = Package(
         .testTarget(
             name: "TomboloServerTests",
             dependencies: [
-                "TomboloServer", "TomboloModeling", "SyncProgram", "SyncAuthority", "SyncModel",
+                "TomboloServer", "TomboloModeling", "CommonNames", "SyncProgram", "SyncAuthority", "SyncModel",
                 "SyncCore",
                 "SyncConcurrency", "SyncSimulation", "SyncServerHTTP", "SyncTransportHTTP", "SyncTestKit", "SyncWire",
                 "SyncRuntimeLive",
@@ -420,7 +426,7 @@ let sides = [
     ],
     "Server": ["SyncAuthority", "AuthorityStoreSQLite", "SyncServerHTTP"],
     "Root": ["SyncProgram", "SyncBootstrap", "Tombolo", "TomboloServer"],
-    "Programs": ["syncctl", "syncd", "syncsim", "syncbench", "CRawSQLite"],
+    "Programs": ["syncctl", "syncd", "syncsim", "syncbench", "contacts", "CRawSQLite"],
     "Testing": [
         "SyncTestKit", "SyncSimulation", "SimulationRecipes", "CFaultVFS",
         "CConcurrencyTripwire",
