@@ -92,6 +92,7 @@ let package = Package(
                 .embedInCode("local/m0011_catalog.sql"),
                 .embedInCode("local/m0012_deleted.sql"),
                 .embedInCode("local/m0013_paused_by.sql"),
+                .embedInCode("local/m0014_rejected_fields.sql"),
                 .embedInCode("authority/m0001_authority.sql"), .embedInCode("authority/m0002_catalog.sql"),
                 .embedInCode("authority-postgres/p0001_authority.sql"),
                 .embedInCode("wire/openapi.json"),
@@ -256,7 +257,7 @@ let package = Package(
             name: "TomboloServer",
             dependencies: [
                 "SyncProgram", "SyncModel", "SyncConcurrency", "SyncCore", "SyncAuthority", "SyncRuntimeLive",
-                "SyncServerHTTP", "AuthorityStoreSQLite", "AuthorityStorePostgres",
+                "SyncServerHTTP", "AuthorityStoreSQLite", "AuthorityStorePostgres", "TomboloModeling",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -272,6 +273,10 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
+
+        // A contact book: an example of a client to copy from.
+        .executableTarget(name: "contacts", dependencies: ["Tombolo"]),
+        .testTarget(name: "ContactsTests", dependencies: ["contacts", "Tombolo", "SyncTestKit"]),
 
         // Every decoder of bytes from outside, with its required property, for ordinary tests and for the fuzzer.
         .target(
@@ -293,9 +298,14 @@ let package = Package(
         .testTarget(name: "TomboloModelingTests", dependencies: ["TomboloModeling", "SyncModel"]),
         // The smallest client, to see what a client links.
         .executableTarget(name: "SmallClient", dependencies: ["Tombolo"], path: "Tests/SmallClient"),
+        // Names that products must not export.
+        .target(name: "CommonNames", path: "Tests/CommonNames"),
         .testTarget(
             name: "TomboloTests",
-            dependencies: ["TestRings", "Tombolo", "TomboloCommunity", "SyncTestKit", "SmallClient"]),
+            dependencies: [
+                "TestRings", "CommonNames", "Tombolo", "TomboloCommunity", "SyncTestKit", "SmallClient",
+                .product(name: "Logging", package: "swift-log"),
+            ]),
         .testTarget(name: "SyncConcurrencyTests", dependencies: ["SyncConcurrency"]),
         .testTarget(name: "SyncModelTests", dependencies: ["TestRings", "SyncModel"]),
         .testTarget(name: "SyncJSONTests", dependencies: ["SyncJSON"]),
@@ -380,8 +390,10 @@ let package = Package(
         .testTarget(
             name: "TomboloServerTests",
             dependencies: [
-                "TomboloServer", "SyncProgram", "SyncAuthority", "SyncModel", "SyncCore", "SyncConcurrency",
-                "SyncSimulation", "SyncServerHTTP", "SyncTransportHTTP", "SyncTestKit", "SyncWire", "SyncRuntimeLive",
+                "TomboloServer", "TomboloModeling", "CommonNames", "SyncProgram", "SyncAuthority", "SyncModel",
+                "SyncCore",
+                "SyncConcurrency", "SyncSimulation", "SyncServerHTTP", "SyncTransportHTTP", "SyncTestKit", "SyncWire",
+                "SyncRuntimeLive",
                 "ConfigurationChecks",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -433,7 +445,7 @@ let sides = [
         "SyncServerHTTP",
     ],
     "Root": ["SyncProgram", "SyncBootstrap", "Tombolo", "TomboloServer"],
-    "Programs": ["syncctl", "syncd", "syncsim", "syncbench", "CRawSQLite"],
+    "Programs": ["syncctl", "syncd", "syncsim", "syncbench", "contacts", "CRawSQLite"],
     "Testing": [
         "SyncTestKit", "SyncSimulation", "SimulationRecipes", "CFaultVFS",
         "CConcurrencyTripwire",

@@ -21,6 +21,7 @@ public enum LocalSchema {
         Migration(name: "m0011_catalog", sql: text(PackageResources.m0011_catalog_sql)),
         Migration(name: "m0012_deleted", sql: text(PackageResources.m0012_deleted_sql)),
         Migration(name: "m0013_paused_by", sql: text(PackageResources.m0013_paused_by_sql)),
+        Migration(name: "m0014_rejected_fields", sql: text(PackageResources.m0014_rejected_fields_sql)),
     ]
 
     private static func text(_ bytes: [UInt8]) -> String {

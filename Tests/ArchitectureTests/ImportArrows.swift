@@ -69,15 +69,15 @@ enum ImportArrows {
         ],
         "TomboloServer": [
             "SyncProgram", "SyncModel", "SyncConcurrency", "SyncCore", "SyncAuthority", "AuthorityStoreSQLite",
-            "AuthorityStorePostgres", "SyncServerHTTP", "SyncRuntimeLive", "ArgumentParser", "ServiceLifecycle",
-            "UnixSignals", "Logging",
-            "Foundation",
+            "AuthorityStorePostgres", "SyncServerHTTP", "SyncRuntimeLive", "TomboloModeling", "ArgumentParser",
+            "ServiceLifecycle", "UnixSignals", "Logging", "Foundation",
         ],
         // Programs.
         "syncctl": [
             "SyncModel", "SyncCore", "SyncConcurrency", "SyncJSON", "SyncProgram", "SyncBootstrap", "RecordImport",
             "SyncObjects", "TomboloCommunity", "SyncRecording", "ArgumentParser", "Crypto", "Logging", "Foundation",
         ],
+        "contacts": ["Tombolo", "Foundation"],
         "syncd": ["TomboloServer", "TomboloCommunity", "SyncModel"],
         "syncsim": [
             "SyncConcurrency", "SyncCore", "SyncSimulation", "SimulationRecipes", "SyncRuntimeLive", "ArgumentParser",

@@ -142,7 +142,7 @@ CREATE TABLE "sync_journal" (
     code TEXT,
     message TEXT,
     mutation INTEGER
-, space TEXT, bytes INTEGER NOT NULL DEFAULT 0, records TEXT) STRICT;
+, space TEXT, bytes INTEGER NOT NULL DEFAULT 0, records TEXT, fields TEXT) STRICT;
 
 CREATE INDEX sync_journal_active ON sync_journal (number) WHERE state = 'active';
 

@@ -59,7 +59,9 @@ enum Samples {
                 AssignedUID(collection: "users", record: user, uid: UID(0)),
                 AssignedUID(collection: "avatars", record: avatar, uid: UID(41)),
             ], conflicts: [conflict]),
-        .rejected(Rejection(code: .danglingReference, message: "users.avatar: no such record", mutation: 1)),
+        .rejected(
+            Rejection(
+                code: .danglingReference, message: "users.avatar: no such record", mutation: 1, fields: ["avatar"])),
         .rejected(Rejection(code: RejectionCode(rawValue: "from_the_future"), message: "", mutation: nil)),
     ]
 

@@ -144,7 +144,8 @@ import Testing
             let create = Self.mutation(1, .create(["title": .text("a")]))
             let first = Self.rejection(try await push([create], to: port, as: "ned"))
             #expect(first?.code.rawValue == "closed")
-            #expect(first?.message == "title, owner: ned is late")
+            #expect(first?.message == "ned is late")
+            #expect(first?.fields == ["title", "owner"])
             #expect(first?.mutation == 0)
             isOpen.withLock { $0 = true }
             #expect(Self.rejection(try await push([create], to: port, as: "ned")) == first)
@@ -223,5 +224,75 @@ import Testing
             }
             #expect(page.head == .zero)
         }
+    }
+
+    private struct Todo: Model {
+        static let collection = "todo"
+        let title = Field<String>("title", .required)
+        let owner = Field<String?>("owner")
+    }
+
+    /// A server whose typed rules let the owner write, and accept no shouting.
+    private static func typedApplication() throws -> ServerApplication {
+        var application = try ServerApplication(models: [Todo.self])
+        application.authenticate { Principal(name: $0.bearerToken) }
+        application.authorize(Todo.self) { write in
+            write.record.map { $0.owner == write.principal.name } ?? (write.kind != .delete)
+        }
+        application.validate(Todo.self) { write in
+            guard let todo = write.proposed, todo.title == todo.title.uppercased() else { return }
+            throw ServerRejection(code: "shouting", message: "'\(todo.title)' is too loud", fields: ["title"])
+        }
+        #expect(application.problem == nil)
+        return application
+    }
+
+    private static func retitled(_ title: String, seen: Int64 = 0) -> Mutation {
+        let edit = FieldEdit(field: "title", value: .text(title), before: .text("a"), seen: Version(seen))
+        return mutation(1, .update([edit]))
+    }
+
+    @Test func `typed rules see a record as it is, and as the push would leave it`() async throws {
+        try await serving(Self.typedApplication()) { port in
+            let create = Self.mutation(1, .create(["title": .text("a"), "owner": .text("ned")]))
+            #expect(Self.rejection(try await push([create], to: port, as: "ned")) == nil)
+            let foreign = Self.rejection(try await push([Self.retitled("b", seen: 1)], to: port, as: "rob", client: 2))
+            #expect(foreign?.code == .forbidden)
+            #expect(foreign?.mutation == 0)
+            let loud = Self.rejection(try await push([Self.retitled("HO", seen: 1)], to: port, as: "ned", client: 3))
+            #expect(loud?.code.rawValue == "shouting")
+            #expect(loud?.message == "'HO' is too loud")
+            #expect(loud?.mutation == 0)
+            #expect(loud?.fields == ["title"])
+            // An edit of another field of a valid record is no reason to reject.
+            let owner = FieldEdit(field: "owner", value: .text("rob"), before: .text("ned"), seen: Version(1))
+            let handed = try await push([Self.mutation(1, .update([owner]))], to: port, as: "ned", client: 4)
+            #expect(Self.rejection(handed) == nil)
+            let late = Self.rejection(
+                try await push([Self.mutation(1, .delete(seen: Version(2)))], to: port, as: "ned", client: 5))
+            #expect(late?.code == .forbidden)
+        }
+    }
+
+    @Test func `a rule sees the record that an earlier mutation of the same push creates`() async throws {
+        try await serving(Self.typedApplication()) { port in
+            let create = Self.mutation(1, .create(["title": .text("a")]))
+            let other = Self.mutation(2, .create(["title": .text("b")]))
+            let outcome = try await push([create, other, Self.retitled("HO")], to: port, as: "ned")
+            let rejection = Self.rejection(outcome)
+            #expect(rejection?.code.rawValue == "shouting")
+            #expect(rejection?.mutation == 2)
+        }
+    }
+
+    @Test func `a rule for a model that the server does not have is an error of its own`() throws {
+        struct Stranger: Model {
+            static let collection = "stranger"
+            let name = Field<String>("name")
+        }
+        var application = try ServerApplication(models: [Todo.self])
+        application.validate(Stranger.self) { _ in }
+        #expect(application.problem?.code == .unknownModel)
+        #expect(application.problem?.message.contains("add Stranger.self to it") == true)
     }
 }

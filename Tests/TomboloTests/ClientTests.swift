@@ -101,4 +101,65 @@ import Tombolo
     private final class Kept {
         var client: Client?
     }
+
+    private struct FirstNote: Model {
+        static let collection = "note"
+        let title = Field<String>("title", .required)
+        let text = Field<String>("text")
+    }
+
+    /// The same collection of a later build: a field in the middle, another order, and a Swift property with another name.
+    private struct LaterNote: Model {
+        static let collection = "note"
+        let body = Field<String>("text")
+        let color = Field<String>("color", default: "white")
+        let title = Field<String>("title", .required)
+    }
+
+    private struct RenamedNote: Model {
+        static let collection = "note"
+        let title = Field<String>("heading", .required)
+        let text = Field<String>("text")
+    }
+
+    private struct RetypedNote: Model {
+        static let collection = "note"
+        let title = Field<String>("title", .required)
+        let text = Field<Int>("text")
+    }
+
+    @Test func `a new field may stand anywhere in the declaration, and other changes are refused by name`() async throws
+    {
+        let home = try Home()
+        let id = try await withClient("todo", models: [FirstNote.self], options: home.options) { client in
+            try await client.create(FirstNote.self) { note in
+                note.title = "a"
+                note.text = "b"
+            }.id
+        }
+        for _ in 0..<2 {
+            try await withClient("todo", models: [LaterNote.self], options: home.options) { client in
+                let note = try client.object(LaterNote.self, id: try #require(id))
+                #expect(note.snapshot.map { [$0.title, $0.body, $0.color] } == ["a", "b", "white"])
+                note.color = "white"
+                try await note.save()
+            }
+        }
+        func message(_ model: any Model.Type) async throws -> String? {
+            await #expect(throws: ClientError.self) {
+                try await Client.open("todo", models: [model], options: home.options)
+            }?.message
+        }
+        #expect(try await message(FirstNote.self)?.contains("fields that this build does not know (color)") == true)
+        let other = try Home()
+        try await withClient("todo", models: [FirstNote.self], options: other.options) { _ in }
+        let renamed = await #expect(throws: ClientError.self) {
+            try await Client.open("todo", models: [RenamedNote.self], options: other.options)
+        }
+        #expect(renamed?.message.contains("has the fields title, and this build has heading instead") == true)
+        let retyped = await #expect(throws: ClientError.self) {
+            try await Client.open("todo", models: [RetypedNote.self], options: other.options)
+        }
+        #expect(retyped?.message.contains("has text: text where this build has text: integer") == true)
+    }
 }

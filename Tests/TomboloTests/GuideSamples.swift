@@ -1,4 +1,6 @@
 import Foundation
+import Logging
+import SyncTestKit
 import Testing
 import Tombolo
 
@@ -23,6 +25,7 @@ enum GuideModels {
         let due = Field<Date?>("due", .indexed)
         let tags = Field<JSON<[String]>>("tags", default: JSON([]))
         let owner = Reference<Person>("owner", .indexed)
+        public init() {}
     }
 
     struct Badge: Model {
@@ -40,13 +43,27 @@ struct GuideSamples {
     typealias Todo = GuideModels.Todo
     typealias Person = GuideModels.Person
 
-    func getStarted() async throws {
-        try await withClient("todo", models: [Todo.self, Person.self]) { client in
-            let ned = try await client.create(Person.self) { $0.name = "Ned" }
-            try await client.create(Todo.self) { todo in
-                todo.title = "Milk"
-                todo.owner = ned
+    struct TodoApp {
+        static func main() async throws {
+            try await withClient("todo", models: [Todo.self, Person.self]) { client in
+                if let title = CommandLine.arguments.dropFirst().first {
+                    try await client.create(Todo.self) { $0.title = title }
+                } else {
+                    for try await todos in client.query(Todo.self).where({ !$0.isDone }).updates {
+                        print(todos.map(\.title))
+                    }
+                }
             }
+        }
+    }
+
+    func readme() async throws {
+        try await withClient("todo", models: [Todo.self]) { client in
+            let milk = try await client.create(Todo.self) { $0.title = "Milk" }
+            milk.isDone = true
+            let receipt = try await milk.save()
+            try await receipt.confirmed()
+
             for try await todos in client.query(Todo.self).where({ !$0.isDone }).updates {
                 print(todos.map(\.title))
             }
@@ -123,6 +140,55 @@ struct GuideSamples {
         if case .rejected(let rejection) = try todo.sync { print(rejection) }
     }
 
+    func fields(_ rejection: RejectedWrite, _ todo: Live<Todo>) -> Bool {
+        let isTitleWrong = rejection.fields.contains { $0.record == todo.id && $0.isField(todo.fields.title) }
+        return isTitleWrong
+    }
+
+    func spaces() async throws {
+        var options = ClientOptions()
+        options.spaces = [.default, "team_7"]
+        let client = try await Client.open("todo", models: [Todo.self, Person.self], options: options)
+        let milk = try await client.create(Todo.self, in: "team_7") { $0.title = "Milk" }
+        print(try milk.space ?? .default, try client.spaces)
+    }
+
+    func tokens(_ login: any Login) async throws {
+        var options = ClientOptions()
+        options.tokenTimeout = .seconds(10)
+        options.tokenExpiry = { token in login.expiry(of: token) }
+        let client = try await Client.open(
+            "todo", models: [Todo.self], server: "https://todo.example.org", token: login.freshToken, options: options)
+        for await status in client.statusUpdates where status.phase == .needsToken {
+            await login.showSignIn()
+            await client.refreshToken()
+        }
+    }
+
+    func inject() throws -> ClientOptions {
+        var options = ClientOptions()
+        options.folder = "/var/lib/todo"
+        options.sync = .manual
+        options.logger = Logger(label: "todo")
+        let server = try TestServer(models: [Todo.self, Person.self])
+        options.transport = server.transport(for: "ned")
+        options.reachability = FakeReachability()
+        options.runtime = .mock()
+        var recipes = ClientRecipes.live
+        recipes.machine.reachability = { _ in FakeReachability() }
+        options.recipes = recipes
+        return options
+    }
+
+    func addGroceries(to todos: ModelProvider<Todo>) async throws {
+        try await todos.draft { $0.title = "Milk" }.create()
+    }
+
+    func testbed() throws {
+        let testbed = try SyncTestbed(models: [Todo.self, Person.self], spaces: [.default, "team_7"])
+        try testbed.finish()
+    }
+
     func merges(_ client: Client, _ todo: Live<Todo>) async throws {
         for try await merge in client.merges {
             for field in merge.fields { print(field.field, field.kept(todo.fields.title) ?? "") }
@@ -133,4 +199,6 @@ struct GuideSamples {
 
 protocol Login: Sendable {
     func freshToken() async throws -> String?
+    func expiry(of token: String) -> Date?
+    func showSignIn() async
 }

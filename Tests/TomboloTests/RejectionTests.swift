@@ -39,12 +39,16 @@ private struct LaxTodo: Model {
         }
         #expect(rejection.message.contains("todo.title"))
         #expect(rejection.changes.map(\.kind) == [.create])
+        #expect(rejection.fields.map(\.field) == ["title"])
+        #expect(rejection.fields.map(\.record) == [todo.id])
+        #expect(rejection.fields.allSatisfy { $0.isField(todo.fields.title) && !$0.isField(todo.fields.isDone) })
         #expect(rejection.changes[0].value(todo.fields.title) == "Cucumbers")
 
         phone.stop()
         try phone.start()
         let kept = try testbed.run { try await phone.rejections.first { _ in true } }
         #expect(kept?.id == rejection.id)
+        #expect(kept?.fields == rejection.fields)
         try kept?.discard()
         #expect(try phone.rejections.all().isEmpty)
         try testbed.settle()

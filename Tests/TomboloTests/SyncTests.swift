@@ -53,6 +53,98 @@ import Tombolo
     }
 
     @Test(.timeLimit(.minutes(10)))
+    func `a client that syncs by hand keeps its writes until the program asks for a sync`() async throws {
+        let (home, other) = (try Home(), try Home())
+        let server = try TestServer(models: [Person.self])
+        var (options, others) = (home.options, other.options)
+        options.transport = server.transport(for: "ned")
+        others.transport = server.transport(for: "ned")
+        options.reachability = FakeReachability()
+        others.reachability = FakeReachability()
+        options.sync = .manual
+        others.sync = .off
+        let phone = try await Client.open("todo", models: [Person.self], options: options)
+        #expect(phone.status.phase == .alone)
+        #expect(phone.status.reason.contains("syncNow()"))
+        try await phone.create(Person.self) { $0.name = "Ned" }
+        #expect(phone.status.pending == 1)
+        phone.syncNow()
+        for await status in phone.statusUpdates where status.isInSync { break }
+        #expect(phone.status.pending == 0)
+        phone.syncNow()
+        await phone.close()
+        phone.syncNow()
+
+        let never = try await Client.open("todo", models: [Person.self], options: others)
+        never.syncNow()
+        #expect(never.status.phase == .alone)
+        await never.close()
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func `a client keeps several spaces in sync, and each record stays in its own`() async throws {
+        let (home, other) = (try Home(), try Home())
+        let server = try TestServer(models: [Todo.self, Person.self], spaces: [.default, "team"])
+        var (options, others) = (home.options, other.options)
+        options.transport = server.transport(for: "ned")
+        others.transport = server.transport(for: "rob")
+        others.spaces = ["team"]
+        options.reachability = FakeReachability()
+        others.reachability = FakeReachability()
+        let phone = try await Client.open("todo", models: [Todo.self, Person.self], options: options)
+        let tablet = try await Client.open("todo", models: [Todo.self, Person.self], options: others)
+        let own = try await phone.create(Person.self) { $0.name = "Ned" }
+        let shared = try await phone.create(Todo.self, in: "team") { $0.title = "Milk" }
+        #expect(try own.space == .default)
+        #expect(try shared.space == "team")
+        let seen = try tablet.object(Todo.self, id: try #require(shared.id))
+        try await seen.arrival()
+        seen.isDone = true
+        try await seen.save().confirmed()
+        for await todo in shared.snapshots where todo.isDone { break }
+        #expect(try Set(phone.spaces) == [.default, "team"])
+        let mixed = await #expect(throws: ModelError.self) {
+            try await phone.write { tx in
+                tx.edit(own) { $0.name = "Eddard" }
+                tx.edit(shared) { $0.title = "Bread" }
+            }
+        }
+        #expect(mixed?.code == .invalidValue)
+        #expect(mixed?.message.contains("default and team") == true)
+        own.revert()
+        shared.revert()
+        await #expect(throws: ModelError.self) {
+            try await phone.create(Todo.self, in: "team") { todo in
+                todo.title = "Eggs"
+                todo.owner = own
+            }
+        }
+        await phone.close()
+        await tablet.close()
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func `a token is renewed before it expires`() async throws {
+        let home = try Home()
+        var options = home.options
+        options.tokenExpiry = { $0 == "first" ? Date(timeIntervalSinceNow: 30) : nil }
+        let (calls, call) = AsyncStream.makeStream(of: Void.self)
+        let client = try await Client.open(
+            "todo", models: [Person.self], server: "http://127.0.0.1:1",
+            token: {
+                call.yield()
+                return await count.next() == 1 ? "first" : "second"
+            }, options: options)
+        var made = calls.makeAsyncIterator()
+        // At the start, and then 30 seconds before the expiry, which is at once.
+        await made.next()
+        await made.next()
+        await client.close()
+    }
+
+    private let count = Count()
+
+    @Test(.timeLimit(.minutes(10)))
     func `a token closure that returns nil, throws, or hangs leaves the client working`() async throws {
         let home = try Home()
         var options = home.options
@@ -66,6 +158,15 @@ import Tombolo
         #expect(client.status.pending == 1)
         #expect(await answers.calls == 4)
         await client.close()
+    }
+}
+
+private actor Count {
+    private var value = 0
+
+    func next() -> Int {
+        value += 1
+        return value
     }
 }
 

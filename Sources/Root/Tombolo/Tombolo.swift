@@ -16,3 +16,4 @@
 @_exported public import struct SyncModel.RecordCursor
 @_exported public import struct SyncModel.RecordID
 @_exported public import struct SyncModel.RejectionCode
+@_exported public import struct SyncModel.SpaceID

@@ -33,12 +33,8 @@ struct ServerEndpoint: Sendable {
             let request = FetchRequest(space: space, collection: collection, key: .id(id))
             return try await threads.runIfActive { try authority.fetch(request, by: principal, now: now()) }
         }
-        var rejections: [TransactionNumber: Rejection] = [:]
-        for numbered in push.transactions {
-            rejections[numbered.number] = try await review.rejection(
-                of: numbered.transaction, by: principal, records: reader)
-        }
-        return try await threads.runIfActive { [rejections] in
+        let rejections = try await review.rejections(of: push.transactions, by: principal, records: reader)
+        return try await threads.runIfActive {
             let response = try authority.push(push, by: principal, now: now(), rejecting: rejections)
             return try ServerResponse.push(response).encode(to: request, catalog: catalog)
         }

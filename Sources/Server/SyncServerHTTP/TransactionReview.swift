@@ -3,15 +3,15 @@ public import SyncModel
 
 /// The application's own rules for what clients write, asked before a push is carried out.
 public protocol TransactionReview: Sendable {
-    /// Returns why a transaction is rejected; nil when it is not.
+    /// Returns the transactions of a push that are rejected, with the reasons.
     ///
-    /// Called for each transaction of a push, in their order, perhaps again for one that was decided before: the first outcome stays.
+    /// A push may repeat transactions that were decided before. Their first outcome stays.
     ///
     /// - Parameter records: reads the records as they are before this push.
     /// - Throws: when the question cannot be answered. Nothing of the push is carried out then, and the client tries again later.
-    func rejection(
-        of transaction: Transaction, by principal: Principal, records: RecordReader
-    ) async throws -> Rejection?
+    func rejections(
+        of transactions: [NumberedTransaction], by principal: Principal, records: RecordReader
+    ) async throws -> [TransactionNumber: Rejection]
 }
 
 /// Reads records for an application's rules, with the rights of the principal who pushes.

@@ -14,22 +14,26 @@ extension LiveObjects: ModelAccess {
 extension ModelAccess {
     /// Makes an object that exists only in memory, until it or an object that refers to it is created.
     ///
-    /// - Parameter fill: Sets the first values.
+    /// - Parameters:
+    ///   - space: The space in which it is to be created; nil for that of the other records of its transaction, or `default`.
+    ///   - fill: Sets the first values.
     /// - Throws: `invalidModel` if the model is not in the list of models.
     public func draft<M: Model>(
-        _ type: M.Type, _ fill: (Live<M>) -> Void = { _ in }
+        _ type: M.Type, in space: SpaceID? = nil, _ fill: (Live<M>) -> Void = { _ in }
     ) throws(ModelError) -> Live<M> {
-        objects.make(try objects.kind(of: type), fill: fill)
+        objects.make(try objects.kind(of: type), in: space, fill: fill)
     }
 
     /// Creates a record. It is durable on this device when this returns; `object.create()` returns its receipt again.
     ///
-    /// - Parameter fill: Sets the first values.
+    /// - Parameters:
+    ///   - space: The space of the record; nil for `default`. A record stays in its space.
+    ///   - fill: Sets the first values.
     /// - Throws: `invalidValue` when a value breaks a rule, or the failure of the source.
     @discardableResult public func create<M: Model>(
-        _ type: M.Type, _ fill: (Live<M>) -> Void
+        _ type: M.Type, in space: SpaceID? = nil, _ fill: (Live<M>) -> Void
     ) async throws(ModelError) -> Live<M> {
-        let object = try draft(type, fill)
+        let object = try draft(type, in: space, fill)
         try await object.create()
         return object
     }

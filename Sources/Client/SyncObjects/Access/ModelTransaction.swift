@@ -1,3 +1,4 @@
+public import SyncModel
 public import TomboloModeling
 
 /// Collects the changes of one transaction. See ``ModelAccess/write(_:)``.
@@ -15,10 +16,13 @@ public final class ModelTransaction {
 
     /// Creates an object in this transaction.
     ///
+    /// - Parameter space: The space of the record; nil for that of the other records of the transaction, or `default`.
     /// - Returns: The object; nil if the model is not in the list of models. The write then throws.
-    @discardableResult public func create<M: Model>(_ type: M.Type, _ fill: (Live<M>) -> Void) -> Live<M>? {
+    @discardableResult public func create<M: Model>(
+        _ type: M.Type, in space: SpaceID? = nil, _ fill: (Live<M>) -> Void
+    ) -> Live<M>? {
         do throws(ModelError) {
-            let object = try objects.draft(type, fill)
+            let object = try objects.draft(type, in: space, fill)
             add(object)
             return object
         } catch {

@@ -1,5 +1,5 @@
 import SyncCore
-import SyncModel
+public import SyncModel
 import TomboloModeling
 
 /// How far the writes of one object have come.
@@ -23,6 +23,20 @@ extension Live {
             if let rejection { return .rejected(rejection) }
             if presence == .draft || !edits.isEmpty { return .unsaved }
             return try isPending() ? .pending : .synced
+        }
+    }
+}
+
+extension Live {
+    /// The space in which the record lives, or in which a draft is to be created; nil if it is not known.
+    public var space: SpaceID? {
+        get throws(ModelError) {
+            guard let id, let store = cell.objects.source.journal else { return cell.space }
+            do throws(StoreError) {
+                return try store.space(of: cell.collection, id) ?? cell.space
+            } catch {
+                throw ModelError(error)
+            }
         }
     }
 }

@@ -9,6 +9,8 @@ public struct RejectedWrite: Identifiable, Sendable {
     public let code: RejectionCode
     /// The server's reason.
     public let message: String
+    /// The fields at fault, with their record; empty when the rejection is not about single fields.
+    public let fields: [RejectedField]
     /// The attempted changes, in the order in which they were made.
     public let changes: [AttemptedChange]
     let objects: LiveObjects
@@ -21,10 +23,12 @@ public struct RejectedWrite: Identifiable, Sendable {
             self.transaction = transaction
             code = rejection.code
             message = rejection.message
+            fields = RejectedField.fields(of: rejection, in: transaction)
         case .forgotten(let transaction):
             self.transaction = transaction
             code = RejectionCode(rawValue: "forgotten")
             message = "the server was restored from a backup that does not have these changes"
+            fields = []
         case .merged, .overwritten, .cancelled: return nil
         }
         id = entry.number
@@ -67,6 +71,33 @@ public struct RejectedWrite: Identifiable, Sendable {
         let receipt = try await objects.write(edit.transaction)
         try discard()
         return receipt
+    }
+}
+
+/// A field that the server found at fault.
+public struct RejectedField: Hashable, Sendable {
+    /// The collection of the record.
+    public let collection: String
+    public let record: RecordID
+    /// The name of the field.
+    public let field: String
+
+    static func fields(of rejection: Rejection, in transaction: Transaction) -> [RejectedField] {
+        guard let index = rejection.mutation, transaction.mutations.indices.contains(index) else { return [] }
+        let mutation = transaction.mutations[index]
+        return rejection.fields.map {
+            RejectedField(collection: mutation.collection.rawValue, record: mutation.record, field: $0.rawValue)
+        }
+    }
+
+    /// Whether this is the given field: `rejection.fields.contains { $0.isField(todo.fields.title) }`.
+    public func isField<M: Model, Value>(_ field: ModelField<M, Value>) -> Bool {
+        collection == M.collection && self.field == field.name
+    }
+
+    /// Whether this is the given reference.
+    public func isField<M: Model, Other>(_ reference: ModelReference<M, Other>) -> Bool {
+        collection == M.collection && field == reference.name
     }
 }
 

@@ -8,6 +8,8 @@ import TomboloModeling
 final class LiveCell: Sendable {
     let schema: ModelSchema
     let objects: LiveObjects
+    /// The space in which a draft is to be created; nil for that of its transaction.
+    let space: SpaceID?
     private let state: Guarded<State>
     /// The objects that show this state. They are told after each visible change, outside of the lock.
     private let observers = Guarded<[WeakObserver]>([])
@@ -36,9 +38,12 @@ final class LiveCell: Sendable {
         var successor: LiveCell?
     }
 
-    init(schema: ModelSchema, objects: LiveObjects, key: RecordKey, presence: Presence) {
+    init(
+        schema: ModelSchema, objects: LiveObjects, key: RecordKey, presence: Presence, space: SpaceID? = nil
+    ) {
         self.schema = schema
         self.objects = objects
+        self.space = space
         var values = Array(repeating: FieldValue.null, count: schema.fields.count)
         var edits = Patch()
         // A draft is created with its defaults, so that every client sees the same.
@@ -198,7 +203,7 @@ final class LiveCell: Sendable {
             var patch = edits
             for (name, value) in edits where value.isNull { patch.remove(name) }
             try check { () throws(InvalidValueError) in try schema.check(creating: patch) }
-            return ModelEdit(.create(collection, id, patch), shown: nil)
+            return ModelEdit(.create(collection, id, patch), shown: nil, space: space)
         case .here:
             guard !edits.isEmpty else { return nil }
             try check { () throws(InvalidValueError) in try schema.check(updating: edits) }

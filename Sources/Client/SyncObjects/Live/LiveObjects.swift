@@ -91,11 +91,13 @@ public final class LiveObjects: Sendable {
 
     /// Creates a draft. Neither the store nor the server knows it until it is created.
     ///
-    /// - Parameter fill: Sets the first values.
-    func make<M: Model>(_ kind: LiveKind<M>, fill: (Live<M>) -> Void) -> Live<M> {
+    /// - Parameters:
+    ///   - space: The space of the record; nil for that of its transaction.
+    ///   - fill: Sets the first values.
+    func make<M: Model>(_ kind: LiveKind<M>, in space: SpaceID? = nil, fill: (Live<M>) -> Void) -> Live<M> {
         var random = runtime.generator
         let id = RecordID.make(at: runtime.now(), random: &random)
-        let cell = LiveCell(schema: kind.schema, objects: self, key: .id(id), presence: .draft)
+        let cell = LiveCell(schema: kind.schema, objects: self, key: .id(id), presence: .draft, space: space)
         let object = Live(kind: kind, cell: cell)
         object.draftGroup.add(cell, id: id)
         fill(object)

@@ -76,7 +76,7 @@ public struct ModelQuery<M: Model>: Sendable {
         with { $0.query.limit = count }
     }
 
-    /// Returns the query without the first objects. For pages, ``after(_:)`` is faster.
+    /// Returns the query without the first objects. For pages, `after` is faster.
     public func offset(_ count: Int) -> ModelQuery {
         with { $0.query.offset = count }
     }

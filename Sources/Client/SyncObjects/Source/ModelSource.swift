@@ -61,10 +61,13 @@ public struct ModelEdit: Hashable, Sendable {
     public let edit: RecordEdit
     /// The record as it was shown; nil for a create.
     public let shown: Record?
+    /// The space of a create; nil for that of the other edits of its transaction, or `default`.
+    public let space: SpaceID?
 
-    public init(_ edit: RecordEdit, shown: Record?) {
+    public init(_ edit: RecordEdit, shown: Record?, space: SpaceID? = nil) {
         self.edit = edit
         self.shown = shown
+        self.space = space
     }
 }
 

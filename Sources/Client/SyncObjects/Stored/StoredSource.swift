@@ -16,6 +16,7 @@ public struct StoredSource: ModelSource {
         case none
     }
 
+    /// - Parameter space: the space of records that are created without a space of their own.
     public init(store: any LocalStore, space: SpaceID = .default, server: Server) {
         self.store = store
         self.space = space
@@ -45,10 +46,36 @@ public struct StoredSource: ModelSource {
     public var journal: (any LocalStore)? { store }
 
     public func write(_ edits: [ModelEdit], now: WallTime) throws(ModelError) -> WriteTicket {
-        WriteTicket(
+        let space = try space(of: edits)
+        return WriteTicket(
             sequence: try asked {
                 try store.commit(edits.map(\.edit), in: space, now: now)
             })
+    }
+
+    /// Returns the one space of all edits: a record stays in its space, and a transaction belongs to one.
+    private func space(of edits: [ModelEdit]) throws(ModelError) -> SpaceID {
+        var found: SpaceID?
+        for edit in edits {
+            let space: SpaceID?
+            if case .create = edit.edit {
+                space = edit.space
+            } else {
+                let (collection, id) = (edit.edit.collection, edit.edit.record)
+                space = try asked { () throws(StoreError) in try store.space(of: collection, id) }
+            }
+            guard let space else { continue }
+            if let found, found != space {
+                throw ModelError(
+                    .invalidValue,
+                    """
+                    a transaction has records of the spaces \(found) and \(space); all records of a transaction have to be in \
+                    one space
+                    """)
+            }
+            found = space
+        }
+        return found ?? self.space
     }
 
     public func confirm(_ ticket: WriteTicket) async throws(ModelError) {

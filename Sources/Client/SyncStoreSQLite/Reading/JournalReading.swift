@@ -4,7 +4,8 @@ import SyncModel
 
 /// Reads `sync_journal` and `sync_conflict`.
 enum JournalReading {
-    private static let columns = "number, at, sequence, event, state, payload, code, message, mutation, bytes, records"
+    private static let columns =
+        "number, at, sequence, event, state, payload, code, message, mutation, bytes, records, fields"
 
     static func entry(_ number: Int64, _ connection: Connection) throws -> JournalEntry? {
         let statement = try connection.statement(composed: "SELECT \(columns) FROM sync_journal WHERE number = ?1")
@@ -81,7 +82,8 @@ enum JournalReading {
                     try StoredForm.transaction(from: row.bytes(5), of: "journal entry \(number)"),
                     Rejection(
                         code: RejectionCode(rawValue: row.text(6)), message: row.text(7),
-                        mutation: row.optionalInteger(8).map { Int($0) }))
+                        mutation: row.optionalInteger(8).map { Int($0) },
+                        fields: RejectedFields.names(row.optionalText(11))))
             case "cancelled":
                 .cancelled(try StoredForm.transaction(from: row.bytes(5), of: "journal entry \(number)"))
             case "forgotten":

@@ -1,14 +1,17 @@
 import SyncModel
 
-/// The versions of a record's fields in one small blob: one varint per field, in column order.
+/// The versions of a record's fields in one small blob: one varint per field, in the order in which the database got its
+/// columns. Builds that declare the fields in another order, or with a new field in between, read the same blobs.
 enum FieldVersions {
     /// Returns the blob; nil when all fields have the record's own version.
-    static func encode(_ record: Record) -> [UInt8]? {
+    ///
+    /// - Parameter order: the position in the model of each column.
+    static func encode(_ record: Record, order: [Int]) -> [UInt8]? {
         guard !record.fieldVersions.isEmpty else { return nil }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(record.fieldVersions.count * 2)
-        for version in record.fieldVersions {
-            var rest = UInt64(bitPattern: version.rawValue)
+        for position in order {
+            var rest = UInt64(bitPattern: record.fieldVersions[position].rawValue)
             while rest >= 0x80 {
                 bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
                 rest >>= 7
@@ -18,11 +21,13 @@ enum FieldVersions {
         return bytes
     }
 
-    /// Returns the versions; nil when the bytes are invalid. Fields that were added after the row was written get
-    /// `version`.
-    static func decode(_ bytes: UnsafeRawBufferPointer, count: Int, version: Version) -> [Version]? {
-        var versions: [Version] = []
-        versions.reserveCapacity(count)
+    /// Returns the versions in the model's order; nil when the bytes are invalid. Fields that were added after the row was
+    /// written get `version`.
+    ///
+    /// - Parameter order: the position in the model of each column.
+    static func decode(_ bytes: UnsafeRawBufferPointer, order: [Int], version: Version) -> [Version]? {
+        var versions = Array(repeating: version, count: order.count)
+        var column = 0
         var value: UInt64 = 0
         var shift: UInt64 = 0
         for byte in bytes {
@@ -31,13 +36,13 @@ enum FieldVersions {
             if byte & 0x80 != 0 {
                 shift += 7
             } else {
-                versions.append(Version(Int64(bitPattern: value)))
+                guard column < order.count else { return nil }
+                versions[order[column]] = Version(Int64(bitPattern: value))
+                column += 1
                 value = 0
                 shift = 0
             }
         }
-        guard shift == 0, versions.count <= count else { return nil }
-        while versions.count < count { versions.append(version) }
-        return versions
+        return shift == 0 ? versions : nil
     }
 }

@@ -9,6 +9,9 @@ struct RecordTable: Hashable, Sendable {
     let model: ModelSchema
     /// The index of the collection in the catalog.
     let position: Int
+    /// The position in the model of each column, in the order in which the database got them: the fields of the first build,
+    /// then those that later builds have added, wherever they declare them.
+    var columnOrder: [Int]
 
     let selectByID: String
     let selectByUID: String
@@ -32,6 +35,7 @@ struct RecordTable: Hashable, Sendable {
     init(model: ModelSchema, position: Int) {
         self.model = model
         self.position = position
+        columnOrder = Array(model.fields.indices)
         let table = Self.quote(model.collection.rawValue)
         let fields = model.fields.map { Self.quote($0.name.rawValue) }
         let stored = ["id", "uid", "version", "sync_space", "sync_fields", "sync_unknown"] + fields
@@ -85,7 +89,7 @@ extension RecordTable {
         var record = Record(id: id, uid: UID(statement.integer(2)), version: version, values: [])
         if !statement.isNull(5) {
             let versions = statement.withBytes(5) {
-                FieldVersions.decode($0, count: model.fields.count, version: version)
+                FieldVersions.decode($0, order: columnOrder, version: version)
             }
             guard let versions else {
                 throw StoreError(.corrupt, "\(name) \(id): sync_fields cannot be read")
@@ -132,7 +136,7 @@ extension RecordTable {
         statement.bind(2, record.uid.rawValue)
         statement.bind(3, record.version.rawValue)
         statement.bind(4, row.space)
-        statement.bind(5, blob: FieldVersions.encode(record))
+        statement.bind(5, blob: FieldVersions.encode(record, order: columnOrder))
         if record.unknown.isEmpty {
             statement.bind(6, nil as String?)
         } else {

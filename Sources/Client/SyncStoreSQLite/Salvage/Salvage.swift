@@ -60,7 +60,7 @@ struct Salvage {
             let (damaged, repaired) = try open(kept, as: copy, schemaOf: work)
             report = try writer.inTransaction { connection in
                 let transaction = try WriteTransaction(
-                    on: connection, catalog: catalog, tables: tables, limits: configuration.limits)
+                    on: connection, catalog: catalog, tables: writer.tables, limits: configuration.limits)
                 let salvage = Salvage(
                     kept: kept, damaged: damaged, repaired: repaired, transaction: transaction)
                 let report = try salvage.run(newClient: newClient, now: now)
@@ -339,7 +339,7 @@ struct Salvage {
         guard let number = row.integer("number") else { return false }
         let columns = [
             "number", "at", "sequence", "event", "state", "payload", "code", "message", "mutation", "space", "bytes",
-            "records",
+            "records", "fields",
         ]
         guard try copy(row, columns, into: "sync_journal") else { return false }
         let conflicts = [

@@ -4,22 +4,30 @@ import SyncModel
 
 /// Brings the tables of the collections up to the application's schema.
 ///
-/// A new collection gets a table. New fields at the end of a collection get columns. Any other difference is a
+/// A new collection gets a table. New fields get columns, wherever the model declares them. Any other difference is a
 /// different schema and throws.
 struct CatalogMigration {
-    let tables: [RecordTable]
+    /// The tables. After the migration, they know the order of their columns.
+    private(set) var tables: [RecordTable]
     let connection: Connection
 
     /// Whether the tables match this schema.
-    func isDone() throws -> Bool {
-        let wanted = tables.map { ($0.name, $0.model.fields.map(Column.init)) }
-        guard try storedFields() == Dictionary(uniqueKeysWithValues: wanted) else { return false }
+    mutating func isDone() throws -> Bool {
+        let stored = try storedFields()
+        guard stored.count == tables.count else { return false }
+        for index in tables.indices {
+            let wanted = tables[index].model.fields.map(Column.init)
+            guard let columns = stored[tables[index].name], columns.count == wanted.count,
+                columns.allSatisfy(wanted.contains)
+            else { return false }
+            order(&tables[index], by: columns)
+        }
         guard try storedIndexes() == wantedIndexes else { return false }
         return try StoredCatalog.text(in: connection) == StoredCatalog.text(of: tables)
     }
 
     /// Creates and extends the tables. Must run inside a transaction.
-    func run() throws {
+    mutating func run() throws {
         try checkNames()
         let stored = try storedFields()
         for name in stored.keys.sorted() where !tables.contains(where: { $0.name == name }) {
@@ -27,12 +35,12 @@ struct CatalogMigration {
                 .newerSchema,
                 "the database has a collection \(name), which this build does not know: a newer one made it")
         }
-        for table in tables {
-            if let fields = stored[table.name] {
-                try extend(table, having: fields)
+        for index in tables.indices {
+            if let fields = stored[tables[index].name] {
+                try extend(&tables[index], having: fields)
             } else {
-                try create(table)
-                try adoptForeignRows(table)
+                try create(tables[index])
+                try adoptForeignRows(tables[index])
             }
         }
         try updateIndexes()
@@ -119,29 +127,52 @@ struct CatalogMigration {
         try createView(of: table)
     }
 
-    private func extend(_ table: RecordTable, having stored: [Column]) throws {
+    private func extend(_ table: inout RecordTable, having stored: [Column]) throws {
         let wanted = table.model.fields.map(Column.init)
-        for (stored, wanted) in zip(stored, wanted) where stored != wanted {
+        let missing = stored.filter { column in !wanted.contains { $0.name == column.name } }
+        let new = wanted.filter { column in !stored.contains { $0.name == column.name } }
+        guard missing.isEmpty else {
+            let names = missing.map(\.name).joined(separator: ", ")
+            guard !new.isEmpty else {
+                throw StoreError(
+                    .newerSchema,
+                    "\(table.name) has fields that this build does not know (\(names)): a newer one made them")
+            }
             throw StoreError(
                 .otherSchema,
-                "\(table.name) has \(stored.words) where this build has \(wanted.words); fields may only be added at the end"
-            )
+                """
+                \(table.name) has the fields \(names), and this build has \(new.map(\.name).joined(separator: ", ")) instead; a \
+                field is renamed by renaming the property in Swift, and keeping the name that is stored
+                """)
         }
-        guard stored.count <= wanted.count else {
-            let names = stored[wanted.count...].map(\.name).joined(separator: ", ")
-            throw StoreError(
-                .newerSchema, "\(table.name) has fields that this build does not know (\(names)): a newer one made them"
-            )
+        for column in stored {
+            for wanted in wanted where wanted.name == column.name && wanted != column {
+                throw StoreError(
+                    .otherSchema,
+                    """
+                    \(table.name) has \(column.words) where this build has \(wanted.words); give the field of the new type a \
+                    name of its own, and keep the old one
+                    """)
+            }
         }
-        guard stored.count < wanted.count else { return }
-        for field in table.model.fields[stored.count...] {
-            try connection.execute("ALTER TABLE \(table.quoted) ADD COLUMN \(Self.column(field))")
+        order(&table, by: stored + new)
+        guard !new.isEmpty else { return }
+        for position in table.columnOrder[stored.count...] {
+            try connection.execute(
+                "ALTER TABLE \(table.quoted) ADD COLUMN \(Self.column(table.model.fields[position]))")
         }
         try describe(table, from: stored.count)
         try index(table, from: stored.count)
         try connection.execute("DROP VIEW IF EXISTS \(RecordTable.quote(table.name + "_shown"))")
         try createView(of: table)
         try fillFromUnknown(table)
+    }
+
+    /// Notes the order of a table's columns.
+    private func order(_ table: inout RecordTable, by columns: [Column]) {
+        table.columnOrder = columns.compactMap { column in
+            table.model.fields.firstIndex { $0.name.rawValue == column.name }
+        }
     }
 
     private static func column(_ field: FieldSchema) -> String {
@@ -158,7 +189,8 @@ struct CatalogMigration {
     /// Indexes the required references. Each delete checks whether a required reference points at the record; other
     /// references are never searched.
     private func index(_ table: RecordTable, from first: Int) throws {
-        for field in table.model.fields[first...] where field.isRequired && field.type == .reference {
+        let fields = table.columnOrder[first...].map { table.model.fields[$0] }
+        for field in fields where field.isRequired && field.type == .reference {
             let name = RecordTable.quote("sync_ref_\(table.name)_\(field.name)")
             let column = RecordTable.quote(field.name.rawValue)
             try connection.execute("CREATE INDEX \(name) ON \(table.quoted) (\(column))")
@@ -221,7 +253,8 @@ struct CatalogMigration {
             insert.bind(5, nil as String?)
             try insert.run()
         }
-        for (position, field) in table.model.fields.enumerated().dropFirst(first) {
+        for (position, index) in table.columnOrder.enumerated().dropFirst(first) {
+            let field = table.model.fields[index]
             insert.bind(1, table.name)
             insert.bind(2, Int64(position))
             insert.bind(3, field.name.rawValue)

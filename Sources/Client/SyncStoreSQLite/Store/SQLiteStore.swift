@@ -33,11 +33,11 @@ public final class SQLiteStore: Sendable {
     }
 
     private init(
-        writer: sending Writer, configuration: StoreConfiguration, catalog: SchemaCatalog, tables: [RecordTable]
+        writer: sending Writer, configuration: StoreConfiguration, catalog: SchemaCatalog
     ) {
         self.configuration = configuration
         self.catalog = catalog
-        self.tables = tables
+        tables = writer.tables
         let uri = Self.uri(configuration, creating: false)
         let files = DatabaseFiles(path: configuration.file)
         let identity = configuration.vfs == nil ? files.identity() : nil
@@ -84,7 +84,7 @@ public final class SQLiteStore: Sendable {
         if configuration.vfs != nil {
             let writer = try Writer(
                 uri: uri, configuration: configuration, tables: tables, newClient: newClient)
-            return SQLiteStore(writer: writer, configuration: configuration, catalog: catalog, tables: tables)
+            return SQLiteStore(writer: writer, configuration: configuration, catalog: catalog)
         }
         try files.prepareForClient(creatingIfMissing: creates)
         // The lock keeps a second process from seeing the tables of an unfinished creation or migration.
@@ -99,7 +99,7 @@ public final class SQLiteStore: Sendable {
         let writer = try Writer(
             uri: uri, configuration: configuration, tables: tables, newClient: newClient)
         files.created()
-        return SQLiteStore(writer: writer, configuration: configuration, catalog: catalog, tables: tables)
+        return SQLiteStore(writer: writer, configuration: configuration, catalog: catalog)
     }
 
     /// Returns the SQLite URI of a database file.

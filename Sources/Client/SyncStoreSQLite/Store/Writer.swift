@@ -8,6 +8,8 @@ import SyncModel
 /// Not thread-safe: the store's lock protects it.
 final class Writer {
     let connection: Connection
+    /// The tables of the collections, with the order of their columns.
+    private(set) var tables: [RecordTable]
     /// Maximum bytes of the WAL file after a restart.
     private let keptWALBytes: Int64
     /// The bytes of one WAL frame: a page and its header.
@@ -36,6 +38,7 @@ final class Writer {
     init(
         uri: String, configuration: StoreConfiguration, tables: [RecordTable], newClient: ClientID
     ) throws {
+        self.tables = tables
         connection = try Self.open(uri, configuration)
         try Self.migrations.check(connection, configuration.file)
         try Self.configure(connection, configuration)
@@ -44,7 +47,7 @@ final class Writer {
         keptWALBytes = Int64(configuration.limits.keptWALPages) * frameBytes
         try connection.limitWAL(bytes: keptWALBytes)
         try Self.migrations.run(on: connection, configuration.file)
-        try prepareTables(tables, newClient: newClient, configuration)
+        try prepareTables(newClient: newClient, configuration)
         needsTruncation =
             try connection.integer(of: "SELECT EXISTS (SELECT 1 FROM sync_space WHERE has_access = 0)") != 0
     }
@@ -90,17 +93,18 @@ final class Writer {
         try connection.takeOverCheckpoints()
     }
 
-    private func prepareTables(
-        _ tables: [RecordTable], newClient: ClientID, _ configuration: StoreConfiguration
-    ) throws {
-        let catalog = CatalogMigration(tables: tables, connection: connection)
+    private func prepareTables(newClient: ClientID, _ configuration: StoreConfiguration) throws {
+        var catalog = CatalogMigration(tables: tables, connection: connection)
         // SQLite may just have recovered commits from the WAL of a killed process. These rows are visible, but may not
         // be on the medium. The next power loss would take back rows that the application has already shown or pushed.
         let flushes = configuration.durability == .full
         // In exclusive mode, the lock is taken by the first transaction that writes.
         let writes = flushes || configuration.connections == .exclusive
         // Opening the database to read must not wait for other writers.
-        if !writes, try catalog.isDone(), try Meta.load(connection) != nil { return }
+        if !writes, try catalog.isDone(), try Meta.load(connection) != nil {
+            tables = catalog.tables
+            return
+        }
         let identity = ClientIdentity(client: newClient, incarnation: 0)
         let fresh = Meta(
             identity: identity, nextNumber: .first, epoch: nil, clock: HybridClock(), outbox: OutboxSummary(),
@@ -111,6 +115,7 @@ final class Writer {
             try catalog.run()
             return .commit(())
         }
+        tables = catalog.tables
     }
 
     /// Rewrites and flushes the WAL, unless it is known to be durable. Must be called in a transaction that holds the

@@ -116,7 +116,7 @@ extension WriteTransaction {
                 continue
             }
             versions = statement.withBytes(1) {
-                FieldVersions.decode($0, count: table.model.fields.count, version: version)
+                FieldVersions.decode($0, order: table.columnOrder, version: version)
             }
             guard versions != nil else {
                 statement.reset()

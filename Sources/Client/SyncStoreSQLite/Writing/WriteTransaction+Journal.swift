@@ -109,12 +109,15 @@ extension WriteTransaction {
         otherBytes: Int = 0, rejection: Rejection?, now: WallTime
     ) throws -> Int64 {
         let message = rejection.map { $0.message.clipped(to: StoreLimits.rejectionMessageBytes) }
-        let bytes = Int64((payload?.count ?? 0) + (records?.count ?? 0) + (message?.utf8.count ?? 0) + otherBytes)
+        let fields = rejection.flatMap { RejectedFields.text($0.fields) }
+        let bytes = Int64(
+            (payload?.count ?? 0) + (records?.count ?? 0) + (message?.utf8.count ?? 0) + (fields?.utf8.count ?? 0)
+                + otherBytes)
         let statement = try connection.statement(
             """
             INSERT INTO sync_journal (at, sequence, event, state, payload, code, message, mutation, space, bytes,
-                records)
-            VALUES (?1, ?2, ?3, 'active', ?4, ?5, ?6, ?7, ?8, ?9, ?10) RETURNING number
+                records, fields)
+            VALUES (?1, ?2, ?3, 'active', ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) RETURNING number
             """)
         statement.bind(1, now.milliseconds)
         statement.bind(2, sequence)
@@ -126,6 +129,7 @@ extension WriteTransaction {
         statement.bind(8, space.rawValue)
         statement.bind(9, bytes)
         if let records { statement.bind(10, text: records) } else { statement.bind(10, nil as String?) }
+        statement.bind(11, fields)
         var number: Int64 = 0
         while try statement.step() { number = statement.integer(0) }
         meta.outbox.journal += 1

@@ -148,7 +148,7 @@ extension WriteTransaction {
             id: place.id, uid: UID(statement.integer(1)), version: version, creating: patch, schema: table.model)
         if !statement.isNull(3) {
             let versions = statement.withBytes(3) {
-                FieldVersions.decode($0, count: table.model.fields.count, version: version)
+                FieldVersions.decode($0, order: table.columnOrder, version: version)
             }
             guard let versions else { throw StoreError(.corrupt, "\(shown): field_versions cannot be read") }
             record.fieldVersions = versions
@@ -188,7 +188,7 @@ extension WriteTransaction {
             statement.bind(3, 0)
             statement.bind(4, record.uid.rawValue)
             statement.bind(5, record.version.rawValue)
-            statement.bind(6, blob: FieldVersions.encode(record))
+            statement.bind(6, blob: FieldVersions.encode(record, order: table.columnOrder))
             statement.bind(7, text: try StoredForm.bytes(of: record.patch(schema: table.model)))
             if record.unknown.isEmpty {
                 statement.bind(8, nil as String?)

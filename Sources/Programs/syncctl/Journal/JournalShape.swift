@@ -78,6 +78,7 @@ enum JournalShape {
             line.set("event", "rejected")
             line.set("code", rejection.code.rawValue)
             line.set("message", rejection.message)
+            if !rejection.fields.isEmpty { line.set("fields", rejection.fields.map(\.rawValue)) }
             line.set("changes", transaction.mutations.map(TransactionText.line))
         case .cancelled(let transaction):
             line.set("event", "cancelled")

@@ -2,7 +2,7 @@ import Logging
 import SyncBootstrap
 import SyncConcurrency
 import SyncCore
-import SyncModel
+public import SyncModel
 public import SyncObjects
 import SyncProgram
 public import TomboloModeling
@@ -56,7 +56,8 @@ public final class Client: ModelAccess {
             let recipes = try options.replacedRecipes(for: settings)
             let runtime = recipes.machine.runtime(settings)
             if let token {
-                let made = TokenKeeper(provider: token, timeout: options.tokenTimeout, runtime: runtime)
+                let made = TokenKeeper(
+                    provider: token, timeout: options.tokenTimeout, expiry: options.tokenExpiry, runtime: runtime)
                 settings.server?.bearer = { made.current }
                 keeper = made
             }
@@ -64,10 +65,12 @@ public final class Client: ModelAccess {
             let composition = ClientComposition(
                 settings: settings, models: catalog, recipes: recipes, logger: logger, creatingStore: true,
                 transport: options.transport)
-            let parts = try ClientParts(composition, syncs: options.syncs, handlesSignals: options.handlesSignals)
+            let parts = try ClientParts(composition, options)
             let board = StatusBoard(parts: parts, token: keeper)
             let background = parts.services.map { services in
-                BackgroundSync(services: services, parts: parts, token: keeper, board: board)
+                BackgroundSync(
+                    services: services, parts: parts, token: keeper, board: board,
+                    isWaiting: options.sync == .manual)
             }
             return Client(name: name, parts: parts, background: background, board: board)
         } catch let error as ModelDeclarationError {
@@ -113,8 +116,10 @@ public final class Client: ModelAccess {
     /// The state of the sync now, and after each change. Equal states are never repeated.
     public var statusUpdates: ClientStatusUpdates { board.updates }
 
-    /// Asks for a sync now, instead of at the end of a wait.
+    /// Asks for a sync now, instead of at the end of a wait. In the mode ``ClientOptions/SyncMode/manual``, the first call starts
+    /// the sync.
     public func syncNow() {
+        background?.begin()
         parts.engine?.syncNow()
     }
 
@@ -126,6 +131,15 @@ public final class Client: ModelAccess {
     /// Agrees to deletions that the sync has stopped before, because they would remove a large part of the records. See
     /// ``ClientStatus/Phase/blocked``.
     public func allowDeletions() {
-        parts.engine?.allowDeletes(in: .default)
+        for space in parts.engine?.currentStatus.spaces ?? [] {
+            if case .braked = space.pull { parts.engine?.allowDeletes(in: space.space) }
+        }
+    }
+
+    /// The spaces that this device keeps in sync: those of ``ClientOptions/spaces``, and those in which it has written.
+    public var spaces: [SpaceID] {
+        get throws(ModelError) {
+            do throws(StoreError) { return try parts.spaces() } catch { throw ModelError(error) }
+        }
     }
 }

@@ -1,7 +1,8 @@
-import Foundation
+public import Foundation
 public import Logging
 public import SyncBootstrap
 public import SyncCore
+public import SyncModel
 import SyncProgram
 
 /// The parts and settings of a client that a program can replace, each by an assignment.
@@ -18,15 +19,22 @@ public struct ClientOptions: Sendable {
     /// The folder of the database; nil for the one that the configuration names, or `~/.local/share/NAME`.
     public var folder: String?
 
-    /// Whether the client syncs in the background when it has a server. Without it, writes stay on the device until a
-    /// client that syncs opens the same database.
-    public var syncs = true
+    /// When the client syncs, if it has a server.
+    public var sync = SyncMode.automatic
+
+    /// The spaces to keep in sync, beside `default` and those that this device has kept in sync or written to before. A space
+    /// that the account may not read stays empty.
+    public var spaces: [SpaceID] = [.default]
 
     /// Whether SIGTERM and SIGINT end the background sync gracefully.
     public var handlesSignals = false
 
     /// The longest time that one call of the token closure may take.
     public var tokenTimeout = Duration.seconds(30)
+
+    /// Returns when a token expires; nil if that is not known. The token closure is then called 30 seconds before, so that no
+    /// request is refused. Without it, a new token is requested when the server refuses the last one.
+    public var tokenExpiry: (@Sendable (_ token: String) -> Date?)?
 
     /// The way to the server; nil for HTTP to the server's URL. A client with a transport needs no URL.
     public var transport: (any RemoteTransport)?
@@ -46,6 +54,16 @@ public struct ClientOptions: Sendable {
 
     /// The environment variables. Defaults to those of the process.
     public var variables: [String: String]
+
+    /// When a client syncs.
+    public enum SyncMode: String, Hashable, Sendable, CaseIterable {
+        /// In the background, from the opening of the client on.
+        case automatic
+        /// In the background, from the first call of ``Client/syncNow()`` on. Until then, nothing leaves the device.
+        case manual
+        /// Never. Writes stay on the device until a client that syncs opens the same database.
+        case off
+    }
 
     public init() {
         variables = ProcessInfo.processInfo.environment

@@ -2,6 +2,7 @@ import Logging
 import SyncBootstrap
 import SyncConcurrency
 import SyncCore
+import SyncModel
 import SyncObjects
 
 /// The parts of an open client, made by its composition.
@@ -14,19 +15,22 @@ struct ClientParts: Sendable {
     /// Nil when the client does not sync.
     let engine: SyncEngine?
     let services: ClientServices?
+    /// Returns the spaces that the device keeps in sync.
+    let spaces: @Sendable () throws(StoreError) -> [SpaceID]
     let lease: @Sendable () throws(StoreError) -> LeaseAttempt
     let close: @Sendable () async -> Void
 
-    init(_ composition: ClientComposition, syncs: Bool, handlesSignals: Bool) throws {
+    init(_ composition: ClientComposition, _ options: ClientOptions) throws {
         settings = composition.settings
         runtime = composition.runtime
         logger = composition.logger
         store = try composition.store
         do {
             objects = try composition.objects
-            if syncs, composition.hasServer {
+            try composition.follow(options.spaces)
+            if options.sync != .off, composition.hasServer {
                 services = try composition.services(
-                    handlesSignals: handlesSignals,
+                    handlesSignals: options.handlesSignals,
                     // The client itself watches them, also while another process syncs.
                     watch: { () throws(StoreError) in {} })
                 engine = try composition.engine
@@ -34,6 +38,7 @@ struct ClientParts: Sendable {
                 services = nil
                 engine = nil
             }
+            spaces = try composition.spacesFollowed
             let endWatch = try composition.watchOtherProcesses()
             let closing = composition.closing
             close = { [objects] in

@@ -18,7 +18,7 @@ public struct ClientStatus: Hashable, Sendable {
     public var isInSync: Bool
 
     public enum Phase: String, Hashable, Sendable, CaseIterable {
-        /// The client has no server, or was opened without sync.
+        /// The client has no server, was opened without sync, or waits for the first ``Client/syncNow()``.
         case alone
         /// There is no way to the server. The client tries again by itself.
         case offline

@@ -17,6 +17,8 @@ final class StatusBoard: Sendable {
         var holder: Holder?
         /// Why the engine has ended.
         var failure: String?
+        /// Whether the sync has not been started by the program.
+        var isWaiting = false
         var isStopped = false
         var last: ClientStatus?
 
@@ -92,13 +94,17 @@ final class StatusBoard: Sendable {
             lastInSync: engine?.contact.lastSync.map {
                 Date(timeIntervalSince1970: Double($0.milliseconds) / 1_000)
             },
-            isInSync: engine?.isInSync ?? false)
+            // The engine learns of a write a moment after the program.
+            isInSync: (engine?.isInSync ?? false) && summary?.count == 0)
     }
 
     private func phase(_ engine: SyncStatus?) -> (ClientStatus.Phase, String) {
-        let (holder, failure, isStopped) = facts.withLock { ($0.holder, $0.failure, $0.isStopped) }
+        let (holder, failure, isStopped, isWaiting) = facts.withLock {
+            ($0.holder, $0.failure, $0.isStopped, $0.isWaiting)
+        }
         if isStopped { return (.stopped, "the client is closed") }
         guard let engine else { return (.alone, "") }
+        if isWaiting { return (.alone, "the sync starts with syncNow()") }
         if let failure { return (.blocked, failure) }
         switch holder {
         case .other(let process)?:

@@ -13,6 +13,8 @@ final class BackgroundSync: Sendable {
 
     private struct State: Sendable {
         var task: Task<Void, Never>?
+        /// Whether the sync waits for ``begin()``.
+        var isWaiting = false
         var isRunning = false
         var isStopping = false
     }
@@ -22,11 +24,28 @@ final class BackgroundSync: Sendable {
     /// The first and the longest wait between two calls of the token closure while the server refuses.
     private static let tokenIntervals = (first: Duration.seconds(5), longest: Duration.seconds(300))
 
-    init(services: ClientServices, parts: ClientParts, token: TokenKeeper?, board: StatusBoard) {
+    /// - Parameter isWaiting: whether the sync begins with ``begin()``, and not at once.
+    init(services: ClientServices, parts: ClientParts, token: TokenKeeper?, board: StatusBoard, isWaiting: Bool) {
         self.services = services
         self.parts = parts
         self.token = token
         self.board = board
+        state.withLock { $0.isWaiting = isWaiting }
+        if isWaiting { board.update { $0.isWaiting = true } } else { start() }
+    }
+
+    /// Begins a sync that waits for it. Later calls do nothing.
+    func begin() {
+        let isWaiting = state.withLock { state in
+            defer { state.isWaiting = false }
+            return state.isWaiting && !state.isStopping
+        }
+        guard isWaiting else { return }
+        board.update { $0.isWaiting = false }
+        start()
+    }
+
+    private func start() {
         let task = parts.runtime.spawn { [self] in await run() }
         state.withLock { $0.task = task }
     }
@@ -58,7 +77,12 @@ final class BackgroundSync: Sendable {
             return state.isRunning
         }
         guard mayRun else { return }
-        let watch = token.map { token in parts.runtime.spawn { [self] in await renew(token) } }
+        let watch = token.map { token in
+            [
+                parts.runtime.spawn { [self] in await renew(token) },
+                parts.runtime.spawn { [self] in await renewBeforeExpiry(token) },
+            ]
+        }
         do {
             try await services.run()
         } catch is CancellationError {
@@ -66,7 +90,7 @@ final class BackgroundSync: Sendable {
             parts.logger.error("The sync has ended.", metadata: ["reason": "\(error)"])
             board.update { $0.failure = "the sync has ended: \(error)" }
         }
-        watch?.cancel()
+        for task in watch ?? [] { task.cancel() }
     }
 
     /// Waits until this process may sync the database; nil when it is stopped before.
@@ -107,5 +131,21 @@ final class BackgroundSync: Sendable {
                 wait = min(wait * 2, Self.tokenIntervals.longest)
             }
         }
+    }
+
+    /// Calls the token closure shortly before each token expires, if the expiry is known.
+    private func renewBeforeExpiry(_ token: TokenKeeper) async {
+        let engine = services.engine
+        var timer: Task<Void, Never>?
+        for await secret in token.tokens {
+            timer?.cancel()
+            guard let use = token.use(of: secret) else { continue }
+            timer = parts.runtime.spawn { [clock = parts.runtime.clock] in
+                guard (try? await clock.sleep(for: use)) != nil else { return }
+                // When it fails, the token in use is good for a while, and then the server refuses it.
+                if await token.refresh() { engine.credentialsChanged() }
+            }
+        }
+        timer?.cancel()
     }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import SyncConcurrency
 import SyncCore
 
@@ -6,7 +7,11 @@ import SyncCore
 final class TokenKeeper: Sendable {
     private let provider: @Sendable () async throws -> String?
     private let timeout: Duration
+    private let expiry: (@Sendable (String) -> Date?)?
     private let runtime: EngineRuntime
+    /// Each new token. Only one task may read it.
+    let tokens: AsyncStream<String>
+    private let tokenChanges: AsyncStream<String>.Continuation
     private let memory = Guarded(Memory())
 
     /// The result of the last call.
@@ -26,10 +31,32 @@ final class TokenKeeper: Sendable {
         var waiting: [CheckedContinuation<Void, Never>] = []
     }
 
-    init(provider: @escaping @Sendable () async throws -> String?, timeout: Duration, runtime: EngineRuntime) {
+    init(
+        provider: @escaping @Sendable () async throws -> String?, timeout: Duration,
+        expiry: (@Sendable (String) -> Date?)?, runtime: EngineRuntime
+    ) {
         self.provider = provider
         self.timeout = timeout
+        self.expiry = expiry
         self.runtime = runtime
+        (tokens, tokenChanges) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    deinit {
+        tokenChanges.finish()
+    }
+
+    /// The time before the expiry at which the next token is requested.
+    private static let renewalMargin = Duration.seconds(30)
+
+    /// Returns how long a token is used before the next one is requested; nil if its expiry is not known.
+    func use(of token: String) -> Duration? {
+        guard let expiry = expiry?(token) else { return nil }
+        // A time that no integer holds is no expiry.
+        guard let end = Int64(exactly: (expiry.timeIntervalSince1970 * 1_000).rounded()) else { return nil }
+        let (left, overflow) = end.subtractingReportingOverflow(runtime.now().milliseconds)
+        guard !overflow else { return nil }
+        return max(.milliseconds(left) - Self.renewalMargin, .zero)
     }
 
     var current: String? { memory.withLock { $0.token } }
@@ -71,10 +98,12 @@ final class TokenKeeper: Sendable {
         _ = runtime.spawn { [self] in
             do {
                 let token = try await provider()
+                let isNew = memory.withLock { $0.token != token }
                 finish { memory in
                     memory.token = token
                     memory.state = token == nil ? .signedOut : .known
                 }
+                if isNew, let token { tokenChanges.yield(token) }
             } catch {
                 finish { $0.state = .failed("there is no token: \(error)") }
             }

@@ -13,60 +13,101 @@ struct ApplicationReview: TransactionReview {
 
     /// Nil for an application without rules of its own.
     init?(_ application: ServerApplication, _ runtime: EngineRuntime, _ logger: Logger) {
-        guard !application.writeRules.isEmpty || !application.validations.isEmpty else { return nil }
+        guard application.hasRules else { return nil }
         self.application = application
         self.runtime = runtime
         self.logger = logger
     }
 
-    func rejection(
-        of transaction: Transaction, by principal: Principal, records: RecordReader
-    ) async throws -> Rejection? {
-        // The authority refuses what breaks the model; the rules see valid transactions only.
-        guard application.catalog.rejection(of: transaction) == nil else { return nil }
-        return try await RuleCall.run("a rule for writes", application.timeout, runtime, logger) {
-            try await verdict(on: transaction, by: principal, records)
+    func rejections(
+        of transactions: [NumberedTransaction], by principal: Principal, records: RecordReader
+    ) async throws -> [TransactionNumber: Rejection] {
+        var rejections: [TransactionNumber: Rejection] = [:]
+        var proposed = ProposedRecords()
+        for numbered in transactions {
+            let transaction = numbered.transaction
+            // The authority refuses what breaks the model; the rules see valid transactions only.
+            guard application.catalog.rejection(of: transaction) == nil else { continue }
+            let before = proposed
+            let (rejection, after) = try await RuleCall.run("a rule for writes", application.timeout, runtime, logger) {
+                try await verdict(on: transaction, by: principal, records, before)
+            }
+            // A rejected transaction has no effect on the following ones.
+            if let rejection { rejections[numbered.number] = rejection } else { proposed = after }
         }
+        return rejections
     }
 
     private func verdict(
-        on transaction: Transaction, by principal: Principal, _ records: RecordReader
-    ) async throws -> Rejection? {
+        on transaction: Transaction, by principal: Principal, _ records: RecordReader, _ proposed: ProposedRecords
+    ) async throws -> (Rejection?, ProposedRecords) {
+        var proposed = proposed
         for (index, mutation) in transaction.mutations.enumerated() {
-            guard let rules = application.writeRules[mutation.collection],
-                let schema = application.catalog[mutation.collection]
-            else { continue }
+            guard application.judges(mutation.collection), let schema = application.catalog[mutation.collection] else {
+                continue
+            }
             let record = try await records.record(mutation.collection, mutation.record, in: transaction.space)
+                .map { ServerRecord($0, schema) }
             let write = ProposedWrite(
-                principal: principal, space: transaction.space, mutation: mutation,
-                record: record.map { ServerRecord($0, schema) })
-            for rule in rules where try await !rule(write) {
-                return Rejection(
+                principal: principal, space: transaction.space, mutation: mutation, record: record,
+                proposed: proposed.apply(mutation, over: record))
+            for rule in application.writeRules[mutation.collection] ?? [] where try await !rule(write) {
+                let rejection = Rejection(
                     code: .forbidden,
                     message: "\(principal.name) may not \(mutation.verb) this record of \(mutation.collection)",
                     mutation: index)
+                return (rejection, proposed)
+            }
+            do {
+                for check in application.writeChecks[mutation.collection] ?? [] { try await check(write) }
+            } catch let rejection as ServerRejection {
+                return (Rejection(rejection, of: transaction, at: index), proposed)
             }
         }
         do {
             for validation in application.validations { try await validation(transaction, principal) }
-            return nil
+            return (nil, proposed)
         } catch let rejection as ServerRejection {
-            return Rejection(rejection, of: transaction)
+            return (Rejection(rejection, of: transaction), proposed)
         }
     }
 }
 
+/// The records that a push would write, as its earlier mutations leave them.
+struct ProposedRecords: Sendable {
+    /// A record that is nil is deleted.
+    private var records: [RecordAddress: ServerRecord?] = [:]
+
+    /// Applies a mutation.
+    ///
+    /// - Parameter stored: the record before the push; nil if there is none that the principal may see.
+    /// - Returns: the record after the mutation; nil after a delete, or when there is no record to change.
+    mutating func apply(_ mutation: Mutation, over stored: ServerRecord?) -> ServerRecord? {
+        let address = RecordAddress(mutation.collection, mutation.record)
+        let before = records[address] ?? stored
+        let after: ServerRecord? =
+            switch mutation.intent {
+            case .create(let patch): before?.changed(by: patch) ?? ServerRecord(creating: mutation.record, patch)
+            case .update: before?.changed(by: mutation.patch)
+            case .delete: nil
+            }
+        records[address] = .some(after)
+        return after
+    }
+}
+
 extension Rejection {
-    /// The fields stand in front of the message.
-    fileprivate init(_ rejection: ServerRejection, of transaction: Transaction) {
-        let mutation = rejection.mutation.flatMap { transaction.mutations.indices.contains($0) ? $0 : nil }
-        let fields = rejection.fields.map(\.rawValue).joined(separator: ", ")
+    /// - Parameter index: the mutation at fault, unless the application names another.
+    fileprivate init(_ rejection: ServerRejection, of transaction: Transaction, at index: Int? = nil) {
+        let named = rejection.mutation.flatMap { transaction.mutations.indices.contains($0) ? $0 : nil }
+        // Fields belong to a record. A transaction of one mutation leaves no doubt which.
+        let only = transaction.mutations.count == 1 && !rejection.fields.isEmpty ? 0 : nil
+        let mutation = named ?? index ?? only
         self.init(
             code: RejectionCode(rawValue: String(rejection.code.unicodeScalars.prefix(64))),
             // A scalar has four bytes at most, so that the message is one that clients take.
-            message: String(
-                (fields.isEmpty ? rejection.message : "\(fields): \(rejection.message)").unicodeScalars.prefix(1_000)),
-            mutation: mutation)
+            message: String(rejection.message.unicodeScalars.prefix(1_000)),
+            mutation: mutation, fields: Array(rejection.fields.prefix(SchemaLimits.fields)))
     }
 }
 

@@ -1,12 +1,17 @@
 public import SyncAuthority
 public import SyncModel
+public import TomboloModeling
 
 /// The part of a server that its application brings: its models, and its own rules.
 ///
-///     await SyncServerProgram.main(models: catalog) { server in
+///     await SyncServerProgram.main(models: [Todo.self, Person.self]) { server in
 ///         server.authenticate { request in try await accounts.principal(bearing: request.bearerToken) }
-///         server.authorize("todo") { write in write.record?["owner"] == .reference(write.principal.record) }
-///         server.validate { transaction, principal in try await check(transaction) }
+///         server.authorize(Todo.self) { write in write.record.map { $0.author == write.principal.name } ?? true }
+///         server.validate(Todo.self) { write in
+///             guard write.proposed?.title != "spam" else {
+///                 throw ServerRejection(code: "spam", message: "not here", fields: ["title"])
+///             }
+///         }
 ///     }
 ///
 /// Without rules of its own, a server takes the tokens of its token file, and everyone who has one reads and writes in the space
@@ -24,13 +29,29 @@ public struct ServerApplication: Sendable {
     var authentication: (@Sendable (AuthenticationRequest) async throws -> Principal?)?
     var access: AccessRules = .everyoneInDefaultSpace
     var writeRules: [CollectionName: [@Sendable (ProposedWrite) async throws -> Bool]] = [:]
+    var writeChecks: [CollectionName: [@Sendable (ProposedWrite) async throws -> Void]] = [:]
     var validations: [@Sendable (Transaction, Principal) async throws -> Void] = []
+    /// The first error in the models of typed rules. The server does not start with it.
+    var problem: ModelDeclarationError?
 
     /// - Parameter rule: defaults to the rules of the models themselves.
     public init(catalog: SchemaCatalog, rule: (@Sendable (_ name: String) -> FieldRule?)? = nil) {
         self.catalog = catalog
         let own = catalog.models.flatMap(\.fields).compactMap(\.rule)
         self.rule = rule ?? { name in own.first { $0.name == name } }
+    }
+
+    /// - Throws: `ModelDeclarationError`, which names the model, the field, what was expected, and what to do.
+    public init(models: [any Model.Type]) throws(ModelDeclarationError) {
+        self.init(catalog: try ModelCatalog(models).schemas)
+    }
+
+    /// Whether there are rules that a push must be checked against.
+    var hasRules: Bool { !writeRules.isEmpty || !writeChecks.isEmpty || !validations.isEmpty }
+
+    /// Whether there are rules for the records of a collection.
+    func judges(_ collection: CollectionName) -> Bool {
+        writeRules[collection] != nil || writeChecks[collection] != nil
     }
 
     /// Finds out who holds a bearer token, in place of the token file.
@@ -89,20 +110,38 @@ public struct ProposedWrite: Sendable {
     public let principal: Principal
     public let space: SpaceID
     public let mutation: Mutation
-    /// The record as it is now; nil when there is none yet, or none that the principal may see.
+    /// The record as it is before the push; nil when there is none yet, or none that the principal may see.
     public let record: ServerRecord?
+    /// The record as the push would leave it here, if no other device had changed it; nil after a delete.
+    public let proposed: ServerRecord?
 }
 
 /// A record with its values by name.
 public struct ServerRecord: Sendable {
     public let id: RecordID
+    /// The version of the last commit that changed the record; zero for a record that does not exist yet.
     public let version: Version
-    private let values: Patch
+    let uid: UID
+    private var values: Patch
 
     init(_ record: Record, _ schema: ModelSchema) {
         id = record.id
         version = record.version
+        uid = record.uid
         values = record.patch(schema: schema)
+    }
+
+    init(creating id: RecordID, _ values: Patch) {
+        self.id = id
+        self.values = values
+        version = .zero
+        uid = .none
+    }
+
+    func changed(by patch: Patch) -> ServerRecord {
+        var changed = self
+        for (field, value) in patch { changed.values.set(field, to: value) }
+        return changed
     }
 
     /// The value of a field; null when it has none or there is no such field.

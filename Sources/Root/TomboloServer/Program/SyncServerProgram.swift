@@ -2,18 +2,36 @@ import ArgumentParser
 import Foundation
 public import SyncModel
 import SyncProgram
+public import TomboloModeling
 
 /// A whole server program for an application's models, with all commands of `syncd`.
 ///
 ///     @main struct TodoServer {
 ///         static func main() async {
-///             await SyncServerProgram.main(models: todoCatalog)
+///             await SyncServerProgram.main(models: [Todo.self, Person.self])
 ///         }
 ///     }
 ///
 /// The name of the executable names its folder, its configuration file, and its environment variables.
 public enum SyncServerProgram {
     /// Runs the command that the command line names, `serve` by default. An error ends the process with its exit status.
+    ///
+    /// - Parameters:
+    ///   - models: the models to serve, in any order, unless `--catalog` names a file.
+    ///   - configure: sets the application's own rules: who holds a token, who may write what, which transactions are valid.
+    public static func main(
+        models: [any Model.Type], _ configure: (inout ServerApplication) -> Void = { _ in }
+    ) async {
+        let application: ServerApplication
+        do throws(ModelDeclarationError) {
+            application = try ServerApplication(models: models)
+        } catch {
+            report(ConfigurationError(error))
+        }
+        await main(application, configure)
+    }
+
+    /// Runs a server as ``main(models:_:)``, with models as schemas.
     ///
     /// - Parameters:
     ///   - models: the models to serve, unless `--catalog` names a file.
@@ -23,8 +41,15 @@ public enum SyncServerProgram {
         models: SchemaCatalog, rule: (@Sendable (_ name: String) -> FieldRule?)? = nil,
         _ configure: (inout ServerApplication) -> Void = { _ in }
     ) async {
-        var application = ServerApplication(catalog: models, rule: rule)
+        await main(ServerApplication(catalog: models, rule: rule), configure)
+    }
+
+    private static func main(
+        _ application: ServerApplication, _ configure: (inout ServerApplication) -> Void
+    ) async {
+        var application = application
         configure(&application)
+        if let problem = application.problem { report(ConfigurationError(problem)) }
         await run(application)
     }
 
@@ -81,4 +106,10 @@ struct ServerRoot: AsyncParsableCommand {
             ServerConfigCommand.self,
         ],
         defaultSubcommand: ServeCommand.self)
+}
+
+extension ConfigurationError {
+    fileprivate init(_ error: ModelDeclarationError) {
+        self.init("the models of this server have an error: \(error.message)")
+    }
 }

@@ -178,7 +178,7 @@ struct CommitDraft<Lookup: RecordLookup> {
                     throw rejected(
                         .danglingReference,
                         "\(schema.collection).\(write.field) refers to \(address), which does not exist",
-                        write.mutation)
+                        write.mutation, fields: [write.field])
                 }
             }
         }
@@ -257,8 +257,10 @@ struct CommitDraft<Lookup: RecordLookup> {
         }
     }
 
-    private func rejected(_ code: RejectionCode, _ message: String, _ mutation: Int) -> PlanningStop {
-        .rejected(Rejection(code: code, message: message, mutation: mutation))
+    private func rejected(
+        _ code: RejectionCode, _ message: String, _ mutation: Int, fields: [FieldName] = []
+    ) -> PlanningStop {
+        .rejected(Rejection(code: code, message: message, mutation: mutation, fields: fields))
     }
 }
 

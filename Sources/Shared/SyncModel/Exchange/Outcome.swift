@@ -35,11 +35,14 @@ public struct Rejection: Hashable, Sendable {
     public let message: String
     /// The position of the mutation at fault; nil when the rejection concerns the whole transaction.
     public let mutation: Int?
+    /// The fields at fault, in the record of ``mutation``; empty when the rejection is not about single fields.
+    public let fields: [FieldName]
 
-    public init(code: RejectionCode, message: String, mutation: Int?) {
+    public init(code: RejectionCode, message: String, mutation: Int?, fields: [FieldName] = []) {
         self.code = code
         self.message = message
         self.mutation = mutation
+        self.fields = fields
     }
 }
 

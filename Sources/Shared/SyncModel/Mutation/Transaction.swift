@@ -118,7 +118,7 @@ extension SchemaCatalog {
                 }
             } catch {
                 let code: RejectionCode = error.problem == .unknownField ? .unknownField : .invalidValue
-                return Rejection(code: code, message: error.description, mutation: index)
+                return Rejection(code: code, message: error.description, mutation: index, fields: [error.field])
             }
         }
         return nil

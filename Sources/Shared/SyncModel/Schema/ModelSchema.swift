@@ -1,7 +1,7 @@
 /// The declaration of one collection. It is all that the engine, the stores, and the authority know about a model.
 public struct ModelSchema: Hashable, Sendable {
     public let collection: CollectionName
-    /// The fields, in the order of the table's columns. New fields must be added at the end.
+    /// The fields, in the order of a record's values.
     public let fields: [FieldSchema]
     public let deleteRule: DeleteRule
     private let positions: [FieldName: Int]

@@ -63,6 +63,12 @@ package enum OutcomeCodec {
             writer.key("mutation")
             writer.integer(mutation)
         }
+        if !rejection.fields.isEmpty {
+            writer.key("fields")
+            writer.beginArray()
+            for field in rejection.fields { writer.string(field.rawValue) }
+            writer.endArray()
+        }
         writer.endObject()
     }
 
@@ -126,6 +132,7 @@ package enum OutcomeCodec {
         var code: RejectionCode?
         var message: String?
         var mutation: Int?
+        var fields: [FieldName] = []
         var members = try reader.beginObject()
         while let key = try reader.nextKey(&members) {
             switch key {
@@ -133,10 +140,20 @@ package enum OutcomeCodec {
                 code = RejectionCode(rawValue: try reader.text(bytes: WireLimits.opaqueBytes, "the code"))
             case "message": message = try reader.text(bytes: WireLimits.messageBytes, "the message")
             case "mutation": if try !reader.null() { mutation = try reader.count("the mutation's position") }
+            case "fields": fields = try readFields(&reader)
             default: try reader.unknown(key, .ignoringUnknownKeys)
             }
         }
         return Rejection(
-            code: try reader.require(code, "code"), message: try reader.require(message, "message"), mutation: mutation)
+            code: try reader.require(code, "code"), message: try reader.require(message, "message"), mutation: mutation,
+            fields: fields)
+    }
+
+    private static func readFields(_ reader: inout JSONReader) throws(JSONError) -> [FieldName] {
+        let fields: [FieldName] = try reader.list { (reader) throws(JSONError) in try reader.name() }
+        guard fields.count <= WireLimits.columns else {
+            throw reader.content("\(fields.count) fields; a rejection names at most \(WireLimits.columns)")
+        }
+        return fields
     }
 }

@@ -16,7 +16,7 @@ public import SyncModel
 /// ```
 ///
 /// Each name is the name on the wire and in the database, so renaming a Swift property changes nothing. Names consist of
-/// lower-case letters, digits, and underscores. Add new fields at the end of the declaration.
+/// lower-case letters, digits, and underscores. A new field may stand anywhere in the declaration.
 ///
 /// The fields register themselves, in the order of the properties, when a client or server runs `init()` once at its start.
 /// Errors in a declaration are thrown there, as ``ModelDeclarationError``. A field must therefore be a stored property.

@@ -5,7 +5,7 @@ enum ModelNames {
     /// Names of members of every live object. A field of that name could not be read as a property.
     static let members: Set<String> = [
         "create", "delete", "description", "edits", "fields", "id", "load", "presence", "refer", "revert", "save",
-        "snapshot", "snapshots", "sync", "uid", "updates", "version",
+        "snapshot", "snapshots", "space", "sync", "uid", "updates", "version",
     ]
 
     /// Prefixes of the names that SQLite and the local store use themselves.

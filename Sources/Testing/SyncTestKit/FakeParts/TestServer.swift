@@ -1,6 +1,6 @@
 import SyncAuthority
 import SyncCore
-import SyncModel
+public import SyncModel
 public import TomboloModeling
 
 /// A server in process for the models of an application, for tests that open a real client.
@@ -17,11 +17,13 @@ public final class TestServer: Sendable {
     private let authority: Authority
     private let runtime: EngineRuntime
 
+    /// - Parameter spaces: the spaces that every account reads and writes.
     /// - Throws: `ModelDeclarationError` when a declaration has an error.
-    public init(models: [any Model.Type]) throws(ModelDeclarationError) {
+    public init(models: [any Model.Type], spaces: Set<SpaceID> = [.default]) throws(ModelDeclarationError) {
         catalog = try ModelCatalog(models).schemas
         authority = Authority(
-            store: InMemoryAuthorityStore(epoch: Epoch(rawValue: "test")), catalog: catalog)
+            store: InMemoryAuthorityStore(epoch: Epoch(rawValue: "test")), catalog: catalog,
+            policy: AuthorityPolicy(access: .everyone(in: spaces)))
         runtime = .mock()
     }
 
@@ -31,5 +33,12 @@ public final class TestServer: Sendable {
         return MockServer(
             authority: authority, catalog: catalog, principal: Principal(name: account), now: runtime.now,
             wait: { try await runtime.clock.sleep(for: $0) })
+    }
+}
+
+extension AccessRules {
+    /// Every account reads and writes in these spaces.
+    static func everyone(in spaces: Set<SpaceID>) -> AccessRules {
+        AccessRules([Rule(principals: .everyone, spaces: .only(spaces), access: .readAndWrite)])
     }
 }

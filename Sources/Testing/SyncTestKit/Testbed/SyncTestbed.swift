@@ -26,6 +26,7 @@ public final class SyncTestbed {
     public private(set) var catalog: SchemaCatalog
     private let models: ModelCatalog
     private let policy: SyncPolicy
+    private let spaces: Set<SpaceID>
     private let store: InMemoryAuthorityStore
     private var authority: Authority
     private var devices: [TestbedDevice] = []
@@ -33,12 +34,13 @@ public final class SyncTestbed {
     /// - Parameters:
     ///   - seed: decides the order of events wherever several orders are possible.
     ///   - models: the application's models.
+    ///   - spaces: the spaces that every account reads and writes, and every device keeps in sync.
     /// - Throws: `ModelDeclarationError` when a declaration has an error.
     public convenience init(
-        seed: UInt64 = 1, models: [any Model.Type], policy: SyncPolicy = SyncPolicy()
+        seed: UInt64 = 1, models: [any Model.Type], spaces: Set<SpaceID> = [.default], policy: SyncPolicy = SyncPolicy()
     ) throws(ModelDeclarationError) {
         let models = try ModelCatalog(models)
-        self.init(seed: seed, catalog: models.schemas, models: models, policy: policy)
+        self.init(seed: seed, catalog: models.schemas, models: models, spaces: spaces, policy: policy)
     }
 
     /// A testbed for schemas without models, for tests that write to the stores directly.
@@ -46,13 +48,17 @@ public final class SyncTestbed {
         self.init(seed: seed, catalog: catalog, models: ModelCatalog(), policy: policy)
     }
 
-    private init(seed: UInt64, catalog: SchemaCatalog, models: ModelCatalog, policy: SyncPolicy) {
+    private init(
+        seed: UInt64, catalog: SchemaCatalog, models: ModelCatalog, spaces: Set<SpaceID> = [.default],
+        policy: SyncPolicy
+    ) {
         simulation = Simulation(seed: seed)
         self.catalog = catalog
         self.models = models
         self.policy = policy
+        self.spaces = spaces
         store = InMemoryAuthorityStore(epoch: Epoch(rawValue: "testbed"))
-        authority = Authority(store: store, catalog: catalog)
+        authority = Self.authority(store, catalog, spaces)
     }
 
     /// Adds a device that is on, has a link, and syncs the space `default`.
@@ -80,7 +86,7 @@ public final class SyncTestbed {
     ) throws(StoreError) -> TestbedDevice {
         let device = TestbedDevice(
             name: name, simulation: simulation, catalog: catalog, models: models, policy: policy, authority: authority,
-            serverCatalog: self.catalog)
+            serverCatalog: self.catalog, spaces: spaces)
         try device.start()
         devices.append(device)
         return device
@@ -100,9 +106,15 @@ public final class SyncTestbed {
     public func replaceServer(catalog: SchemaCatalog) {
         let former = authority
         self.catalog = catalog
-        authority = Authority(store: store, catalog: catalog)
+        authority = Self.authority(store, catalog, spaces)
         for device in devices { device.server.replace(authority: authority, catalog: catalog) }
         former.commits.finish()
+    }
+
+    private static func authority(
+        _ store: InMemoryAuthorityStore, _ catalog: SchemaCatalog, _ spaces: Set<SpaceID>
+    ) -> Authority {
+        Authority(store: store, catalog: catalog, policy: AuthorityPolicy(access: .everyone(in: spaces)))
     }
 
     /// Runs a part of the application to its end, and advances virtual time whenever nothing else is left to do.

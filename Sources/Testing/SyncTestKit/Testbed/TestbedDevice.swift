@@ -22,6 +22,7 @@ public final class TestbedDevice: ModelAccess {
     private let catalog: SchemaCatalog
     private let models: ModelCatalog
     private let policy: SyncPolicy
+    private let spaces: [SpaceID]
     private let disk: SimulatedDisk
     private let link = SimulatedReachability()
     private let state = Guarded(State())
@@ -44,13 +45,14 @@ public final class TestbedDevice: ModelAccess {
     init(
         name: String, simulation: Simulation, catalog: SchemaCatalog, models: ModelCatalog, policy: SyncPolicy,
         authority: Authority,
-        serverCatalog: SchemaCatalog
+        serverCatalog: SchemaCatalog, spaces: Set<SpaceID>
     ) {
         self.name = name
         self.simulation = simulation
         self.catalog = catalog
         self.models = models
         self.policy = policy
+        self.spaces = spaces.sorted { $0.rawValue < $1.rawValue }
         wallClock = simulation.makeWallClock()
         var noise = simulation.random("disk.\(name)")
         disk = SimulatedDisk(seed: noise.next())
@@ -79,7 +81,8 @@ public final class TestbedDevice: ModelAccess {
         configuration.connections = .single
         var random = runtime.generator
         let store = try SQLiteStore.open(configuration, catalog: catalog, now: runtime.now(), random: &random)
-        if try store.session().spaces.isEmpty { try store.resetCursor(of: .default) }
+        let known = try store.session().spaces.map(\.space)
+        for space in spaces where !known.contains(space) { try store.resetCursor(of: space) }
         let engine = SyncEngine(
             store: store, commands: TransportCommands(network), reachability: link, runtime: runtime, policy: policy,
             logger: Logger(label: name, factory: { _ in SwiftLogNoOpLogHandler() }))

@@ -1,0 +1,86 @@
+import Tombolo
+
+/// One command of the command line.
+enum Command: Equatable {
+    case list(String), watch, add(String, [Detail]), edit(String, [Detail]), remove(String)
+    case problems, retry(Int64), discard(Int64), sync, status, help
+
+    static let usage = """
+        contacts [list [PREFIX]]         shows contacts
+        contacts watch                   shows them now, and after each change of any device
+        contacts add NAME [DETAIL…]      adds one: phone=, email=, company=, notes=
+        contacts edit NAME DETAIL…       changes details; phone= removes the phone
+        contacts remove NAME
+        contacts problems                shows what the server refused, and what lost against other devices
+        contacts retry|discard NUMBER    decides about a problem
+        contacts sync                    syncs now, and waits for it
+        contacts status
+        """
+
+    init(_ arguments: [String]) throws {
+        let rest = Array(arguments.dropFirst())
+        switch (arguments.first ?? "list", rest.count) {
+        case ("list", 0...1): self = .list(rest.first ?? "")
+        case ("watch", 0): self = .watch
+        case ("add", 1...): self = .add(rest[0], try rest.dropFirst().map(Detail.init))
+        case ("edit", 2...): self = .edit(rest[0], try rest.dropFirst().map(Detail.init))
+        case ("remove", 1): self = .remove(rest[0])
+        case ("problems", 0): self = .problems
+        case ("retry", 1): self = .retry(try Self.number(rest[0]))
+        case ("discard", 1): self = .discard(try Self.number(rest[0]))
+        case ("sync", 0): self = .sync
+        case ("status", 0): self = .status
+        case ("help", _), ("--help", _): self = .help
+        default: throw BookError("'\(arguments.joined(separator: " "))' is no command\n\(Self.usage)")
+        }
+    }
+
+    private static func number(_ text: String) throws -> Int64 {
+        guard let number = Int64(text) else { throw BookError("'\(text)' is no number of a problem") }
+        return number
+    }
+
+    /// Carries the command out.
+    ///
+    /// - Parameter show: prints a line.
+    func run(on book: ContactBook, show: (String) -> Void) async throws {
+        switch self {
+        case .list(let prefix): for contact in try await book.contacts(prefix).all() { show(contact.line) }
+        case .watch:
+            for try await contacts in book.contacts().updates {
+                show("— \(contacts.count) contacts —")
+                for contact in contacts { show(contact.line) }
+            }
+        case .add(let name, let details): try await book.add(name, details)
+        case .edit(let name, let details): try await book.edit(name, details)
+        case .remove(let name): try await book.remove(name)
+        case .problems: for line in try book.problems() { show(line.printable) }
+        case .retry(let number): try book.retry(number)
+        case .discard(let number): try book.discard(number)
+        case .help: show(Self.usage)
+        case .sync, .status: break
+        }
+    }
+}
+
+extension Live<Contact> {
+    /// The contact on one line, with a mark when the server has not confirmed it.
+    var line: String {
+        let mark =
+            switch try? sync {
+            case .rejected?: " [rejected: see contacts problems]"
+            case .pending?, .unsaved?: " [not confirmed]"
+            case .synced?, nil: ""
+            }
+        let details = [self.name, self.phone, self.email, self.company.map { "at \($0.name)" }, self.notes].compactMap(
+            \.self)
+        return details.joined(separator: "  ").printable + mark
+    }
+}
+
+extension String {
+    /// The text without control characters: another person may have written it, and a terminal would obey them.
+    var printable: String {
+        String(String.UnicodeScalarView(unicodeScalars.map { $0.properties.generalCategory == .control ? " " : $0 }))
+    }
+}

@@ -1,0 +1,111 @@
+import Tombolo
+
+/// The contact book: what the program can do, without its command line. Works on a client, and on a device of the test kit.
+struct ContactBook: Sendable {
+    static let models: [any Model.Type] = [Contact.self, Company.self]
+
+    let access: any ModelAccess
+
+    /// The contacts whose names begin with a text, by name.
+    func contacts(_ prefix: String = "") -> ModelQuery<Contact> {
+        let all = access.query(Contact.self).sorted { [$0.name.ascending] }
+        return prefix.isEmpty ? all : all.where { $0.name.hasPrefix(prefix) }
+    }
+
+    func contact(named name: String) async throws -> Live<Contact> {
+        let found = try await access.query(Contact.self).where { $0.name == name }.limit(2).all()
+        guard let contact = found.first else { throw BookError("there is no '\(name)'") }
+        guard found.count == 1 else { throw BookError("there is more than one '\(name)'") }
+        return contact
+    }
+
+    /// Creates a contact, and its company if that is new, in one transaction.
+    func add(_ name: String, _ details: [Detail]) async throws {
+        let contact = try access.draft(Contact.self) { $0.name = name }
+        for detail in details { try await set(detail, on: contact) }
+        try await contact.create()
+    }
+
+    func edit(_ name: String, _ details: [Detail]) async throws {
+        let contact = try await contact(named: name)
+        for detail in details { try await set(detail, on: contact) }
+        try await contact.save()
+    }
+
+    func remove(_ name: String) async throws {
+        try await contact(named: name).delete()
+    }
+
+    private func set(_ detail: Detail, on contact: Live<Contact>) async throws {
+        switch detail {
+        case .name(let name): contact.name = name
+        case .phone(let phone): contact.phone = phone
+        case .email(let email): contact.email = email
+        case .notes(let notes): contact.notes = notes
+        case .company(nil): contact.company = nil
+        case .company(let name?):
+            let known = try await access.query(Company.self).where { $0.name == name }.limit(1).all().first
+            contact.company = try known ?? access.draft(Company.self) { $0.name = name }
+        }
+    }
+
+    // MARK: Decisions
+
+    /// The changes that the server has refused, and those that lost against edits of other devices: one line each, by number.
+    func problems() throws -> [String] {
+        let rejected = try access.rejections.all().map { rejection in
+            let fields = rejection.fields.map(\.field).joined(separator: ", ")
+            return "\(rejection.id) rejected\(fields.isEmpty ? "" : " (\(fields))"): \(rejection.message)"
+        }
+        return try rejected + access.merges.all().map { "\($0.id) \($0)" }
+    }
+
+    /// Sends a rejected change again, or puts back what was lost in a merge.
+    func retry(_ number: Int64) throws {
+        if let rejection = try access.rejections.all().first(where: { $0.id == number }) {
+            return try rejection.retry()
+        }
+        try merge(number).restore()
+    }
+
+    /// Drops a rejected change, or accepts a merge.
+    func discard(_ number: Int64) throws {
+        if let rejection = try access.rejections.all().first(where: { $0.id == number }) {
+            return try rejection.discard()
+        }
+        try merge(number).accept()
+    }
+
+    private func merge(_ number: Int64) throws -> MergedWrite {
+        guard let merge = try access.merges.all().first(where: { $0.id == number }) else {
+            throw BookError("there is no problem \(number)")
+        }
+        return merge
+    }
+}
+
+/// A detail of a contact, as it is written on the command line: `phone=+49 30 1234`. An empty one is removed.
+enum Detail: Equatable {
+    case name(String), phone(String?), email(String?), notes(String?), company(String?)
+
+    init(_ text: String) throws(BookError) {
+        let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        let value = parts.count == 2 && !parts[1].isEmpty ? parts[1] : nil
+        switch (parts[0], parts.count, value) {
+        case ("name", 2, let value?): self = .name(value)
+        case ("phone", 2, _): self = .phone(value)
+        case ("email", 2, _): self = .email(value)
+        case ("notes", 2, _): self = .notes(value)
+        case ("company", 2, _): self = .company(value)
+        default: throw BookError("'\(text)' is no detail; name=, phone=, email=, notes=, or company= is expected")
+        }
+    }
+}
+
+struct BookError: Error, Equatable, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+}

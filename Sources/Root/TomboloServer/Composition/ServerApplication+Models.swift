@@ -1,0 +1,92 @@
+public import SyncAuthority
+public import SyncModel
+public import TomboloModeling
+
+/// Rules for the records of one model, with typed values.
+extension ServerApplication {
+    /// Decides who may create, change, or delete which records of a model. All bodies of a model must agree.
+    ///
+    ///     server.authorize(Todo.self) { write in write.record.map { $0.author == write.principal.name } ?? true }
+    ///
+    /// Reading is allowed by space, not by record: see ``authorizeSpaces(_:)``.
+    ///
+    /// - Parameter body: returns false to reject the transaction as `forbidden`. When it throws or takes too long, nothing of the push
+    ///   is carried out, and the client tries again later.
+    public mutating func authorize<M: Model>(
+        _ model: M.Type, write body: @escaping @Sendable (ModelWrite<M>) async throws -> Bool
+    ) {
+        guard let (collection, shape) = shape(of: model) else { return }
+        authorize(collection) { write in try await body(ModelWrite(write, shape)) }
+    }
+
+    /// Checks each change of a record of a model, before its transaction is carried out.
+    ///
+    ///     server.validate(Todo.self) { write in
+    ///         guard write.proposed?.title != "spam" else {
+    ///             throw ServerRejection(code: "spam", message: "not here", fields: ["title"])
+    ///         }
+    ///     }
+    ///
+    /// - Parameter body: throws a `ServerRejection` to reject the transaction. Any other error, or too long a time, rejects nothing: the
+    ///   client tries again later.
+    public mutating func validate<M: Model>(
+        _ model: M.Type, _ body: @escaping @Sendable (ModelWrite<M>) async throws -> Void
+    ) {
+        guard let (collection, shape) = shape(of: model) else { return }
+        writeChecks[collection, default: []].append { write in try await body(ModelWrite(write, shape)) }
+    }
+
+    /// Returns the shape of a model; nil, with the error noted, if the model is not one of this server's.
+    private mutating func shape<M: Model>(of model: M.Type) -> (CollectionName, ModelShape<M>)? {
+        do throws(ModelDeclarationError) {
+            let shape = try ModelShape(model)
+            guard catalog[shape.schema.collection] != nil else {
+                throw ModelDeclarationError(
+                    .unknownModel, collection: M.collection,
+                    "there is a rule for \(M.self), which is not in the list of models; add \(M.self).self to it")
+            }
+            return (shape.schema.collection, shape)
+        } catch {
+            if problem == nil { problem = error }
+            return nil
+        }
+    }
+}
+
+/// A change of one record that somebody wants to make.
+public struct ModelWrite<M: Model>: Sendable {
+    public let principal: Principal
+    public let space: SpaceID
+    public let kind: Kind
+    public let id: RecordID
+    /// The record as it is before the push; nil when there is none yet, or none that the principal may see.
+    public let record: Snapshot<M>?
+    /// The record as the push would leave it here, if no other device had changed it; nil after a delete.
+    public let proposed: Snapshot<M>?
+
+    public enum Kind: String, Hashable, Sendable, CaseIterable {
+        case create, update, delete
+    }
+
+    init(_ write: ProposedWrite, _ shape: ModelShape<M>) {
+        principal = write.principal
+        space = write.space
+        id = write.mutation.record
+        kind =
+            switch write.mutation.intent {
+            case .create: .create
+            case .update: .update
+            case .delete: .delete
+            }
+        record = write.record.map { Snapshot($0, shape) }
+        proposed = write.proposed.map { Snapshot($0, shape) }
+    }
+}
+
+extension Snapshot {
+    fileprivate init(_ record: ServerRecord, _ shape: ModelShape<M>) {
+        self.init(
+            id: record.id, uid: Int(record.uid.rawValue), values: shape.schema.fields.map { record[$0.name] },
+            shape: shape)
+    }
+}

@@ -1,0 +1,103 @@
+import SyncTestKit
+import Testing
+import Tombolo
+
+@testable import contacts
+
+/// The contact book on two devices, with virtual time.
+@Suite struct ContactsTests {
+    private func run(_ testbed: SyncTestbed, _ device: TestbedDevice, _ arguments: String...) throws -> [String] {
+        let command = try Command(arguments)
+        return try testbed.run {
+            var lines: [String] = []
+            try await command.run(on: ContactBook(access: device)) { lines.append($0) }
+            return lines
+        }
+    }
+
+    @Test func `a contact that is added offline reaches the other device with its company`() throws {
+        let testbed = try SyncTestbed(models: ContactBook.models)
+        let (phone, tablet) = (try testbed.device("phone"), try testbed.device("tablet"))
+        phone.isOnline = false
+        _ = try run(testbed, phone, "add", "Ned Stark", "email=ned@winterfell.example", "company=Winterfell")
+        let line = "Ned Stark  ned@winterfell.example  at Winterfell"
+        #expect(try run(testbed, phone, "list") == [line + " [not confirmed]"])
+        phone.isOnline = true
+        try testbed.settle()
+        #expect(try run(testbed, phone, "list", "Ned") == [line])
+        #expect(try run(testbed, tablet, "list") == [line])
+        _ = try run(testbed, tablet, "add", "Arya Stark", "company=Winterfell")
+        _ = try run(testbed, tablet, "edit", "Ned Stark", "email=", "phone=1")
+        try testbed.settle()
+        #expect(try run(testbed, phone) == ["Arya Stark  at Winterfell", "Ned Stark  1  at Winterfell"])
+        #expect(try testbed.run { try await phone.query(Company.self).count() } == 1)
+        _ = try run(testbed, phone, "remove", "Ned Stark")
+        try testbed.settle()
+        #expect(try run(testbed, tablet, "list", "Ned").isEmpty)
+        try testbed.finish()
+    }
+
+    @Test func `edits of two devices are merged by field, and a lost name can be put back`() throws {
+        let testbed = try SyncTestbed(models: ContactBook.models)
+        let (phone, tablet) = (try testbed.device("phone"), try testbed.device("tablet"))
+        _ = try run(testbed, phone, "add", "Ned")
+        try testbed.settle()
+        phone.isOnline = false
+        _ = try run(testbed, phone, "edit", "Ned", "phone=1", "name=Eddard")
+        try testbed.advance(by: .seconds(5))
+        _ = try run(testbed, tablet, "edit", "Ned", "notes=hand\u{1B}", "name=Lord Stark")
+        try testbed.settle()
+        phone.isOnline = true
+        try testbed.settle()
+        #expect(try run(testbed, phone, "list") == ["Lord Stark  1  hand "])
+        let problems = try run(testbed, phone, "problems")
+        #expect(problems.count == 1)
+        let number = try #require(problems.first?.split(separator: " ").first.map(String.init))
+        _ = try run(testbed, phone, "retry", number)
+        try testbed.settle()
+        #expect(try run(testbed, tablet, "list") == ["Eddard  1  hand "])
+        for device in [phone, tablet] {
+            for problem in try run(testbed, device, "problems") {
+                _ = try run(testbed, device, "discard", String(problem.prefix { $0 != " " }))
+            }
+        }
+        try testbed.finish()
+    }
+
+    /// The contacts of a server that takes no long phone numbers.
+    private struct StrictContact: Model {
+        static let collection = "contact"
+        let name = Field<String>("name", .required)
+        let phone = Field<String?>("phone", .length(1...5))
+        let email = Field<String?>("email")
+        let notes = Field<String?>("notes")
+        let company = Reference<Company>("company")
+    }
+
+    @Test func `a refused contact is shown with the field at fault until somebody decides`() throws {
+        let testbed = try SyncTestbed(models: [StrictContact.self, Company.self])
+        let phone = try testbed.device("phone", models: ContactBook.models)
+        _ = try run(testbed, phone, "add", "Ned", "phone=123456")
+        try testbed.settle()
+        #expect(try run(testbed, phone, "list").isEmpty)
+        let problem = try #require(try run(testbed, phone, "problems").first)
+        #expect(problem.contains("rejected (phone): "))
+        _ = try run(testbed, phone, "discard", String(problem.prefix { $0 != " " }))
+        #expect(try run(testbed, phone, "problems").isEmpty)
+        try testbed.finish()
+    }
+
+    @Test func `wrong input is refused with what was expected`() async throws {
+        #expect(throws: BookError.self) { try Command(["frobnicate"]) }
+        #expect(throws: BookError("'fone=1' is no detail; name=, phone=, email=, notes=, or company= is expected")) {
+            try Command(["add", "Ned", "fone=1"])
+        }
+        #expect(throws: BookError.self) { try Command(["retry", "one"]) }
+        let testbed = try SyncTestbed(models: ContactBook.models)
+        let phone = try testbed.device("phone")
+        #expect(throws: BookError("there is no 'Ned'")) { try run(testbed, phone, "edit", "Ned", "phone=1") }
+        let failure = #expect(throws: ModelError.self) { try run(testbed, phone, "add", "Ned", "email=nowhere") }
+        #expect(failure?.message.contains("has to be an address") == true)
+        try testbed.finish()
+    }
+}

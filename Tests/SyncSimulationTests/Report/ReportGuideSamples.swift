@@ -1,0 +1,11 @@
+import Foundation
+import SimulationRecipes
+import SyncSimulation
+
+// The code of the guide "Read a report". GuideTests compares each line.
+
+private func readAReport(_ parts: WorldParts, _ file: URL) throws {
+    let recording = WorldRecording()
+    defer { try? Data(HTMLReport(recording).write()).write(to: file) }
+    _ = try World(.drawn(seed: 42), parts: parts, recording: recording).run()
+}

@@ -1,0 +1,57 @@
+import TomboloServer
+
+// The server code of the guides. GuideTests compares each line.
+
+private struct Person: Model {
+    static let collection = "person"
+    let name = Field<String>("name", .required)
+}
+
+private struct Todo: Model {
+    static let collection = "todo"
+    let title = Field<String>("title", .required)
+    let author = Field<String?>("author")
+    let owner = Reference<Person>("owner")
+}
+
+struct TodoServer {
+    static func main() async {
+        await SyncServerProgram.main(models: [Todo.self, Person.self])
+    }
+}
+
+struct StrictTodoServer {
+    let accounts: any Accounts
+    let teams: any Teams
+
+    func main() async {
+        await SyncServerProgram.main(models: [Todo.self, Person.self]) { server in
+            server.authenticate { request in try await accounts.principal(bearing: request.bearerToken) }
+            server.authorize(Todo.self) { write in
+                write.record.map { $0.author == write.principal.name } ?? (write.kind == .create)
+            }
+            server.validate(Todo.self) { write in
+                guard write.proposed?.title != "spam" else {
+                    throw ServerRejection(code: "spam", message: "'spam' is not a title", fields: ["title"])
+                }
+            }
+            server.validate { transaction, principal in
+                guard transaction.mutations.count <= 100 else {
+                    throw ServerRejection(code: "too_many", message: "at most 100 changes at once")
+                }
+            }
+            server.authorizeSpaces { principal, space, access in
+                teams.members(of: space).contains(principal.name) && (access == .read || !teams.isArchived(space))
+            }
+        }
+    }
+}
+
+protocol Accounts: Sendable {
+    func principal(bearing token: String) async throws -> Principal?
+}
+
+protocol Teams: Sendable {
+    func members(of space: SpaceID) -> Set<String>
+    func isArchived(_ space: SpaceID) -> Bool
+}

@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""Builds the application of the guide "Get started" as a package of its own, outside of this one, and uses it.
+
+The files are those of the guide, letter by letter. FOLDER gets two entries: the application, and a link to this package. Then a server
+runs, one device writes, and another device shows what it has written. The application's own test runs, too.
+
+    outside-package.py FOLDER [--build-system NAME]
+"""
+import argparse
+import os
+import pathlib
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+GUIDE = ROOT / "Sources/Root/Tombolo/Tombolo.docc/GetStarted.md"
+
+
+def files(guide):
+    """The blocks that follow the name of their file."""
+    return re.findall(r"`([\w./-]+\.swift)`:\n\n```swift\n(.*?)```", guide, re.S)
+
+
+def write_package(folder):
+    link = folder.parent / "tombolo"
+    if not link.is_symlink():
+        link.symlink_to(ROOT)
+    for name, text in files(GUIDE.read_text()):
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    # The same versions as in this package, so that nothing has to be resolved again.
+    (folder / "Package.resolved").write_text((ROOT / "Package.resolved").read_text())
+
+
+class Program:
+    """A program at a terminal, so that it prints each line at once."""
+
+    def __init__(self, arguments, environment):
+        self.output = ""
+        self.name = arguments[0]
+        self.reader, writer = pty.openpty()
+        self.process = subprocess.Popen(arguments, env=environment, stdin=subprocess.DEVNULL, stdout=writer, stderr=writer)
+        os.close(writer)
+
+    def wait_for(self, pattern, seconds=60):
+        end = time.monotonic() + seconds
+        while not (found := re.search(pattern, self.output)):
+            if time.monotonic() > end or self.process.poll() is not None:
+                sys.exit(f"{self.name}: no '{pattern}' in: {self.output}")
+            if select.select([self.reader], [], [], 0.2)[0]:
+                self.output += os.read(self.reader, 65536).decode(errors="replace")
+        return found
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            self.process.wait(20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+        os.close(self.reader)
+
+
+def use(folder, bin_path):
+    home = folder / "homes"
+    server_environment = os.environ | {"HOME": str(home / "server"), "TODOSERVER_ENVIRONMENT": "development"}
+    for name in ("server", "phone", "tablet"):
+        (home / name).mkdir(parents=True, exist_ok=True, mode=0o700)
+    token = home / "laptop.token"
+    token.unlink(missing_ok=True)
+    subprocess.run([bin_path / "todo-server", "token", "add", "laptop", "--output", token], env=server_environment, check=True)
+    port_file = home / "port"
+    port_file.unlink(missing_ok=True)
+    server = Program([bin_path / "todo-server", "--port", "0", "--port-file", port_file], server_environment)
+    running = [server]
+    try:
+        end = time.monotonic() + 60
+        while not port_file.exists() or not port_file.read_text().strip():
+            if time.monotonic() > end:
+                sys.exit("the server does not listen")
+            time.sleep(0.1)
+
+        def device(name):
+            return os.environ | {
+                "HOME": str(home / name), "TODO_ENVIRONMENT": "development",
+                "TODO_SERVER_URL": f"http://127.0.0.1:{port_file.read_text().strip()}", "TODO_SERVER_TOKEN_FILE": str(token),
+            }
+
+        phone, tablet = Program([bin_path / "todo"], device("phone")), Program([bin_path / "todo"], device("tablet"))
+        running += [phone, tablet]
+        phone.wait_for(r"\[")
+        subprocess.run([bin_path / "todo", "Milk"], env=device("phone"), check=True)
+        for shown in (phone, tablet):
+            shown.wait_for(r'\["Milk"\]')
+    finally:
+        for program in reversed(running):
+            program.stop()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("--build-system", help="native or swiftbuild; SwiftPM's default when left out")
+    parser.add_argument("--only-build", action="store_true")
+    options = parser.parse_args()
+    folder = options.folder.resolve() / "todo"
+    folder.mkdir(parents=True, exist_ok=True)
+    write_package(folder)
+    # As in a stranger's shell: warnings are errors only for this package's own tools.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("TOMBOLO_")}
+    swift = ["--package-path", str(folder)]
+    if options.build_system:
+        swift += ["--build-system", options.build_system]
+    started = time.monotonic()
+    subprocess.run(["swift", "build", *swift, "--build-tests"], env=environment, check=True)
+    print(f"built in {time.monotonic() - started:.0f} s")
+    if options.only_build:
+        return
+    subprocess.run(["swift", "test", *swift, "--skip-build"], env=environment, check=True)
+    bin_path = subprocess.run(
+        ["swift", "build", *swift, "--show-bin-path"], env=environment, check=True, capture_output=True, text=True)
+    use(folder, pathlib.Path(bin_path.stdout.strip()))
+    code = sum(line.strip() != "" for name, text in files(GUIDE.read_text()) if name != "Package.swift" for line in text.splitlines())
+    print(f"the application of the guide works: {code} lines without its Package.swift")
+
+
+if __name__ == "__main__":
+    main()
