@@ -27,7 +27,7 @@ import Testing
         "giveWay": "redirect", "owesCut": "needsTruncation", "buryIfDead": "endIfDead", "deed": "operation",
         "deeds": "operations", "crowd": "burst", "crowds": "bursts", "town": "testbed", "weather": "conditions",
         "scribe": "writer", "duel": "comparison", "dawn": "startTime", "anew": "again", "for ever": "forever",
-        "islander": "customer", "patience": "timeout", "resend": "restore", "Lab": "Testbed", "testbed": "testbed",
+        "islander": "customer", "patience": "timeout", "resend": "restore", "Lab": "Testbed", "lab": "testbed",
         "owed": "unconfirmed",
         "harbour": "a name for what it holds",
     ]

@@ -31,12 +31,12 @@ enum Command: Equatable {
         case ("sync", 0): self = .sync
         case ("status", 0): self = .status
         case ("help", _), ("--help", _): self = .help
-        default: throw BookError("'\(arguments.joined(separator: " "))' is no command\n\(Self.usage)")
+        default: throw BookError("'\(arguments.joined(separator: " "))' is not a valid command\n\(Self.usage)")
         }
     }
 
     private static func number(_ text: String) throws -> Int64 {
-        guard let number = Int64(text) else { throw BookError("'\(text)' is no number of a problem") }
+        guard let number = Int64(text) else { throw BookError("'\(text)' is not a valid number of a problem") }
         return number
     }
 

@@ -97,7 +97,7 @@ enum Detail: Equatable {
         case ("email", 2, _): self = .email(value)
         case ("notes", 2, _): self = .notes(value)
         case ("company", 2, _): self = .company(value)
-        default: throw BookError("'\(text)' is no detail; name=, phone=, email=, notes=, or company= is expected")
+        default: throw BookError("'\(text)' is not a valid detail; expected name=, phone=, email=, notes=, or company=")
         }
     }
 }
