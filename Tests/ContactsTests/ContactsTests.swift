@@ -89,7 +89,9 @@ import Tombolo
 
     @Test func `wrong input is refused with what was expected`() async throws {
         #expect(throws: BookError.self) { try Command(["frobnicate"]) }
-        #expect(throws: BookError("'fone=1' is not a valid detail; expected name=, phone=, email=, notes=, or company=")) {
+        #expect(
+            throws: BookError("'fone=1' is not a valid detail; expected name=, phone=, email=, notes=, or company=")
+        ) {
             try Command(["add", "Ned", "fone=1"])
         }
         #expect(throws: BookError.self) { try Command(["retry", "one"]) }

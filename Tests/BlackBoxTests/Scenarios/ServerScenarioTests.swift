@@ -47,7 +47,8 @@ import Testing
             // The status command has a shorter deadline than a sync.
             let look = try writer.device.expect(0, "status")
             try require(
-                look.output.contains("no response within 5.0 seconds"), "status does not tell how long it waited: \(look.output)")
+                look.output.contains("no response within 5.0 seconds"),
+                "status does not tell how long it waited: \(look.output)")
             // Without a deadline the sync would not end, because the server does not respond.
             writer.device.setTimeouts(.milliseconds(1_500))
             let answer = try writer.device.expect(4, "sync")
