@@ -146,7 +146,7 @@ import Testing
             what: "a device does not come to rest", invariant: "I18", says: ["phone did not come to rest: it hums"],
             forge: { $0.complaints["phone"] = "it hums" }),
         Plant(
-            what: "an entry is stuck in the outbox", invariant: "I18", says: ["laptop still owes 1 transactions"],
+            what: "an entry is stuck in the outbox", invariant: "I18", says: ["laptop has 1 unconfirmed transactions"],
             laptop: [
                 "INSERT INTO sync_outbox (space, payload, bytes, written_at) VALUES ('default', '{\"mutations\":[]}', 2, 0)"
             ]),
