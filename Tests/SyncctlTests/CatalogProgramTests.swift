@@ -74,4 +74,5 @@ import Testing
         let missing = try programs.run("syncd", ["--port", "0", "--catalog", "/none.json"])
         #expect(missing.errors == "syncd: the catalog /none.json was not read: there is no such file\n")
     }
+
 }
