@@ -75,4 +75,38 @@ import Testing
         #expect(missing.errors == "syncd: the catalog /none.json was not read: there is no such file\n")
     }
 
+    @Test(.timeLimit(.minutes(5)))
+    func `a record that is restored before the record it refers to gets the reference later`() throws {
+        let file = try catalog("linked", fields: title, #"{"name": "next", "type": "reference", "target": "todo"}"#)
+        let token = programs.folder + "/token"
+        #expect(try programs.run("syncd", ["token", "add", "arya", "--output", token]).status == 0)
+        let (_, url) = try programs.serve("--catalog", file)
+        func device(_ name: String, _ arguments: String...) throws -> Programs.Answer {
+            try programs.run(
+                "syncctl",
+                arguments + ["--store", "\(programs.folder)/\(name)", "--server", url, "--token-file", token])
+        }
+        func id(_ response: Programs.Answer) throws -> String {
+            try #require(response.output.split(whereSeparator: \.isWhitespace).last.map(String.init))
+        }
+        for name in ["a", "b"] { #expect(try device(name, "init", "--catalog", file).status == 0) }
+        let first = try id(device("a", "record", "create", "todo", "title=first"))
+        let second = try id(device("a", "record", "create", "todo", "title=second", "next=\(first)"))
+        for name in ["a", "b"] { #expect(try device(name, "sync").status == 0) }
+        #expect(try device("b", "record", "delete", "todo", second, first).status == 0)
+        #expect(try device("b", "sync").status == 0)
+        #expect(try device("a", "record", "set", "todo", first, "title=mine").status == 0)
+        #expect(try device("a", "record", "set", "todo", second, "title=mine too").status == 0)
+        _ = try device("a", "sync")
+        for entry in ["2", "1"] {
+            let restored = try device("a", "journal", "restore", entry)
+            #expect(restored.status == 0, "\(restored)")
+        }
+        #expect(try device("a", "sync").status == 0)
+        #expect(try device("b", "sync").status == 0)
+        let records = try device("b", "record", "list", "todo", "--json").output.split(separator: "\n")
+        #expect(records.count == 2)
+        #expect(records.contains { $0.contains("mine too") && !$0.contains(#""next":null"#) }, "\(records)")
+    }
+
 }
