@@ -75,6 +75,32 @@ import Testing
         #expect(missing.errors == "syncd: the catalog /none.json was not read: there is no such file\n")
     }
 
+    @Test func `models that no device could store are refused by all commands, with the place`() throws {
+        let cases = [
+            (#"{"collection": "sync_meta", "fields": []}"#, "a collection may not be called sync_meta"),
+            (
+                #"{"collection": "todo", "fields": []}, {"collection": "todo_shown", "fields": []}"#,
+                "a collection may not be called todo_shown"
+            ),
+            (
+                #"{"collection": "a", "fields": [{"name": "x", "type": "json", "default": "{bad"}]}"#,
+                "x: the default is not JSON"
+            ),
+        ]
+        for (models, words) in cases {
+            let path = "\(programs.folder)/refused.json"
+            try #"{"format": 1, "models": [\#(models)]}"#.write(toFile: path, atomically: true, encoding: .utf8)
+            for (program, arguments) in [
+                ("syncd", ["--port", "0", "--catalog", path]), ("syncd", ["catalog", "check", path]),
+                ("syncctl", ["init", "--catalog", path]),
+            ] {
+                let response = try programs.run(program, arguments)
+                #expect(response.status != 0 && response.errors.contains("refused.json is no catalog"), "\(response)")
+                #expect(response.errors.contains(words), "\(response)")
+            }
+        }
+    }
+
     @Test(.timeLimit(.minutes(5)))
     func `a record that is restored before the record it refers to gets the reference later`() throws {
         let file = try catalog("linked", fields: title, #"{"name": "next", "type": "reference", "target": "todo"}"#)
