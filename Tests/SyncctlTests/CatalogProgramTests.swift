@@ -135,4 +135,22 @@ import Testing
         #expect(records.contains { $0.contains("mine too") && !$0.contains(#""next":null"#) }, "\(records)")
     }
 
+    @Test func `closed standard streams do not receive the database, and lost output is reported`() throws {
+        let path = try catalog("first", fields: title)
+        for stream in ["<&-", ">&-", "2>&-"] {
+            let closed = ["sh", "-c", "exec \"$0\" \"$@\" \(stream)"]
+            let folder = "\(programs.folder)/closed-\(stream.count)\(stream.first ?? " ")"
+            let response = try programs.run(
+                "syncctl", ["init", "--catalog", path, "--store", folder], launcher: closed)
+            #expect((response.status == 0) == (stream != ">&-"), "\(stream): \(response)")
+            let check = try programs.run("syncctl", ["doctor", "--local", "--store", folder])
+            #expect(check.status == 0, "\(stream): \(check)")
+        }
+        let file = programs.folder + "/none.jsonl"
+        try "".write(toFile: file, atomically: true, encoding: .utf8)
+        _ = try programs.syncctl("init")
+        let response = try programs.run(
+            "syncctl", ["import", file], launcher: ["sh", "-c", "exec \"$0\" \"$@\" >&-"])
+        #expect(response.errors == "syncctl: the output cannot be written: Bad file descriptor\n", "\(response)")
+    }
 }
