@@ -23,6 +23,21 @@ import Testing
         #expect(try store.outboxSummary().waiting == 2)
     }
 
+    @Test func `a write of a fast clock keeps its age after the clock is corrected, if a server has shown the error`()
+        throws
+    {
+        let error = Duration.seconds(400 * 86_400)
+        for isKnown in [true, false] {
+            let scratch = try Scratch()
+            let store = try scratch.open()
+            if isKnown { try store.observe(HybridTime(wall: Samples.now), now: Samples.now.advanced(by: error)) }
+            _ = try store.commit([Samples.create(1)], in: .default, now: Samples.now.advanced(by: error))
+            let later = Samples.now.advanced(by: .seconds(10))
+            let batch = try #require(try store.takeBatch(BatchLimit(transactions: 1, bytes: .max), now: later))
+            #expect(batch.transactions.map(\.age) == [isKnown ? .seconds(10) : .zero])
+        }
+    }
+
     @Test func `the outbox is bounded in bytes`() throws {
         let scratch = try Scratch()
         let store = try scratch.open { $0.limits.outboxBytes = 1_000 }
@@ -102,7 +117,7 @@ import Testing
             return
         }
         #expect(noted.message.utf8.count == 1_000)
-        // Resending an entry is allowed, because it frees space in the journal.
+        // Restoring an entry is allowed, because it frees space in the journal.
         #expect(try store.restore(journal: 3, now: Samples.now, newID: { Samples.id(99) }).count == 1)
         #expect(try store.dismissJournal(upTo: 1) == 1)
         #expect(try store.dismissJournal(upTo: .max) == 1)

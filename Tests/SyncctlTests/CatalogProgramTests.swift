@@ -74,4 +74,83 @@ import Testing
         let missing = try programs.run("syncd", ["--port", "0", "--catalog", "/none.json"])
         #expect(missing.errors == "syncd: the catalog /none.json was not read: there is no such file\n")
     }
+
+    @Test func `models that no device could store are refused by all commands, with the place`() throws {
+        let cases = [
+            (#"{"collection": "sync_meta", "fields": []}"#, "a collection may not be called sync_meta"),
+            (
+                #"{"collection": "todo", "fields": []}, {"collection": "todo_shown", "fields": []}"#,
+                "a collection may not be called todo_shown"
+            ),
+            (
+                #"{"collection": "a", "fields": [{"name": "x", "type": "json", "default": "{bad"}]}"#,
+                "x: the default is not JSON"
+            ),
+        ]
+        for (models, words) in cases {
+            let path = "\(programs.folder)/refused.json"
+            try #"{"format": 1, "models": [\#(models)]}"#.write(toFile: path, atomically: true, encoding: .utf8)
+            for (program, arguments) in [
+                ("syncd", ["--port", "0", "--catalog", path]), ("syncd", ["catalog", "check", path]),
+                ("syncctl", ["init", "--catalog", path]),
+            ] {
+                let response = try programs.run(program, arguments)
+                #expect(response.status != 0 && response.errors.contains("refused.json is no catalog"), "\(response)")
+                #expect(response.errors.contains(words), "\(response)")
+            }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(5)))
+    func `a record that is restored before the record it refers to gets the reference later`() throws {
+        let file = try catalog("linked", fields: title, #"{"name": "next", "type": "reference", "target": "todo"}"#)
+        let token = programs.folder + "/token"
+        #expect(try programs.run("syncd", ["token", "add", "arya", "--output", token]).status == 0)
+        let (_, url) = try programs.serve("--catalog", file)
+        func device(_ name: String, _ arguments: String...) throws -> Programs.Answer {
+            try programs.run(
+                "syncctl",
+                arguments + ["--store", "\(programs.folder)/\(name)", "--server", url, "--token-file", token])
+        }
+        func id(_ response: Programs.Answer) throws -> String {
+            try #require(response.output.split(whereSeparator: \.isWhitespace).last.map(String.init))
+        }
+        for name in ["a", "b"] { #expect(try device(name, "init", "--catalog", file).status == 0) }
+        let first = try id(device("a", "record", "create", "todo", "title=first"))
+        let second = try id(device("a", "record", "create", "todo", "title=second", "next=\(first)"))
+        for name in ["a", "b"] { #expect(try device(name, "sync").status == 0) }
+        #expect(try device("b", "record", "delete", "todo", second, first).status == 0)
+        #expect(try device("b", "sync").status == 0)
+        #expect(try device("a", "record", "set", "todo", first, "title=mine").status == 0)
+        #expect(try device("a", "record", "set", "todo", second, "title=mine too").status == 0)
+        _ = try device("a", "sync")
+        for entry in ["2", "1"] {
+            let restored = try device("a", "journal", "restore", entry)
+            #expect(restored.status == 0, "\(restored)")
+        }
+        #expect(try device("a", "sync").status == 0)
+        #expect(try device("b", "sync").status == 0)
+        let records = try device("b", "record", "list", "todo", "--json").output.split(separator: "\n")
+        #expect(records.count == 2)
+        #expect(records.contains { $0.contains("mine too") && !$0.contains(#""next":null"#) }, "\(records)")
+    }
+
+    @Test func `closed standard streams do not receive the database, and lost output is reported`() throws {
+        let path = try catalog("first", fields: title)
+        for stream in ["<&-", ">&-", "2>&-"] {
+            let closed = ["sh", "-c", "exec \"$0\" \"$@\" \(stream)"]
+            let folder = "\(programs.folder)/closed-\(stream.count)\(stream.first ?? " ")"
+            let response = try programs.run(
+                "syncctl", ["init", "--catalog", path, "--store", folder], launcher: closed)
+            #expect((response.status == 0) == (stream != ">&-"), "\(stream): \(response)")
+            let check = try programs.run("syncctl", ["doctor", "--local", "--store", folder])
+            #expect(check.status == 0, "\(stream): \(check)")
+        }
+        let file = programs.folder + "/none.jsonl"
+        try "".write(toFile: file, atomically: true, encoding: .utf8)
+        _ = try programs.syncctl("init")
+        let response = try programs.run(
+            "syncctl", ["import", file], launcher: ["sh", "-c", "exec \"$0\" \"$@\" >&-"])
+        #expect(response.errors == "syncctl: the output cannot be written: Bad file descriptor\n", "\(response)")
+    }
 }

@@ -91,6 +91,96 @@ import Testing
         return (programs, programs.folder + "/.local/share/syncctl/tombolo.sqlite")
     }
 
+    /// Writes the default models to a file, and returns its path.
+    private static func communityModels(_ programs: Programs) throws -> String {
+        let path = programs.folder + "/community.json"
+        try programs.run("syncd", ["catalog", "show"]).output.write(toFile: path, atomically: true, encoding: .utf8)
+        return path
+    }
+
+    /// Creates a device of an application's own models with one unsent write, and a checkpointed WAL.
+    private static func deviceOfOwnModels() throws -> (programs: Programs, file: String, models: String) {
+        let programs = try Programs()
+        let models = programs.folder + "/models.json"
+        // The models are longer than a page.
+        let fields = (0..<55).map {
+            #", {"name": "a_field_with_a_name_long_enough_to_fill_a_page_\#($0)", "type": "text"}"#
+        }.joined()
+        try
+            #"{"format": 1, "models": [{"collection": "todo", "fields": [{"name": "title", "type": "text"}\#(fields)]}]}"#
+            .write(toFile: models, atomically: true, encoding: .utf8)
+        try programs.syncctl("init", "--catalog", models)
+        try programs.syncctl("record", "create", "todo", "title=unsent")
+        #expect(try programs.syncctl("doctor", "--fix").status == 0)
+        return (programs, programs.folder + "/.local/share/syncctl/tombolo.sqlite", models)
+    }
+
+    private static func overwrite(_ range: Range<Int>, of file: String) throws {
+        var bytes = try Data(contentsOf: URL(filePath: file))
+        for offset in range { bytes[offset] ^= 0xFF }
+        try bytes.write(to: URL(filePath: file))
+    }
+
+    private static func rootPage(of table: String, in file: String, _ programs: Programs) throws -> Int {
+        let process = Process()
+        let output = Pipe()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = ["sqlite3", file, "SELECT rootpage FROM sqlite_schema WHERE name = '\(table)'"]
+        process.standardOutput = output
+        try process.run()
+        process.waitUntilExit()
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        return try #require(Int(text.trimmingCharacters(in: .whitespacesAndNewlines)))
+    }
+
+    @Test(arguments: [0..<100, 0..<4_096])
+    func `salvaging a database of own models finds the models in the damaged file`(range: Range<Int>) throws {
+        let (programs, file, _) = try Self.deviceOfOwnModels()
+        let written = try Self.outbox(programs)
+        #expect(written.count == 1)
+        try Self.overwrite(range, of: file)
+        let fixed = try programs.syncctl("doctor", "--fix")
+        #expect(fixed.status == 0, "\(fixed)")
+        #expect(fixed.output.contains("1 unconfirmed write saved, which is all"), "\(fixed)")
+        #expect(try Self.outbox(programs) == written)
+        #expect(try programs.syncctl("record", "list", "todo").output.contains("unsent"))
+        #expect(!(try programs.syncctl("record", "collections").output.contains("user")))
+    }
+
+    @Test func `a database that has lost its models is damaged, and salvaged with models from a file`() throws {
+        let (programs, file, models) = try Self.deviceOfOwnModels()
+        let written = try Self.outbox(programs)
+        let page = try Self.rootPage(of: "sync_catalog", in: file, programs)
+        try Self.overwrite((page - 1) * 4_096..<page * 4_096, of: file)
+        for command in [["record", "list", "todo"], ["status"], ["user", "create", "username=Ned"]] {
+            let response = try programs.run("syncctl", command)
+            #expect(response.errors.contains("damaged") && response.errors.contains("doctor --fix"), "\(response)")
+        }
+        let refused = try programs.syncctl("doctor", "--fix")
+        #expect(refused.status == CommandStatus.unhealthy.rawValue)
+        #expect(refused.output.contains("run syncctl doctor --fix --catalog FILE"), "\(refused)")
+        let wrong = try programs.syncctl("doctor", "--fix", "--catalog", Self.communityModels(programs))
+        #expect(wrong.status == CommandStatus.unhealthy.rawValue)
+        #expect(wrong.output.contains("an unconfirmed write changes the collection todo"), "\(wrong)")
+        let fixed = try programs.syncctl("doctor", "--fix", "--catalog", models)
+        #expect(fixed.status == 0, "\(fixed)")
+        #expect(try Self.outbox(programs) == written)
+        #expect(try programs.syncctl("doctor").status == 0)
+    }
+
+    @Test(arguments: [18, 47]) func `a header that forbids writing is damage`(offset: Int) throws {
+        let (programs, file) = try Self.deviceWithWrites()
+        let written = try Self.outbox(programs)
+        try Self.overwrite(offset..<offset + 1, of: file)
+        let write = try programs.run("syncctl", ["user", "create", "username=Ned"])
+        #expect(write.errors.contains("damaged") && write.errors.contains("doctor --fix"), "\(write)")
+        #expect(try programs.syncctl("doctor").status == CommandStatus.unhealthy.rawValue)
+        let fixed = try programs.syncctl("doctor", "--fix")
+        #expect(fixed.status == 0, "\(fixed)")
+        #expect(try Self.outbox(programs) == written)
+        #expect(try programs.syncctl("user", "create", "username=Ned").status == 0)
+    }
+
     private static func outbox(_ programs: Programs) throws -> [String] {
         try programs.syncctl("outbox", "list", "--json").output.split(separator: "\n").map(String.init)
     }
@@ -127,6 +217,7 @@ import Testing
         let (programs, file) = try Self.deviceWithWrites()
         let whole = try Data(contentsOf: URL(filePath: file))
         let written = try Self.outbox(programs)
+        let models = try Self.communityModels(programs)
         for page in stride(from: 1, to: whole.count / 4_096, by: 5) {
             for isCut in [false, true] {
                 var bytes = whole
@@ -136,14 +227,17 @@ import Testing
                     for offset in page * 4_096..<(page + 1) * 4_096 { bytes[offset] = 0x5A }
                 }
                 try bytes.write(to: URL(filePath: file))
-                let fixed = try programs.syncctl("doctor", "--fix", "--json")
+                var fixed = try programs.syncctl("doctor", "--fix", "--json")
+                if fixed.output.contains("--catalog FILE") {
+                    fixed = try programs.syncctl("doctor", "--fix", "--json", "--catalog", models)
+                }
                 let place = "page \(page + 1), \(isCut ? "cut" : "overwritten"): \(fixed.output)"
                 #expect(fixed.status == 0 || fixed.status == CommandStatus.unhealthy.rawValue, "\(place)")
                 let saved = try Self.outbox(programs)
                 #expect(saved.count <= written.count, "\(place)")
                 if saved.count < written.count {
                     #expect(
-                        fixed.output.contains("could not be read, and") || fixed.output.contains("cannot be told"),
+                        fixed.output.contains("could not be read, and") || fixed.output.contains("there may have been more"),
                         "\(place)")
                 }
                 #expect(try programs.syncctl("doctor").status == 0, "\(place)")
@@ -178,7 +272,7 @@ import Testing
             #expect(response.status != 0, "\(command): \(response)")
         }
         #expect(try Data(contentsOf: URL(filePath: file)).isEmpty)
-        let fixed = try programs.syncctl("doctor", "--fix")
+        let fixed = try programs.syncctl("doctor", "--fix", "--catalog", Self.communityModels(programs))
         #expect(fixed.status == CommandStatus.unhealthy.rawValue)
         #expect(
             fixed.output.contains("0 unconfirmed writes saved; there may have been more"),

@@ -427,15 +427,20 @@ import Testing
         // The command knows that everything was sent, but not how much the other process has fetched.
         #expect(beside.output == "process \(watch.processIdentifier) has sent everything, and pulls by itself\n")
         #expect(try programs.run("syncctl", ["user", "show", "Arya"] + one).output.contains("synced"))
+        let wrong = programs.folder + "/wrong.token"
+        #expect(
+            FileManager.default.createFile(
+                atPath: wrong, contents: Data("wrong\n".utf8), attributes: [.posixPermissions: 0o600]))
+        let refusedBeside = try programs.run("syncctl", ["sync"] + one + ["--server", url, "--token-file", wrong])
+        #expect(refusedBeside.status == CommandStatus.refused.rawValue, "\(refusedBeside)")
+        let unreachable = ["--server", "http://127.0.0.1:9", "--token-file", token]
+        let down = try programs.run("syncctl", ["sync"] + one + unreachable)
+        #expect(down.status == CommandStatus.notSynced.rawValue, "\(down)")
         kill(watch.processIdentifier, SIGTERM)
         watch.waitUntilExit()
         #expect(watch.terminationReason == .exit)
         #expect(watch.terminationStatus == 0)
 
-        let wrong = programs.folder + "/wrong.token"
-        #expect(
-            FileManager.default.createFile(
-                atPath: wrong, contents: Data("wrong\n".utf8), attributes: [.posixPermissions: 0o600]))
         let refused = try programs.run("syncctl", ["sync"] + one + ["--server", url, "--token-file", wrong])
         #expect(refused.status == CommandStatus.refused.rawValue, "\(refused.errors)")
 

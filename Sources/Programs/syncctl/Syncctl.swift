@@ -27,6 +27,7 @@ import SyncProgram
         ])
 
     static func main() async {
+        StandardStreams.open()
         // With SIGPIPE ignored, writing to a closed pipe returns an error instead of ending the process.
         signal(SIGPIPE, SIG_IGN)
         do {

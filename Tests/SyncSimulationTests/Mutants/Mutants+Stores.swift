@@ -40,7 +40,7 @@ extension Mutant {
             }
         },
         store("nothing is sent again", breaks: [.I6], "an entry of the journal is put away, and not sent again") {
-            $0.onResend = { (base, number, _, _) throws(StoreError) in
+            $0.onRestore = { (base, number, _, _) throws(StoreError) in
                 try base.dismiss(journal: number)
                 return []
             }

@@ -43,7 +43,7 @@ struct PlantedStore: LocalStore, EngineStore {
     var onCheckpoint: @Sendable (SimulatedDevice.Store) throws(StoreError) -> Void = {
         (base) throws(StoreError) in try base.checkpoint()
     }
-    var onResend:
+    var onRestore:
         @Sendable (SimulatedDevice.Store, Int64, WallTime, @Sendable () -> RecordID) throws(StoreError) ->
             [OutboxSequence] = { (base, number, now, newID) throws(StoreError) in
                 try base.restore(journal: number, now: now, newID: newID)
@@ -93,7 +93,7 @@ struct PlantedStore: LocalStore, EngineStore {
     func restore(
         journal number: Int64, now: WallTime, newID: @Sendable () -> RecordID
     ) throws(StoreError) -> [OutboxSequence] {
-        try onResend(base, number, now, newID)
+        try onRestore(base, number, now, newID)
     }
     func dismiss(journal number: Int64) throws(StoreError) { try base.dismiss(journal: number) }
 

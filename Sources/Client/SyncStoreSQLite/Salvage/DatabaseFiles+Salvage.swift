@@ -33,7 +33,7 @@ extension DatabaseFiles {
         for name in [path] + companions { unlink(name) }
     }
 
-    /// Returns the contents of the file. Only for new databases, which are small.
+    /// Returns the contents of the file. Only for new databases and for a WAL, which are small.
     func bytes() throws -> [UInt8] {
         let file = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
         guard file >= 0 else { throw DatabaseError.file("read", path) }

@@ -83,6 +83,27 @@ struct FilePage {
             && shape.optionalIntegers.allSatisfy { (0...9).contains(types[$0]) && types[$0] != 7 }
     }
 
+    /// A row with the key 1, whose only other column is text.
+    struct OnlyText {
+        /// The offset of the payload in the page, its length, and the length of its header, in bytes.
+        let start: Int
+        let payload: Int
+        let header: Int
+    }
+
+    /// Returns the row of a leaf that has this row only; nil for any other page.
+    func onlyText() -> OnlyText? {
+        guard bytes[0] == Self.leaf, Self.number(bytes, at: 3, bytes: 2) == 1 else { return nil }
+        var place = Self.number(bytes, at: 8, bytes: 2)
+        guard place >= 8, let payload = varint(&place), let key = varint(&place), key == 1 else { return nil }
+        let start = place
+        guard let header = varint(&place), let first = varint(&place), first == 0, let type = varint(&place),
+            place == start + Int(clamping: header), type >= 13, type % 2 == 1,
+            payload == header + (type - 13) / 2
+        else { return nil }
+        return OnlyText(start: start, payload: Int(clamping: payload), header: Int(clamping: header))
+    }
+
     // MARK: Numbers
 
     private func varint(_ place: inout Int) -> Int64? {

@@ -1,6 +1,7 @@
 import SQLiteDatabase
 public import SyncCore
 public import SyncModel
+import SyncWire
 
 extension SQLiteStore {
     /// Replaces a damaged database with a new one, and recovers the data that only this device has: its identity, its
@@ -12,11 +13,13 @@ extension SQLiteStore {
     /// - Parameters:
     ///   - now: the wall clock.
     ///   - random: the random source for a new client id, if the former identity cannot be kept.
-    /// - Throws: `busy` when a program has the database open; otherwise the error of the disk. The database is
-    ///   unchanged then.
+    ///   - refusesOtherModels: whether to throw when an unconfirmed write changes a collection that `catalog` lacks.
+    ///     Otherwise such a write counts as unreadable.
+    /// - Throws: `busy` when a program has the database open; `otherSchema` as described; otherwise the error of the
+    ///   disk. The database is unchanged then.
     public static func salvage(
         _ configuration: StoreConfiguration, catalog: SchemaCatalog, now: WallTime,
-        random: inout some RandomNumberGenerator
+        random: inout some RandomNumberGenerator, refusesOtherModels: Bool = false
     ) throws(StoreError) -> SalvageReport {
         let newClient = ClientID.make(at: now, random: &random)
         return try StoreError.converting {
@@ -26,7 +29,38 @@ extension SQLiteStore {
                 throw StoreError(.busy, "another program is opening the database: \(files.openLock)")
             }
             defer { withExtendedLifetime(lock) {} }
-            return try Salvage.run(configuration, catalog: catalog, newClient: newClient, now: now)
+            return try Salvage.run(
+                configuration, catalog: catalog, refusesOtherModels: refusesOtherModels, newClient: newClient, now: now)
         }
     }
+
+    /// Returns the models that a damaged database stores, searching all of its pages for them if need be; nil when they
+    /// cannot be read.
+    ///
+    /// - Parameter rule: returns the field rule of a name. A rule that is nil keeps its name, and checks nothing.
+    /// - Throws: when the file itself cannot be read.
+    public static func recoveredCatalog(
+        of configuration: StoreConfiguration, rule: (_ name: String) -> FieldRule?
+    ) throws(StoreError) -> SchemaCatalog? {
+        if let stored = try? storedCatalog(of: configuration, rule: rule) { return stored }
+        return try StoreError.converting {
+            let walFile = DatabaseFiles(path: configuration.file + "-wal")
+            let wal = walFile.identity() == nil ? [] : try walFile.bytes()
+            // A damaged header has another size.
+            let found = try [nil, usualPageSize].compactMap { size in
+                try DatabaseImage(of: configuration.file, wal: wal, pageSize: size)
+            }.flatMap { image in
+                image.textsOfOnlyRows().compactMap { try? CatalogCodec.decodeStored(Array($0.utf8), rule: rule) }
+            }
+            // Models only grow, so the largest ones are the newest.
+            return found.max { $0.fieldCount < $1.fieldCount }
+        }
+    }
+
+    /// SQLite's own default, which every database of this store has.
+    private static let usualPageSize = 4_096
+}
+
+extension SchemaCatalog {
+    fileprivate var fieldCount: Int { models.reduce(0) { $0 + 1 + $1.fields.count } }
 }

@@ -14,11 +14,15 @@ struct Salvage {
     private let connection: Connection
     /// Tables whose upper pages or schema were rebuilt, so that rows may be missing without SQLite noticing.
     private let repaired: Set<String>
+    /// Whether a write of a collection that the models lack ends the salvage.
+    private let refusesOtherModels: Bool
 
     private init(
-        kept: KeptFiles, damaged: DamagedDatabase, repaired: Set<String>, transaction: WriteTransaction
+        kept: KeptFiles, damaged: DamagedDatabase, repaired: Set<String>, refusesOtherModels: Bool,
+        transaction: WriteTransaction
     ) {
         self.kept = kept
+        self.refusesOtherModels = refusesOtherModels
         self.damaged = damaged
         self.repaired = repaired
         self.transaction = transaction
@@ -33,7 +37,8 @@ struct Salvage {
     ///   - configuration: the configuration of the damaged database.
     ///   - newClient: the client id to use if the former identity cannot be read or kept.
     static func run(
-        _ configuration: StoreConfiguration, catalog: SchemaCatalog, newClient: ClientID, now: WallTime
+        _ configuration: StoreConfiguration, catalog: SchemaCatalog, refusesOtherModels: Bool, newClient: ClientID,
+        now: WallTime
     ) throws -> SalvageReport {
         let files = DatabaseFiles(path: configuration.file)
         try files.checkUnused()
@@ -62,7 +67,8 @@ struct Salvage {
                 let transaction = try WriteTransaction(
                     on: connection, catalog: catalog, tables: writer.tables, limits: configuration.limits)
                 let salvage = Salvage(
-                    kept: kept, damaged: damaged, repaired: repaired, transaction: transaction)
+                    kept: kept, damaged: damaged, repaired: repaired, refusesOtherModels: refusesOtherModels,
+                    transaction: transaction)
                 let report = try salvage.run(newClient: newClient, now: now)
                 try transaction.finish()
                 return .commit(report)
@@ -249,7 +255,7 @@ struct Salvage {
         var numbers: Set<Int64> = []
         let isWhole = try damaged.forEachRow(of: "sync_outbox", by: "sequence", last: last) {
             row in
-            guard let sequence = row.integer("sequence"), let entry = transaction(in: row) else {
+            guard let sequence = row.integer("sequence"), let entry = try transaction(in: row) else {
                 unreadable += 1
                 return
             }
@@ -285,14 +291,22 @@ struct Salvage {
     }
 
     /// Returns the transaction of an entry; nil when it cannot be read, or changes a collection that has no table.
-    private func transaction(in row: DamagedRow) -> Transaction? {
+    ///
+    /// - Throws: `otherSchema` for such a collection, if the salvage refuses other models.
+    private func transaction(in row: DamagedRow) throws -> Transaction? {
         guard let payload = row.bytes("payload"),
-            let found = try? StoredForm.transaction(from: payload, of: "a saved entry"),
-            found.mutations.allSatisfy({ mutation in
-                transaction.tables.contains { $0.model.collection == mutation.collection }
-            })
+            let found = try? StoredForm.transaction(from: payload, of: "a saved entry")
         else { return nil }
-        return found
+        let unknown = found.mutations.first { mutation in
+            !transaction.tables.contains { $0.model.collection == mutation.collection }
+        }
+        guard let unknown else { return found }
+        guard !refusesOtherModels else {
+            throw StoreError(
+                .otherSchema,
+                "an unconfirmed write changes the collection \(unknown.collection), which the models do not have")
+        }
+        return nil
     }
 
     private func readableFormerNumbers(_ text: String?) -> String? {

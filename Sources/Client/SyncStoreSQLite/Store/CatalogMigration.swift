@@ -28,7 +28,7 @@ struct CatalogMigration {
 
     /// Creates and extends the tables. Must run inside a transaction.
     mutating func run() throws {
-        try checkNames()
+        if let problem = SchemaCatalog(tables.map(\.model)).nameProblem { throw StoreError(.otherSchema, problem) }
         let stored = try storedFields()
         for name in stored.keys.sorted() where !tables.contains(where: { $0.name == name }) {
             throw StoreError(
@@ -45,26 +45,6 @@ struct CatalogMigration {
         }
         try updateIndexes()
         try StoredCatalog.store(StoredCatalog.text(of: tables), in: connection)
-    }
-
-    // MARK: Names
-
-    private func checkNames() throws {
-        let names = Set(tables.map(\.name))
-        for table in tables {
-            for prefix in ["sync_", "sqlite_"] where table.name.hasPrefix(prefix) {
-                throw StoreError(.otherSchema, "a collection may not be called \(table.name): \(prefix) is reserved")
-            }
-            if names.contains(table.name + "_shown") {
-                throw StoreError(
-                    .otherSchema,
-                    "a collection may not be called \(table.name)_shown: that is the view of \(table.name)")
-            }
-            for field in table.model.fields where field.name.rawValue.hasPrefix("sync_") {
-                throw StoreError(
-                    .otherSchema, "a field may not be called \(table.name).\(field.name): sync_ is reserved")
-            }
-        }
     }
 
     // MARK: Stored schema

@@ -7,12 +7,16 @@ extension WriteTransaction {
     /// Corrects the hybrid clock and the times of outbox entries after the device's wall clock was ahead and has been
     /// set right.
     ///
-    /// Entries written in the future get the current time: the server orders edits by their ages, which are computed
-    /// from these times.
+    /// The server orders edits by their ages, which are computed from the times of the entries. If the clock was ahead
+    /// at the last contact with the server, the times of entries in the future are reduced by as much. Times that are
+    /// then still in the future, and those of a clock whose error is unknown, become the current time, which is the
+    /// latest possible one.
     func correctClock(now: WallTime) throws {
         guard meta.clock.heal(now: now, permitting: SchemaLimits.permittedSkew) else { return }
-        let statement = try connection.statement("UPDATE sync_outbox SET written_at = ?1 WHERE written_at > ?1")
+        let statement = try connection.statement(
+            "UPDATE sync_outbox SET written_at = iif(?2 < 0, min(written_at + ?2, ?1), ?1) WHERE written_at > ?1")
         statement.bind(1, now.milliseconds)
+        statement.bind(2, meta.clockOffset ?? 0)
         try statement.run()
     }
 

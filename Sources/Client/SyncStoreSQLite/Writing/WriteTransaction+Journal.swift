@@ -268,7 +268,8 @@ extension WriteTransaction {
             replacement: { try replacement(of: $0.collection, $0.id) },
             home: { try table($0.collection).space(of: $0.id, on: connection) })
         var sequences: [OutboxSequence] = []
-        for edits in plan.transactions {
+        let regained = try lostReferences(to: plan.replacements, besides: entry.number, in: plan.space)
+        for edits in plan.transactions + (regained.isEmpty ? [] : [regained]) {
             // The edits changed nothing, or joined the previous entry.
             guard let sequence = try commit(edits, in: plan.space, now: now), sequences.last != sequence else {
                 continue
@@ -279,6 +280,60 @@ extension WriteTransaction {
         for made in plan.replacements { try keep(made) }
         try setState(.restored, of: entry)
         return sequences
+    }
+
+    /// Returns edits that set the optional references to deleted records that have been created again now.
+    ///
+    /// A record that was restored before the record that it refers to has lost the reference. Only the entries that were
+    /// restored know it.
+    private func lostReferences(
+        to made: [RestorePlan.Replacement], besides number: Int64, in space: SpaceID
+    ) throws -> [RecordEdit] {
+        var patches: [RecordAddress: Patch] = [:]
+        var order: [RecordAddress] = []
+        for target in made {
+            for create in try restoredCreates(naming: target.deleted, besides: number) {
+                guard let schema = catalog[create.collection],
+                    let successor = try replacement(of: create.collection, create.record),
+                    let position = tables.firstIndex(where: { $0.model.collection == create.collection }),
+                    try tables[position].space(of: successor, on: connection) == space,
+                    let record = try row(RecordRow(table: position, id: successor))?.record
+                else { continue }
+                for (index, field) in schema.fields.enumerated()
+                where field.target == target.collection && !field.isRequired && record.values[index].isNull
+                    && create.patch[field.name] == .reference(target.deleted)
+                {
+                    let address = RecordAddress(create.collection, successor)
+                    if patches[address] == nil { order.append(address) }
+                    patches[address, default: Patch()].set(field.name, to: .reference(target.replacement))
+                }
+            }
+        }
+        return order.compactMap { address in
+            patches[address].map { .update(address.collection, address.id, $0) }
+        }
+    }
+
+    /// Returns the creates of deleted records by restored entries that name a record.
+    private func restoredCreates(naming id: RecordID, besides number: Int64) throws -> [Mutation] {
+        let statement = try connection.statement(
+            """
+            SELECT number FROM sync_journal WHERE number <> ?1 AND state <> 'active' AND state = 'restored'
+                AND (instr(records, ?2) > 0 OR instr(payload, ?2) > 0) ORDER BY number
+            """)
+        statement.bind(1, number)
+        statement.bind(2, id.description)
+        var numbers: [Int64] = []
+        do {
+            defer { statement.reset() }
+            while try statement.step() { numbers.append(statement.integer(0)) }
+        }
+        return try numbers.flatMap { number -> [Mutation] in
+            guard let entry = try JournalReading.entry(number, connection) else { return [] }
+            var creates = entry.records?.mutations ?? []
+            if case .overwritten(_, let deleted?) = entry.event { creates += deleted.mutations }
+            return creates
+        }
     }
 
     /// Returns a record that an entry needs and that is not here, with the entry that creates it; nil when no other

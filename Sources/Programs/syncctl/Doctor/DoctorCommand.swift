@@ -4,6 +4,7 @@ import SyncBootstrap
 import SyncCore
 import SyncModel
 import SyncProgram
+import TomboloCommunity
 
 /// Checks the device, and explains each result in a sentence.
 struct DoctorCommand: AsyncParsableCommand {
@@ -21,11 +22,21 @@ struct DoctorCommand: AsyncParsableCommand {
     @OptionGroup var options: GlobalOptions
     @Flag(help: "Repair problems that can be repaired safely.") var fix = false
     @Flag(help: "Do not contact the server.") var local = false
+    @Option(
+        help: ArgumentHelp(
+            "With --fix: take the models of a damaged database from this file if its own cannot be read, as syncd catalog show prints it.",
+            valueName: "file"), completion: .file())
+    var catalog: String?
+
+    func validate() throws {
+        if catalog != nil, !fix { throw ValidationError("--catalog is only for --fix") }
+    }
 
     func run() async throws {
         let terminal = options.terminal
+        let models = try catalog.map { try CatalogFile.read($0, rule: FieldRule.named) }
         let findings = try await options.withClient(requestTimeout: GlobalOptions.quickTimeout) { client in
-            let file = DatabaseCheck(client: client, fixes: fix)
+            let file = DatabaseCheck(client: client, fixes: fix, models: models)
             var findings = file.findings()
             if file.isOpen {
                 findings.append(DiskCheck(folder: client.settings.store.folder).finding())
@@ -49,11 +60,14 @@ struct DoctorCommand: AsyncParsableCommand {
 private final class DatabaseCheck {
     private let client: ClientComposition
     private let fixes: Bool
+    /// The models of a database whose own cannot be read.
+    private let models: SchemaCatalog?
     private(set) var isOpen = false
 
-    init(client: ClientComposition, fixes: Bool) {
+    init(client: ClientComposition, fixes: Bool, models: SchemaCatalog?) {
         self.client = client
         self.fixes = fixes
+        self.models = models
     }
 
     func findings() -> [Finding] {
@@ -92,7 +106,8 @@ private final class DatabaseCheck {
 
     /// Replaces the damaged database.
     ///
-    /// - Returns: false when another process syncs the database, because it would continue with the damaged one.
+    /// - Returns: false when another process syncs the database, because it would continue with the damaged one, and
+    ///   when nobody knows the models of the new one.
     private func salvage(_ findings: inout [Finding], because failure: StoreError) throws(StoreError) -> Bool {
         switch try client.acquireLease() {
         case .held(let process):
@@ -104,7 +119,18 @@ private final class DatabaseCheck {
             return false
         case .acquired(let lease):
             defer { withExtendedLifetime(lease) {} }
-            let salvaged = try client.salvageStore()
+            let stored = try ClientRecipes.recoveredCatalog(of: client.settings, rule: FieldRule.named)
+            guard let models = stored ?? models else {
+                findings.append(
+                    Finding(
+                        check: "database", level: .broken,
+                        sentence: "\(failure.message); the models of the application cannot be read from it either",
+                        advice:
+                            "get the file of its models, as syncd catalog show prints it on the server, then run syncctl doctor --fix --catalog FILE"
+                    ))
+                return false
+            }
+            let salvaged = try client.salvageStore(for: models)
             let sentence = "a new database took the place of this one: \(failure.message)"
             findings.append(Finding(check: "database", level: .fixed, sentence: sentence))
             findings += salvaged.findings

@@ -137,7 +137,7 @@ struct ImportCommand: AsyncParsableCommand {
         if summary.broken > summary.problems.count {
             terminal.note("… and \(summary.broken - summary.problems.count) more invalid rows")
         }
-        let effect = summary.isStopped ? nil : Terminal.saved
+        let effect = summary.transactions > 0 ? Terminal.saved : nil
         if terminal.isJSON {
             var line = JSONLine()
             line.set("source", name)

@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Logging
 import SyncBootstrap
+import SyncCore
 import SyncModel
 import SyncProgram
 import TomboloCommunity
@@ -58,9 +59,16 @@ struct GlobalOptions: ParsableArguments {
             ConfigurationSources(Syncctl.program, flags: flags(), variables: variables, fileNamed: config))
     }
 
-    /// The models that the database remembers, else those of the community. What is wrong with the database is for its opening to say.
-    private func models(of settings: ClientSettings) -> SchemaCatalog {
-        (try? ClientRecipes.storedCatalog(of: settings, rule: FieldRule.named)) ?? CommunityCatalog.catalog
+    /// Returns the models that the database remembers, or those of the community if it remembers none.
+    ///
+    /// Damage that hides the models is returned beside them. Other failures are left to the opening of the database.
+    private func models(of settings: ClientSettings) -> (catalog: SchemaCatalog, damage: StoreError?) {
+        do throws(StoreError) {
+            let stored = try ClientRecipes.storedCatalog(of: settings, rule: FieldRule.named)
+            return (stored ?? CommunityCatalog.catalog, nil)
+        } catch {
+            return (CommunityCatalog.catalog, error.code == .corrupt ? error : nil)
+        }
     }
 
     private func client(
@@ -73,8 +81,9 @@ struct GlobalOptions: ParsableArguments {
         if let requestTimeout, let server = settings.server {
             settings.server?.requestTimeout = min(server.requestTimeout, requestTimeout)
         }
+        let stored = catalog.map { ($0, nil) } ?? models(of: settings)
         return ClientComposition(
-            settings: settings, models: CommunityCatalog.registered, catalog: catalog ?? models(of: settings),
+            settings: settings, models: CommunityCatalog.registered, catalog: stored.0, catalogDamage: stored.1,
             recipes: recipes,
             logger: ProgramLog.logger(label: "syncctl", level: settings.logLevel), creatingStore: creating)
     }

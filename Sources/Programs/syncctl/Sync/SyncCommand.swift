@@ -140,21 +140,60 @@ struct SyncCommand: AsyncParsableCommand {
         let timeout = wait > .zero ? wait : Self.leaseTimeout
         while progress.elapsed < timeout {
             let summary = try store.outboxSummary()
-            if summary.count == 0 { return .sentByOther(process) }
+            if summary.count == 0 {
+                guard let obstacle = try await obstacle(client) else { return .sentByOther(process) }
+                if obstacle.isLasting || progress.elapsed >= max(wait, Self.recoveryTime) {
+                    return .failed(obstacle.failure)
+                }
+            }
             progress.show("waiting for process \(process.map(String.init) ?? "unknown"): \(summary.count) left")
             if case .acquired(let lease) = try client.acquireLease() {
                 defer { withExtendedLifetime(lease) {} }
                 return try await run(client, progress)
             }
-            try await client.runtime.clock.sleep(for: .milliseconds(100))
+            try await client.runtime.clock.sleep(for: summary.count == 0 ? .milliseconds(500) : .milliseconds(100))
         }
+        if let obstacle = try await obstacle(client) { return .failed(obstacle.failure) }
         return .syncedElsewhere(process)
     }
 
+    /// Returns why nothing can be fetched now; nil when the server answers, and the other process has recorded no failure
+    /// since it was last in sync.
+    ///
+    /// `isLasting` is true when the server refuses this device, and no later request will succeed by itself. What the
+    /// other process has recorded may be older than its present attempt.
+    private func obstacle(
+        _ client: ClientComposition
+    ) async throws -> (failure: TransportError, isLasting: Bool)? {
+        let store = try client.store
+        do {
+            let hello = try await client.transport.hello()
+            if let refusal = hello.refusal(for: try store.session().account) { return (refusal, true) }
+        } catch let failure as TransportError {
+            return (failure, failure.isRefusal)
+        }
+        guard let recorded = try store.contact().lastFailure,
+            let code = TransportError.Code(rawValue: recorded.code)
+        else { return nil }
+        return (TransportError(code, recorded.message), false)
+    }
+
+    /// Time for the other process to recover from a failure that it has recorded.
+    private static let recoveryTime = Duration.seconds(2)
     /// Longer than syncctl status holds the lease to check whether it is free.
     private static let readerTimeout = Duration.milliseconds(100)
     /// The extra time for a request that is still open when the wait ends.
     private static let grace = Duration.milliseconds(500)
     /// Longer than an engine needs for a typical outbox.
     private static let leaseTimeout = Duration.seconds(30)
+}
+
+extension TransportError {
+    /// Whether the server refuses this device, so that only a person can help.
+    fileprivate var isRefusal: Bool {
+        switch code {
+        case .unauthorized, .forbidden, .otherAccount, .incompatible, .refused, .tooLarge: true
+        case .unreachable, .timedOut, .throttled, .serverFailed, .notUnderstood, .cancelled: false
+        }
+    }
 }

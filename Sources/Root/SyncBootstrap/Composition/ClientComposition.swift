@@ -24,17 +24,24 @@ public final class ClientComposition {
     /// The models of the application, for its live objects.
     public let models: ModelCatalog
     /// The schemas of the database: those of the models, unless a program serves the database of any application.
-    public let catalog: SchemaCatalog
+    public private(set) var catalog: SchemaCatalog
+    /// The damage that kept the database's own models from being read; nil when `catalog` can be trusted.
+    private var catalogDamage: StoreError?
     private var madeObjects: LiveObjects?
 
     /// Creates a composition without opening anything.
     ///
-    /// - Parameter creatingStore: whether to create the database if it is missing.
+    /// - Parameters:
+    ///   - catalogDamage: the damage that kept the models of the database from being read. The database cannot be opened
+    ///     then, only salvaged, because it would get the tables of other models.
+    ///   - creatingStore: whether to create the database if it is missing.
     public init(
-        settings: ClientSettings, models: ModelCatalog, catalog: SchemaCatalog? = nil, recipes: ClientRecipes,
+        settings: ClientSettings, models: ModelCatalog, catalog: SchemaCatalog? = nil,
+        catalogDamage: StoreError? = nil, recipes: ClientRecipes,
         logger: Logger, creatingStore: Bool, transport: (any RemoteTransport)? = nil
     ) {
         self.catalog = catalog ?? models.schemas
+        self.catalogDamage = catalogDamage
         self.settings = settings
         self.models = models
         self.recipes = recipes
@@ -78,6 +85,7 @@ public final class ClientComposition {
     private var opened: OpenStore {
         get throws(StoreError) {
             if let openStore { return openStore }
+            if let catalogDamage { throw catalogDamage }
             let made = try recipes.store.open(settings, catalog, runtime, createsStore)
             openStore = made
             // A new device knows no space. Resetting the cursor adds the space that it follows.
@@ -117,7 +125,7 @@ public final class ClientComposition {
     /// Throws if the last contact ended because the server contradicts the database.
     ///
     /// If the server keeps contradicting an undamaged database, the numbers in the database may still be wrong. A new
-    /// database, as `salvageStore()` makes one, agrees with the server in both cases.
+    /// database, as `salvageStore(for:)` makes one, agrees with the server in both cases.
     ///
     /// - Throws: `contradiction`, with the server's message.
     public func requireAgreement() throws(StoreError) {
@@ -159,12 +167,17 @@ public final class ClientComposition {
     ///
     /// The next use opens the new database.
     ///
-    /// - Throws: `busy` when another process has the database open.
-    public func salvageStore() throws(StoreError) -> SalvageReport {
+    /// - Parameter catalog: the models of the new database.
+    /// - Throws: `busy` when another process has the database open; `otherSchema` when an unconfirmed write changes a
+    ///   collection that `catalog` lacks.
+    public func salvageStore(for catalog: SchemaCatalog) throws(StoreError) -> SalvageReport {
         madeObjects = nil
         openStore?.close()
         openStore = nil
-        return try recipes.store.salvage(settings, catalog, runtime)
+        let report = try recipes.store.salvage(settings, catalog, runtime)
+        self.catalog = catalog
+        catalogDamage = nil
+        return report
     }
 
     /// Tries to become the only process that syncs this database.

@@ -55,7 +55,7 @@ extension ClientRecipes.Store {
             var random = runtime.generator
             return try SQLiteStore.salvage(
                 StoreConfiguration(settings.store), catalog: catalog, now: runtime.now(),
-                random: &random)
+                random: &random, refusesOtherModels: true)
         })
 }
 
@@ -69,6 +69,17 @@ extension ClientRecipes {
         of settings: ClientSettings, rule: (_ name: String) -> FieldRule?
     ) throws(StoreError) -> SchemaCatalog? {
         try SQLiteStore.storedCatalog(of: StoreConfiguration(settings.store), rule: rule)
+    }
+
+    /// Returns the models that a device's damaged database stores, searching the whole file for them if need be; nil when
+    /// they cannot be read.
+    ///
+    /// - Parameter rule: returns the field rule of a name.
+    /// - Throws: when the file itself cannot be read.
+    public static func recoveredCatalog(
+        of settings: ClientSettings, rule: (_ name: String) -> FieldRule?
+    ) throws(StoreError) -> SchemaCatalog? {
+        try SQLiteStore.recoveredCatalog(of: StoreConfiguration(settings.store), rule: rule)
     }
 }
 

@@ -38,7 +38,8 @@ public struct ClientRecipes: Sendable {
             @Sendable (ClientSettings, SchemaCatalog, EngineRuntime, _ creating: Bool) throws(StoreError) -> OpenStore
         /// Tries to take the lease, and waits up to the given duration.
         public var lease: @Sendable (ClientSettings, Duration) throws(StoreError) -> LeaseAttempt
-        /// Replaces a damaged database, which must be closed, with a new one that contains its readable data.
+        /// Replaces a damaged database, which must be closed, with a new one that contains its readable data. Throws if
+        /// an unconfirmed write needs a collection that the catalog lacks.
         public var salvage: @Sendable (ClientSettings, SchemaCatalog, EngineRuntime) throws(StoreError) -> SalvageReport
 
         public init(

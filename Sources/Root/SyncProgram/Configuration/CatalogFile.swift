@@ -24,13 +24,18 @@ public enum CatalogFile {
         guard data.count <= largestSize else {
             throw ConfigurationError("the catalog \(path) is larger than \(largestSize) bytes")
         }
+        let catalog: SchemaCatalog
         do throws(WireError) {
-            return try CatalogCodec.decode(Array(data), rule: rule)
+            catalog = try CatalogCodec.decode(Array(data), rule: rule)
         } catch {
             throw ConfigurationError(
                 "\(path) is not a valid catalog: \(error)",
                 advice: "Schemas/catalog/catalog.schema.json describes the format")
         }
+        if let problem = catalog.nameProblem {
+            throw ConfigurationError("\(path) is no catalog: \(problem)", advice: "choose another name in the file")
+        }
+        return catalog
     }
 
     /// Returns the text of a file with these models.

@@ -99,6 +99,10 @@ extension ServerRecipes {
             throw ConfigurationError(error, isPostgres: isPostgres)
         }
         guard let catalog, catalog != stored else { return stored }
+        if let problem = catalog.nameProblem {
+            throw ConfigurationError(
+                "the models cannot be served: \(problem)", advice: "choose another name in the models")
+        }
         if let stored {
             let change = CatalogChange(from: stored, to: catalog)
             try change.requireCompatible()

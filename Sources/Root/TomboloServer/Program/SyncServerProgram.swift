@@ -54,6 +54,7 @@ public enum SyncServerProgram {
     }
 
     private static func run(_ application: ServerApplication) async {
+        StandardStreams.open()
         // A reader that goes away ends a write with an error, not this process with a signal.
         signal(SIGPIPE, SIG_IGN)
         do {

@@ -24,11 +24,11 @@ struct AuthorityOpening: Sendable {
     /// which rules out the race between a commit and a checkpoint in SQLite before 3.51.3.
     func writer(to location: String, newHistory: HistoryIdentity) throws -> Connection {
         let connection = try Connection(opening: location, busyTimeout: configuration.busyTimeout)
-        // This comes first, so that a database of another program stays unchanged.
+        try connection.checkFormat()
+        // This comes before any write, so that a database of another program stays unchanged.
         try Self.migrations.check(connection, name)
         try connection.harden()
         try connection.limitWAL(bytes: Self.keptWALBytes)
-        try connection.checkFormat()
         try connection.useWAL(name)
         try connection.setDurability(configuration.durability == .full ? .powerLoss : .processCrash, of: name)
         // A client that received commits that the next power loss removes would hold versions that are then assigned

@@ -1,4 +1,5 @@
 import CSQLite
+import Glibc
 
 extension Connection {
     /// The failures that a commit survives.
@@ -9,9 +10,22 @@ extension Connection {
         case powerLoss = 2
     }
 
-    /// Throws if the file is not a database. SQLite itself reads the file only when it runs the first statement.
+    /// Throws if the file is not a database, or if its header is damaged so that SQLite would never write it. SQLite
+    /// itself reads the file only when it runs the first statement.
     package func checkFormat() throws(DatabaseError) {
-        try prepare("SELECT * FROM sqlite_schema LIMIT 1").run()
+        do throws(DatabaseError) {
+            try prepare("SELECT * FROM sqlite_schema LIMIT 1").run()
+        } catch {
+            // The statement is valid, so a generic error means a format number that SQLite does not know.
+            guard error.isGeneric else { throw error }
+            throw DatabaseError(.corrupt, "the header of the database file is damaged: \(error.message)")
+        }
+        // SQLite only reads a file whose header has an unknown write version.
+        guard sqlite3_db_readonly(handle, "main") == 1, let path = sqlite3_db_filename(handle, "main"),
+            access(path, W_OK) == 0
+        else { return }
+        throw DatabaseError(
+            .corrupt, "the header of the database file is damaged: SQLite may not write \(String(cString: path))")
     }
 
     /// Makes the connection refuse operations that only a malicious file or a mistake would ask for.

@@ -57,6 +57,9 @@ package struct DatabaseError: Error, CustomStringConvertible {
     /// Whether SQLite reported it, rather than a check of this module.
     package var isFromSQLite: Bool { sqlite != nil }
 
+    /// Whether SQLite gave its generic error, which stands for an invalid statement or an unknown file format.
+    var isGeneric: Bool { sqlite?.code == SQLITE_ERROR }
+
     package var message: String {
         guard let sqlite else { return text }
         return "SQLite could not \(sqlite.action): \(text) (code \(sqlite.code))"

@@ -238,9 +238,17 @@ private struct FieldParts {
             guard let value = Self.value(of: initial, as: type), field.problem(with: value) == nil else {
                 throw wrong("\(name): the default is not a valid value of this field")
             }
+            if case .json(let text) = value, !Self.isJSON(text) {
+                throw wrong("\(name): the default is not JSON")
+            }
             field = field.defaulting(to: value)
         }
         return isIndexed ? field.indexed() : field
+    }
+
+    private static func isJSON(_ text: String) -> Bool {
+        let read: Void? = try? JSONReader.read(Array(text.utf8)) { (reader) throws(JSONError) in try reader.skip() }
+        return read != nil
     }
 
     private func bounds(of type: FieldType) -> FieldBounds? {
