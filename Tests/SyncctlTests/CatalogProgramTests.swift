@@ -95,7 +95,9 @@ import Testing
                 ("syncctl", ["init", "--catalog", path]),
             ] {
                 let response = try programs.run(program, arguments)
-                #expect(response.status != 0 && response.errors.contains("refused.json is no catalog"), "\(response)")
+                #expect(
+                    response.status != 0 && response.errors.contains("refused.json is not a valid catalog"),
+                    "\(response)")
                 #expect(response.errors.contains(words), "\(response)")
             }
         }

@@ -33,7 +33,8 @@ public enum CatalogFile {
                 advice: "Schemas/catalog/catalog.schema.json describes the format")
         }
         if let problem = catalog.nameProblem {
-            throw ConfigurationError("\(path) is no catalog: \(problem)", advice: "choose another name in the file")
+            throw ConfigurationError(
+                "\(path) is not a valid catalog: \(problem)", advice: "choose another name in the file")
         }
         return catalog
     }
