@@ -1,6 +1,6 @@
 import SyncModel
 
-// A server must not be able to cause a loop or a step backward, so a page proves progress or is not believed.
+// A page that does not advance the cursor is refused, so that a server cannot cause a loop or a step backward.
 
 extension PullPage {
     /// Returns the first claim of the page that cannot be true, or nil.

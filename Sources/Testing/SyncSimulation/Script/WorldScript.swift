@@ -84,9 +84,6 @@ public struct WorldSetting: Hashable, Sendable {
     /// The spaces in use. A record stays in one space for its whole life.
     public var spaces: [SpaceID] { Array(Self.allSpaces.prefix(max(spaceCount, 1))) }
 
-    /// Whether any participant starts with the previous build.
-    public var hasEarlierBuilds: Bool { isServerEarlier || !earlierDevices.isEmpty }
-
     public init(seed: UInt64, devices: Int) {
         self.seed = seed
         self.devices = devices
