@@ -114,14 +114,6 @@ extension Mutant {
             END
             """, shape: { $0.rates.restoreServer = 0.03 }),
         rows(
-            "edits offered that were not lost", breaks: [.I15], "a lost history is believed to have been far ahead",
-            """
-            AFTER INSERT ON sync_former BEGIN
-                UPDATE sync_former SET version = NEW.version + 1000, field_versions = NULL
-                WHERE collection = NEW.collection AND id = NEW.id;
-            END
-            """, shape: { $0.rates.restoreServer = 0.06 }),
-        rows(
             "outbox emptied by a new epoch", breaks: [.I15, .I1],
             "what a restored server lacks is not offered again",
             """

@@ -12,8 +12,6 @@ final class LostHistoryWatch: PageWatch {
     /// The field versions of each device's records in lost histories, until the current history has shown its own
     /// version of the record.
     private let former = Guarded([String: [RecordAddress: [Version]]]())
-    /// The values that have been sent under each client id.
-    private let written = Guarded([ClientID: [RecordAddress: [FieldName: Set<FieldValue>]]]())
 
     init(violations: ViolationLog) {
         self.violations = violations
@@ -22,39 +20,6 @@ final class LostHistoryWatch: PageWatch {
     /// Forgets what was observed, because the device's disk was replaced.
     func rolledBack(_ device: String) {
         former.withLock { $0[device] = nil }
-    }
-
-    /// Records the values that a device sends.
-    func sent(_ batch: PushBatch, by catalog: SchemaCatalog) {
-        written.withLock { written in
-            for mutation in batch.transactions.flatMap(\.transaction.mutations) {
-                var edits = mutation.patch.map { ($0.field, $0.value) }
-                // A create writes null to the fields that it leaves out.
-                if case .create = mutation.intent, let schema = catalog[mutation.collection] {
-                    edits += schema.fields.map { ($0.name, .null) }
-                }
-                for (field, value) in edits {
-                    written[batch.identity.client, default: [:]][mutation.address, default: [:]][
-                        field, default: []
-                    ].insert(value)
-                }
-            }
-        }
-    }
-
-    /// Returns the values that a store's device has sent under any of its client ids.
-    private func ownValues(
-        of store: SimulatedDevice.Store
-    ) throws(StoreError) -> [RecordAddress: [FieldName: Set<FieldValue>]] {
-        let session = try store.session()
-        let clients = session.spaces.reduce(into: Set([session.identity.client])) { clients, space in
-            clients.formUnion(space.notices?.clients ?? [])
-        }
-        return written.withLock { written in
-            clients.compactMap { written[$0] }.reduce(into: [:]) { all, own in
-                all.merge(own) { $0.merging($1) { $0.union($1) } }
-            }
-        }
     }
 
     /// Returns all records of a store before it adopts a history; empty when it already follows that history.
@@ -83,9 +48,8 @@ final class LostHistoryWatch: PageWatch {
         return { [self] store throws(StoreError) in
             let after = try Self.addresses(in: store)
             var lost: [RecordAddress: [FieldName: FieldValue]] = [:]
-            // The device's own values that others have replaced since. It must offer them, which the users' oracle
-            // checks, and it may offer no other replaced values.
-            let own = try ownValues(of: store)
+            // Values that others have replaced since. The device must offer those that it wrote, which the users' oracle
+            // checks, and it may offer no others, which no oracle checks.
             var replaced: [RecordAddress: [FieldName: FieldValue]] = [:]
             // A pending edit of the same id in another space may have become visible instead.
             for (address, (old, space)) in before
@@ -108,9 +72,7 @@ final class LostHistoryWatch: PageWatch {
                         ? versions[position] >= record.version(ofFieldAt: position) : !old.values[position].isNull
                     if isLost {
                         values[field.name] = old.values[position]
-                    } else if space == page.space,
-                        own[address]?[field.name]?.contains(old.values[position]) ?? false
-                    {
+                    } else if space == page.space {
                         replaced[address, default: [:]][field.name] = old.values[position]
                     }
                 }

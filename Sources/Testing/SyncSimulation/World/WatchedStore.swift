@@ -97,9 +97,7 @@ struct WatchedStore: LocalStore, EngineStore {
     }
 
     func takeBatch(_ limit: BatchLimit, now: WallTime) throws(StoreError) -> PushBatch? {
-        let batch = try watch(.takingBatch) { try store.takeBatch(limit, now: now) }
-        if let batch { lostHistory.sent(batch, by: store.catalog) }
-        return batch
+        try watch(.takingBatch) { try store.takeBatch(limit, now: now) }
     }
 
     func record(
