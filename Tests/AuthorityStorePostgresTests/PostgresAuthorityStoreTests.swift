@@ -1,3 +1,4 @@
+import Glibc
 import SyncAuthority
 import SyncConcurrency
 import SyncModel
@@ -236,27 +237,43 @@ import Testing
             try store.read { view in try view.extent(of: .default).head } == Version(3))
     }
 
-    @Test func `full durability is refused where the database does not flush`() throws {
-        let database = try DatabaseServer.running
-        let configuration = try configuration()
-        try run("ALTER SYSTEM SET fsync = off")
-        try run("SELECT pg_reload_conf()")
-        defer {
-            _ = try? run("ALTER SYSTEM RESET fsync")
-            _ = try? run("SELECT pg_reload_conf()")
-        }
-        _ = database
-        var failure: AuthorityStoreError?
-        // The database reads its configuration a little later.
-        while failure?.code != .notDurable {
-            do throws(AuthorityStoreError) {
-                let store = try PostgresAuthorityStore(configuration, newHistory: Self.history)
-                store.close()
-            } catch {
-                failure = error
+    @Test func `a connection that does not respond fails its transaction, and an idle one is replaced`() throws {
+        let configuration = try configuration { $0.silenceLimit = .seconds(3) }
+        let store = try open(configuration)
+        defer { store.close() }
+        #expect(try store.write(Self.take) == Version(1))
+        var stopped: [pid_t] = []
+        let failure = #expect(throws: AuthorityStoreError.self) {
+            try store.write { transaction in
+                _ = try Self.take(transaction)
+                stopped = try processesOfStores()
+                for process in stopped { kill(process, SIGSTOP) }
+                _ = try Self.take(transaction)
             }
         }
+        #expect(failure?.code == .unreachable)
+        #expect(failure?.message.hasSuffix("the database has not responded for 3000 ms") == true, "\(failure as Any)")
+        // The process that holds the lock of the writers ends when it finds its connection closed.
+        for process in stopped { kill(process, SIGCONT) }
+        #expect(try store.write(Self.take) == Version(2))
+        stopped = try processesOfStores()
+        for process in stopped { kill(process, SIGSTOP) }
+        #expect(try store.write(Self.take) == Version(3))
+        for process in stopped { kill(process, SIGCONT) }
+    }
+
+    @Test func `full durability is refused where the database does not flush`() throws {
+        let database = try DatabaseServer.running
+        try run("ALTER SYSTEM SET fsync = off")
+        database.crash()
+        try database.start()
+        let failure = #expect(throws: AuthorityStoreError.self) { try open(configuration()) }
+        #expect(failure?.code == .notDurable)
         #expect(failure?.message == "fsync is off in the database; expected on, as full durability needs it")
+        try open(configuration { $0.durability = .normal }).close()
+        try run("ALTER SYSTEM RESET fsync")
+        database.crash()
+        try database.start()
     }
 
     // MARK: The models
@@ -277,11 +294,31 @@ import Testing
     // MARK: Statements of the operator
 
     private func run(_ sql: String) throws {
-        try PostgresConnection([("dbname", DatabaseServer.running.connection)]).run(sql)
+        try operatorConnection().run(sql)
+    }
+
+    private func operatorConnection() throws -> PostgresConnection {
+        try PostgresConnection(PostgresConfiguration(connection: DatabaseServer.running.connection))
+    }
+
+    /// Returns the processes of the database that serve the connections of stores.
+    private func processesOfStores() throws -> [pid_t] {
+        try operatorConnection().query(
+            """
+            SELECT pid::BIGINT FROM pg_stat_activity
+            WHERE application_name = 'tombolo' AND pid <> pg_backend_pid()
+            """, []
+        ) { cursor in
+            var processes: [pid_t] = []
+            while try cursor.step() { processes.append(pid_t(cursor.integer(0))) }
+            return processes
+        }
     }
 
     /// Ends every connection of the store, as an operator or a failover does.
     private func endOtherConnections() throws {
-        try run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'tombolo'")
+        try run(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'tombolo' AND pid <> pg_backend_pid()"
+        )
     }
 }

@@ -7,7 +7,7 @@ import SyncConcurrency
 /// `PostgresPool` lends a connection to one caller at a time, so that nobody waits for its lock.
 final class PostgresConnection: Sendable {
     private struct State {
-        let handle: OpaquePointer
+        let wire: PostgresWire
         /// The names of the prepared statements, by their SQL.
         var statements: [String: String] = [:]
     }
@@ -15,9 +15,8 @@ final class PostgresConnection: Sendable {
     private let state: Guarded<State>
 
     /// Connects.
-    ///
-    /// - Parameter parameters: libpq's, by keyword. Later ones win. `dbname` may be a whole connection string.
-    init(_ parameters: [(keyword: String, value: String)]) throws(PostgresError) {
+    init(_ configuration: PostgresConfiguration) throws(PostgresError) {
+        let parameters = configuration.parameters
         let connection = Self.withCStrings(parameters.map(\.keyword)) { keywords in
             Self.withCStrings(parameters.map(\.value)) { values in PQconnectdbParams(keywords, values, 1) }
         }
@@ -28,27 +27,24 @@ final class PostgresConnection: Sendable {
         }
         // Notices, such as "schema exists, skipping", would go to the standard error.
         PQsetNoticeReceiver(connection, { _, _ in }, nil)
-        state = Guarded(State(handle: connection))
-    }
-
-    deinit {
-        state.withLock { PQfinish($0.handle) }
+        state = Guarded(State(wire: PostgresWire(connection, silenceLimit: configuration.silenceLimit)))
     }
 
     /// Whether the connection is lost. It stays lost.
-    var isLost: Bool { state.withLock { PQstatus($0.handle) != CONNECTION_OK } }
+    var isLost: Bool { state.withLock { $0.wire.isLost } }
 
     // MARK: Notifications
 
     /// The descriptor of the connection, for `poll`.
-    var socket: Int32 { state.withLock { PQsocket($0.handle) } }
+    var socket: Int32 { state.withLock { PQsocket($0.wire.handle) } }
 
     /// Returns the payloads of the notifications that have arrived. Does not wait.
     func notifications() throws(PostgresError) -> [String] {
         try state.withLock { (state) throws(PostgresError) in
-            guard PQconsumeInput(state.handle) == 1 else { throw PostgresError(connection: state.handle) }
+            let handle = state.wire.handle
+            guard PQconsumeInput(handle) == 1 else { throw PostgresError(connection: handle) }
             var payloads: [String] = []
-            while let notification = PQnotifies(state.handle) {
+            while let notification = PQnotifies(handle) {
                 defer { PQfreemem(notification) }
                 payloads.append(String(cString: notification.pointee.extra))
             }
@@ -64,9 +60,8 @@ final class PostgresConnection: Sendable {
     @discardableResult
     func run(_ sql: String) throws(PostgresError) -> String {
         try state.withLock { (state) throws(PostgresError) in
-            let result = PQexec(state.handle, sql)
+            let result = try state.wire.results { PQsendQuery($0, sql) }
             defer { PQclear(result) }
-            try Self.check(result, state.handle)
             return PQcmdStatus(result).map { String(cString: $0) } ?? ""
         }
     }
@@ -77,11 +72,8 @@ final class PostgresConnection: Sendable {
     func execute(_ sql: String, _ values: [StoredValue?]) throws(PostgresError) -> Int {
         try state.withLock { (state) throws(PostgresError) in
             let name = try Self.prepared(sql, &state)
-            let result = PostgresParameters(values).with { count, pointers, lengths, formats in
-                PQexecPrepared(state.handle, name, count, pointers, lengths, formats, 1)
-            }
+            let result = try state.wire.results { PostgresParameters(values).send(to: name, $0) }
             defer { PQclear(result) }
-            try Self.check(result, state.handle)
             return PQcmdTuples(result).flatMap { Int(String(cString: $0)) } ?? 0
         }
     }
@@ -94,30 +86,21 @@ final class PostgresConnection: Sendable {
     ) throws -> Value {
         try state.withLock { state in
             let name = try Self.prepared(sql, &state)
-            let isSent = PostgresParameters(values).with { count, pointers, lengths, formats in
-                PQsendQueryPrepared(state.handle, name, count, pointers, lengths, formats, 1)
+            try state.wire.send { handle in
+                let isSent = PostgresParameters(values).send(to: name, handle)
+                return isSent == 1 ? PQsetSingleRowMode(handle) : 0
             }
-            guard isSent == 1, PQsetSingleRowMode(state.handle) == 1 else {
-                throw PostgresError(connection: state.handle)
-            }
-            let cursor = PostgresCursor(state.handle)
+            let cursor = PostgresCursor(state.wire)
             defer { cursor.finish() }
             return try body(cursor)
         }
-    }
-
-    private static func check(_ result: OpaquePointer?, _ handle: OpaquePointer) throws(PostgresError) {
-        let status = PQresultStatus(result)
-        guard status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK else { throw PostgresError(result, on: handle) }
     }
 
     /// Returns the name of the prepared statement of `sql`.
     private static func prepared(_ sql: String, _ state: inout State) throws(PostgresError) -> String {
         if let name = state.statements[sql] { return name }
         let name = "s\(state.statements.count)"
-        let result = PQprepare(state.handle, name, sql, 0, nil)
-        defer { PQclear(result) }
-        try check(result, state.handle)
+        PQclear(try state.wire.results { PQsendPrepare($0, name, sql, 0, nil) })
         state.statements[sql] = name
         return name
     }

@@ -3,19 +3,19 @@ import CPostgres
 
 /// The rows of a query that is running, one at a time. Values are in PostgreSQL's binary format.
 final class PostgresCursor: SQLCursor {
-    private let handle: OpaquePointer
+    private let wire: PostgresWire
     /// The result that holds the row.
     private var row: OpaquePointer?
     private var isAtEnd = false
 
-    init(_ handle: OpaquePointer) {
-        self.handle = handle
+    init(_ wire: PostgresWire) {
+        self.wire = wire
     }
 
     func step() throws -> Bool {
         guard !isAtEnd else { return false }
         clear()
-        guard let result = PQgetResult(handle) else {
+        guard let result = try wire.next() else {
             isAtEnd = true
             return false
         }
@@ -26,7 +26,7 @@ final class PostgresCursor: SQLCursor {
             finish()
             return false
         default:
-            let error = PostgresError(result, on: handle)
+            let error = PostgresError(result, on: wire.handle)
             finish()
             throw error
         }
@@ -36,7 +36,8 @@ final class PostgresCursor: SQLCursor {
     func finish() {
         clear()
         isAtEnd = true
-        while let result = PQgetResult(handle) { PQclear(result) }
+        // A connection that fails here is lost, and the next caller finds that out.
+        while let result = try? wire.next() { PQclear(result) }
     }
 
     private func clear() {

@@ -1,8 +1,9 @@
+import AuthorityStoreSQL
 import CPostgres
 import SyncAuthority
 
 /// An error of PostgreSQL, or of the connection to it.
-struct PostgresError: Error, CustomStringConvertible {
+struct PostgresError: DatabaseFailure, CustomStringConvertible {
     /// The five characters of SQLSTATE; nil when the error did not come from the server.
     let state: String?
     /// The primary message, which contains no values of records.
@@ -37,7 +38,7 @@ struct PostgresError: Error, CustomStringConvertible {
     }
 
     /// Converts the error to one of the port. See "PostgreSQL Error Codes" in its manual for the classes.
-    func during(_ action: String) -> AuthorityStoreError {
+    func authorityError(during action: String) -> AuthorityStoreError {
         AuthorityStoreError(code, "could not \(action): \(message)")
     }
 
@@ -60,25 +61,6 @@ struct PostgresError: Error, CustomStringConvertible {
         case "58030": .inputOutput
         // No connection, or one that the database ends.
         default: .unreachable
-        }
-    }
-}
-
-extension AuthorityStoreError {
-    /// Calls `body`, and converts what it throws to an error of the port.
-    ///
-    /// - Parameter action: what could not be done if it throws, as in "could not read a record".
-    static func converting<Value>(
-        _ action: String, _ body: () throws -> Value
-    ) throws(AuthorityStoreError) -> Value {
-        do {
-            return try body()
-        } catch let error as AuthorityStoreError {
-            throw error
-        } catch let error as PostgresError {
-            throw error.during(action)
-        } catch {
-            throw AuthorityStoreError(.inputOutput, "could not \(action): \(error)")
         }
     }
 }

@@ -1,4 +1,5 @@
 import AuthorityStoreSQL
+import CPostgres
 
 /// The values of a statement, as libpq takes them: one buffer, and where each value lies in it.
 struct PostgresParameters {
@@ -31,16 +32,16 @@ struct PostgresParameters {
         }
     }
 
-    func with<Result>(
-        _ body: (
-            Int32, UnsafePointer<UnsafePointer<CChar>?>?, UnsafePointer<Int32>?, UnsafePointer<Int32>?
-        ) -> Result
-    ) -> Result {
+    /// Begins to run a prepared statement with the values.
+    ///
+    /// - Returns: 1, or 0 for an error.
+    func send(to statement: String, _ handle: OpaquePointer) -> Int32 {
         bytes.withUnsafeBytes { buffer in
             let start = buffer.baseAddress?.assumingMemoryBound(to: CChar.self)
             let pointers = places.map { place in place.flatMap { place in start.map { $0 + place.offset } } }
-            return body(
-                Int32(places.count), pointers, places.map { Int32($0?.length ?? 0) }, places.map { $0?.format ?? 0 })
+            return PQsendQueryPrepared(
+                handle, statement, Int32(places.count), pointers, places.map { Int32($0?.length ?? 0) },
+                places.map { $0?.format ?? 0 }, 1)
         }
     }
 }

@@ -6,8 +6,8 @@ public import SyncModel
 
 /// Reports the commits of all servers over one database, with a connection and a thread of its own.
 ///
-/// PostgreSQL sends a notification for each commit. Notifications that were lost with a connection are replaced by a look at
-/// all heads, which the listener takes at each start of a connection and at an interval.
+/// PostgreSQL sends a notification for each commit. A notification is lost if the connection is. Therefore the listener also
+/// reads all heads, at the start of each connection and at an interval.
 public final class CommitListener: Sendable {
     private let configuration: PostgresConfiguration
     private let report: @Sendable ([SpaceID: Version]) -> Void
@@ -66,35 +66,32 @@ public final class CommitListener: Sendable {
         var isLost = false
         while true {
             do {
-                let connection = try PostgresConnection(configuration.parameters)
+                let connection = try PostgresConnection(configuration)
                 try connection.run("LISTEN tombolo_\(configuration.schema)")
-                if isLost { note("The database tells of the commits of other servers again.") }
+                if isLost { note("Notifications of other servers' commits arrive again.") }
                 isLost = false
-                if try follow(connection, from: &heads, until: stop) == .stopped { return }
+                return try follow(connection, from: &heads, until: stop)
             } catch {
-                if !isLost { note("The database does not tell of the commits of other servers: \(error)") }
+                if !isLost { note("Notifications of other servers' commits do not arrive: \(error)") }
                 isLost = true
             }
             if Self.wait(for: [stop], within: .seconds(1)) == stop { return }
         }
     }
 
-    private enum End {
-        case stopped
-    }
-
     /// Reports what is new until the pipe is closed.
     ///
-    /// - Parameter heads: what has been reported; nil before the first look, which reports nothing.
+    /// - Parameter heads: what has been reported; nil before the first read, which reports nothing.
+    /// - Throws: when the connection is lost.
     private func follow(
         _ connection: PostgresConnection, from heads: inout [SpaceID: Version]?, until stop: Int32
-    ) throws -> End {
+    ) throws {
         var known = try Self.heads(connection)
         report(changes: known, since: heads)
         heads = known
         while true {
             switch Self.wait(for: [stop, connection.socket], within: PostgresLimits.pollInterval) {
-            case stop: return .stopped
+            case stop: return
             case nil: known.merge(try Self.heads(connection)) { max($0, $1) }
             default:
                 for payload in try connection.notifications() {

@@ -24,16 +24,15 @@ public final class PostgresAuthorityStore: CatalogStore {
         _ configuration: PostgresConfiguration, newHistory: HistoryIdentity, creating: Bool = true
     ) throws(AuthorityStoreError) {
         try configuration.validate()
-        let parameters = configuration.parameters
         let opening = PostgresOpening(configuration: configuration)
         begin = "BEGIN ISOLATION LEVEL READ COMMITTED; \(opening.lock)"
         let connection = try AuthorityStoreError.converting("open the database") {
-            let connection = try PostgresConnection(parameters)
+            let connection = try PostgresConnection(configuration)
             try opening.prepare(connection, newHistory: newHistory, creating: creating)
             return connection
         }
-        writer = PostgresPool(count: 1, first: connection) { try PostgresConnection(parameters) }
-        readers = PostgresPool(count: configuration.readers) { try PostgresConnection(parameters) }
+        writer = PostgresPool(count: 1, first: connection) { try PostgresConnection(configuration) }
+        readers = PostgresPool(count: configuration.readers) { try PostgresConnection(configuration) }
     }
 
     /// Closes the connections after the current calls have ended. Every later call fails.

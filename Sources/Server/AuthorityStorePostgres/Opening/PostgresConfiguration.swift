@@ -14,17 +14,21 @@ public struct PostgresConfiguration: Hashable, Sendable {
     public var durability: Durability
     /// The time that a write waits for the writes of other servers.
     public var lockTimeout: Duration
+    /// The time that the database may be silent during a statement. After it, the connection is given up.
+    public var silenceLimit: Duration
     /// Maximum number of concurrent reads.
     public var readers: Int
 
     public init(
         connection: String, schema: String = "tombolo", durability: Durability = .full,
-        lockTimeout: Duration = PostgresLimits.lockTimeout, readers: Int = PostgresLimits.readers
+        lockTimeout: Duration = PostgresLimits.lockTimeout, silenceLimit: Duration = PostgresLimits.silenceLimit,
+        readers: Int = PostgresLimits.readers
     ) {
         self.connection = connection
         self.schema = schema
         self.durability = durability
         self.lockTimeout = lockTimeout
+        self.silenceLimit = silenceLimit
         self.readers = readers
     }
 }
@@ -38,11 +42,13 @@ public enum PostgresLimits {
     /// Longest time for one statement, and for a transaction without one. A server that hangs must not hold the lock of
     /// the others.
     static let statementTimeout = Duration.seconds(30)
+    /// The default silence limit. It is longer than the longest statement, which the database itself ends.
+    public static let silenceLimit = Duration.seconds(35)
     /// Longest time to connect to one host.
     static let connectTimeout = Duration.seconds(5)
     /// Longest time that sent data may stay unacknowledged, after which a dead host is given up.
     static let networkTimeout = Duration.seconds(10)
-    /// The time between two looks for commits of other servers whose notifications were lost.
+    /// The time between two reads of all heads, which find commits of other servers whose notifications were lost.
     static let pollInterval = Duration.seconds(5)
 }
 
@@ -101,5 +107,5 @@ extension PostgresConfiguration {
 }
 
 extension Duration {
-    fileprivate var milliseconds: Int64 { components.seconds * 1_000 + components.attoseconds / 1_000_000_000_000_000 }
+    var milliseconds: Int64 { components.seconds * 1_000 + components.attoseconds / 1_000_000_000_000_000 }
 }

@@ -1,3 +1,4 @@
+import AuthorityStoreSQL
 import SQLiteDatabase
 public import SyncAuthority
 import SyncConcurrency

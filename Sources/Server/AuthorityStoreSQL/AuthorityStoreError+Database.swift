@@ -1,0 +1,28 @@
+package import SyncAuthority
+
+/// An error of a database.
+package protocol DatabaseFailure: Error {
+    /// Converts the error to one of the port. Does not add a path or a value to its message.
+    ///
+    /// - Parameter action: what could not be done, as in "could not read a record".
+    func authorityError(during action: String) -> AuthorityStoreError
+}
+
+extension AuthorityStoreError {
+    /// Calls `body`, and converts what it throws to an error of the port.
+    ///
+    /// - Parameter action: what could not be done if it throws, as in "could not read a record".
+    package static func converting<Value>(
+        _ action: String, _ body: () throws -> Value
+    ) throws(AuthorityStoreError) -> Value {
+        do {
+            return try body()
+        } catch let error as AuthorityStoreError {
+            throw error
+        } catch let error as any DatabaseFailure {
+            throw error.authorityError(during: action)
+        } catch {
+            throw AuthorityStoreError(.inputOutput, "could not \(action): \(error)")
+        }
+    }
+}
