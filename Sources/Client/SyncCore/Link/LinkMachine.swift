@@ -162,11 +162,10 @@ package struct LinkMachine: Hashable, Sendable {
 
     private mutating func wait(after failure: TransportError, _ turn: inout Turn) -> [SyncAction] {
         var actions: [SyncAction] = []
-        switch failure.code {
-        case .unauthorized, .otherAccount, .incompatible, .forbidden:
+        if failure.refusesDevice {
             let pause = min(failure.retryAfter ?? .zero, turn.policy.backoff.longestRetryAfter)
             state = .refused(turn.arm(after: max(turn.policy.refusalRetry, pause), &actions), failure)
-        case .unreachable, .timedOut, .tooLarge, .throttled, .serverFailed, .refused, .notUnderstood, .cancelled:
+        } else {
             let delay = backoff.nextDelay(
                 retryAfter: failure.retryAfter, policy: turn.policy.backoff, random: &turn.random)
             state = .waiting(turn.arm(after: delay, &actions), failure)

@@ -34,6 +34,15 @@ public struct TransportError: Error, Hashable, Sendable {
         }
     }
 
+    /// Whether the server refuses this device, its account, or its build. Repeating the request does not help until a person
+    /// has done something.
+    public var refusesDevice: Bool {
+        switch code {
+        case .unauthorized, .otherAccount, .incompatible, .forbidden: true
+        case .unreachable, .timedOut, .tooLarge, .throttled, .serverFailed, .refused, .notUnderstood, .cancelled: false
+        }
+    }
+
     /// Whether the server asked for a pause. A request to sync does not end such a wait early.
     package var asksForPause: Bool { retryAfter.map { $0 > .zero } ?? false }
 

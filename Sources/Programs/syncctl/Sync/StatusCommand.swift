@@ -51,12 +51,10 @@ struct StatusCommand: AsyncParsableCommand {
             let clock = ClockComparison(device: client.runtime.now(), server: hello.serverTime)
             return .online(hello.epoch, client.runtime.uptime() - start, clock)
         } catch let failure as TransportError {
-            return switch failure.code {
-            case .unauthorized where server.token == nil:
-                .refused("no token is configured: write one into a file, and set server.token-file to its path")
-            case .unauthorized, .forbidden, .otherAccount, .incompatible: .refused(failure.message)
-            default: .offline(failure.message)
+            if failure.code == .unauthorized, server.token == nil {
+                return .refused("no token is configured: write one into a file, and set server.token-file to its path")
             }
+            return failure.refusesDevice ? .refused(failure.message) : .offline(failure.message)
         } catch {
             return .offline("\(error)")
         }

@@ -170,7 +170,7 @@ struct SyncCommand: AsyncParsableCommand {
             let hello = try await client.transport.hello()
             if let refusal = hello.refusal(for: try store.session().account) { return (refusal, true) }
         } catch let failure as TransportError {
-            return (failure, failure.isRefusal)
+            return (failure, failure.refusesDevice)
         }
         guard let recorded = try store.contact().lastFailure,
             let code = TransportError.Code(rawValue: recorded.code)
@@ -186,14 +186,4 @@ struct SyncCommand: AsyncParsableCommand {
     private static let grace = Duration.milliseconds(500)
     /// Longer than an engine needs for a typical outbox.
     private static let leaseTimeout = Duration.seconds(30)
-}
-
-extension TransportError {
-    /// Whether the server refuses this device, so that only a person can help.
-    fileprivate var isRefusal: Bool {
-        switch code {
-        case .unauthorized, .forbidden, .otherAccount, .incompatible, .refused, .tooLarge: true
-        case .unreachable, .timedOut, .throttled, .serverFailed, .notUnderstood, .cancelled: false
-        }
-    }
 }
