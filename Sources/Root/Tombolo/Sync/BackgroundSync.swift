@@ -9,14 +9,23 @@ final class BackgroundSync: Sendable {
     private let parts: ClientParts
     private let token: TokenKeeper?
     private let board: StatusBoard
-    private let state = Guarded(State())
+    private let stage = Guarded(Stage.waiting)
 
-    private struct State: Sendable {
-        var task: Task<Void, Never>?
-        /// Whether the sync waits for ``begin()``.
-        var isWaiting = false
-        var isRunning = false
-        var isStopping = false
+    private enum Stage: Sendable {
+        /// Nothing has begun.
+        case waiting
+        /// The task waits for the lease or the first token. Cancelling it ends that.
+        case starting(Task<Void, Never>)
+        /// The services run. They are stopped, so that what is on its way may still arrive.
+        case running(Task<Void, Never>)
+        case stopped
+
+        var task: Task<Void, Never>? {
+            switch self {
+            case .starting(let task), .running(let task): task
+            case .waiting, .stopped: nil
+            }
+        }
     }
 
     /// The time between two attempts to take the lease. A system call, and no work for the other process.
@@ -30,35 +39,27 @@ final class BackgroundSync: Sendable {
         self.parts = parts
         self.token = token
         self.board = board
-        state.withLock { $0.isWaiting = isWaiting }
-        if isWaiting { board.update { $0.isWaiting = true } } else { start() }
+        if isWaiting { board.update { $0.isWaiting = true } } else { begin() }
     }
 
     /// Begins a sync that waits for it. Later calls do nothing.
     func begin() {
-        let isWaiting = state.withLock { state in
-            defer { state.isWaiting = false }
-            return state.isWaiting && !state.isStopping
+        let begins = stage.withLock { stage in
+            guard case .waiting = stage else { return false }
+            stage = .starting(parts.runtime.spawn { [self] in await run() })
+            return true
         }
-        guard isWaiting else { return }
-        board.update { $0.isWaiting = false }
-        start()
-    }
-
-    private func start() {
-        let task = parts.runtime.spawn { [self] in await run() }
-        state.withLock { $0.task = task }
+        if begins { board.update { $0.isWaiting = false } }
     }
 
     /// Ends the sync gracefully: what is on its way may still arrive.
     func stop() async {
-        let (task, isRunning) = state.withLock { state in
-            state.isStopping = true
-            return (state.task, state.isRunning)
+        let stopped = stage.withLock { stage in
+            defer { stage = .stopped }
+            return stage
         }
-        if isRunning { await services.stop() } else { task?.cancel() }
-        await task?.value
-        state.withLock { $0.task = nil }
+        if case .running = stopped { await services.stop() } else { stopped.task?.cancel() }
+        await stopped.task?.value
     }
 
     func refreshToken() async {
@@ -72,9 +73,10 @@ final class BackgroundSync: Sendable {
         guard let lease = await waitForLease() else { return }
         defer { withExtendedLifetime(lease) {} }
         await token?.refresh()
-        let mayRun = state.withLock { state in
-            state.isRunning = !state.isStopping
-            return state.isRunning
+        let mayRun = stage.withLock { stage in
+            guard case .starting(let task) = stage else { return false }
+            stage = .running(task)
+            return true
         }
         guard mayRun else { return }
         let watch = token.map { token in
