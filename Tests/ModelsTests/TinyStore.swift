@@ -126,6 +126,14 @@ final class TinyStore: LocalStore {
         state.withLock { $0.journal.filter { $0.number < number ?? .max } }
     }
 
+    func rejectionCount() -> Int {
+        state.withLock { state in
+            state.journal.count { entry in
+                if case .rejected = entry.event { entry.state == .active } else { false }
+            }
+        }
+    }
+
     func journalEntry(_ number: Int64) -> JournalEntry? {
         state.withLock { $0.journal.first { $0.number == number } }
     }

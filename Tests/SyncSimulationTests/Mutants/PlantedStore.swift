@@ -88,6 +88,7 @@ struct PlantedStore: LocalStore, EngineStore {
     ) throws(StoreError) -> [JournalEntry] {
         try base.journal(state: state, after: number, limit: limit)
     }
+    func rejectionCount() throws(StoreError) -> Int { try base.rejectionCount() }
     func journalEntry(_ number: Int64) throws(StoreError) -> JournalEntry? { try base.journalEntry(number) }
     func dismissJournal(upTo number: Int64) throws(StoreError) -> Int { try base.dismissJournal(upTo: number) }
     func restore(

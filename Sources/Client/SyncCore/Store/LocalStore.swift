@@ -58,6 +58,9 @@ public protocol LocalStore: Sendable {
     /// Returns the journal entry with this number, or nil when there is none.
     func journalEntry(_ number: Int64) throws(StoreError) -> JournalEntry?
 
+    /// Returns the number of active entries whose transaction the server rejected, or has lost in a restore.
+    func rejectionCount() throws(StoreError) -> Int
+
     /// Writes the changes of a journal entry again, over the current records.
     ///
     /// A rejected or cancelled transaction is written again as one transaction. A forgotten one is written in the

@@ -19,23 +19,25 @@ public struct JournalEntries<Entry: Identifiable & Sendable>: AsyncSequence, Sen
 
     /// Returns the entries that are undecided now, oldest first.
     public func all() throws(ModelError) -> [Entry] {
-        try newer(than: nil)
+        try newer(than: 0).entries
     }
 
-    /// Returns the undecided entries after a number, oldest first.
-    func newer(than number: Int64?) throws(ModelError) -> [Entry] {
-        guard let journal = objects.source.journal else { return [] }
+    /// Returns the undecided entries after a number, oldest first, and the number of the newest entry of any kind.
+    func newer(than number: Int64) throws(ModelError) -> (entries: [Entry], newest: Int64) {
+        guard let journal = objects.source.journal else { return ([], number) }
         var found: [Entry] = []
+        var newest = number
         do throws(StoreError) {
             try journal.forEachJournalEntry(state: .active) { (item) throws(StoreError) in
-                if let number, item.number <= number { return false }
+                if item.number <= number { return false }
+                newest = Swift.max(newest, item.number)
                 if let entry = entry(item) { found.append(entry) }
                 return true
             }
         } catch {
             throw ModelError(error)
         }
-        return found.reversed()
+        return (found.reversed(), newest)
     }
 
     public func makeAsyncIterator() -> Iterator {
@@ -47,7 +49,8 @@ public struct JournalEntries<Entry: Identifiable & Sendable>: AsyncSequence, Sen
         let entries: JournalEntries
         var changes: Broadcast<StoreChange>.Subscription.Iterator
         var ready: [Entry] = []
-        var last: Int64?
+        /// The number of the newest entry that was read.
+        var newest: Int64 = 0
         var hasBegun = false
 
         init(entries: JournalEntries, changes: Broadcast<StoreChange>.Subscription.Iterator) {
@@ -57,11 +60,7 @@ public struct JournalEntries<Entry: Identifiable & Sendable>: AsyncSequence, Sen
 
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(ModelError) -> Entry? {
             while true {
-                if !ready.isEmpty {
-                    let entry = ready.removeFirst()
-                    last = entry.id
-                    return entry
-                }
+                if !ready.isEmpty { return ready.removeFirst() }
                 if hasBegun {
                     guard let change = await changes.next(isolation: actor), !entries.objects.isEnded else {
                         return nil
@@ -69,7 +68,7 @@ public struct JournalEntries<Entry: Identifiable & Sendable>: AsyncSequence, Sen
                     guard change.touchesOutbox else { continue }
                 }
                 hasBegun = true
-                ready = try entries.newer(than: last)
+                (ready, newest) = try entries.newer(than: newest)
             }
         }
 

@@ -23,15 +23,7 @@ public struct MergedWrite: Identifiable, Sendable {
 
     /// Writes the lost values over the present ones.
     public func restore() throws(ModelError) {
-        let runtime = objects.runtime
-        _ = try objects.decide { store in
-            try store.restore(
-                journal: id, now: runtime.now(),
-                newID: {
-                    var random = runtime.generator
-                    return RecordID.make(at: runtime.now(), random: &random)
-                })
-        }
+        try objects.restore(journal: id)
     }
 
     /// Accepts the merge: it is not reported again.

@@ -55,6 +55,18 @@ extension ModelAccess {
 
 extension LiveObjects {
     /// Decides about an entry of the journal.
+    /// Writes again what an entry of the journal holds, over the present values.
+    func restore(journal entry: Int64) throws(ModelError) {
+        _ = try decide { [runtime] store in
+            try store.restore(
+                journal: entry, now: runtime.now(),
+                newID: {
+                    var random = runtime.generator
+                    return RecordID.make(at: runtime.now(), random: &random)
+                })
+        }
+    }
+
     func decide<Value>(_ body: (any LocalStore) throws -> Value) throws(ModelError) -> Value {
         guard let journal = source.journal else {
             throw ModelError(.noServer, "this client has no journal, and so no entries to restore or dismiss")

@@ -42,15 +42,7 @@ public struct RejectedWrite: Identifiable, Sendable {
     ///
     /// - Throws: A `ModelError` of the local store, for example when a record to which it refers is gone.
     public func retry() throws(ModelError) {
-        let runtime = objects.runtime
-        _ = try objects.decide { store in
-            try store.restore(
-                journal: id, now: runtime.now(),
-                newID: {
-                    var random = runtime.generator
-                    return RecordID.make(at: runtime.now(), random: &random)
-                })
-        }
+        try objects.restore(journal: id)
     }
 
     /// Drops the attempted values.
@@ -61,7 +53,7 @@ public struct RejectedWrite: Identifiable, Sendable {
     /// Writes corrected values in the place of the rejected ones.
     ///
     /// The attempted values are staged again: `body` finds the objects with ``RejectedEdit/objects(_:)``, and corrects them. All
-    /// of them are written in one transaction, and the rejection is resolved.
+    /// of them are written in one transaction, and then the rejection is discarded. If the process dies in between, both are there.
     ///
     /// - Throws: A `ModelError`, or what `body` throws. The rejection then stays.
     @discardableResult public func edit(_ body: (RejectedEdit) throws -> Void) async throws -> Receipt {

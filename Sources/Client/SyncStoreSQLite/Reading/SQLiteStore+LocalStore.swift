@@ -159,6 +159,16 @@ extension SQLiteStore: LocalStore {
         }
     }
 
+    public func rejectionCount() throws(StoreError) -> Int {
+        try read { connection in
+            Int(
+                try connection.integer(
+                    of:
+                        "SELECT count(*) FROM sync_journal WHERE state = 'active' AND event IN ('rejected', 'forgotten')"
+                ))
+        }
+    }
+
     public func journalEntry(_ number: Int64) throws(StoreError) -> JournalEntry? {
         try read(inTransaction: true) { connection in
             try JournalReading.entry(number, connection)

@@ -84,18 +84,23 @@ final class StatusBoard: Sendable {
 
     private func derive() -> ClientStatus {
         let engine = parts.engine?.currentStatus
-        let summary = try? parts.store.outboxSummary()
-        // The entries are counted only if there are any.
-        let rejected = summary?.journal ?? 0 > 0 ? (try? parts.objects.rejections.all().count) ?? 0 : 0
-        let (phase, reason) = phase(engine)
+        var (phase, reason) = phase(engine)
+        var (outbox, rejected) = (OutboxSummary(), 0)
+        do throws(StoreError) {
+            outbox = try parts.store.outboxSummary()
+            // The entries are counted only if there are any.
+            if outbox.journal > 0 { rejected = try parts.store.rejectionCount() }
+        } catch {
+            // After a close, nothing can be read, and nothing is wrong.
+            if phase != .stopped { (phase, reason) = (.blocked, error.message) }
+        }
         return ClientStatus(
-            phase: phase, reason: reason, pending: summary?.count ?? 0, waiting: summary?.held ?? 0,
-            rejected: rejected,
+            phase: phase, reason: reason, pending: outbox.count, waiting: outbox.held, rejected: rejected,
             lastInSync: engine?.contact.lastSync.map {
                 Date(timeIntervalSince1970: Double($0.milliseconds) / 1_000)
             },
             // The engine learns of a write a moment after the program.
-            isInSync: (engine?.isInSync ?? false) && summary?.count == 0)
+            isInSync: (engine?.isInSync ?? false) && phase != .blocked && outbox.count == 0)
     }
 
     private func phase(_ engine: SyncStatus?) -> (ClientStatus.Phase, String) {

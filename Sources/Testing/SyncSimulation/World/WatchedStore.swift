@@ -72,6 +72,10 @@ struct WatchedStore: LocalStore, EngineStore {
         try watch(.reading) { try store.journal(state: state, after: number, limit: limit) }
     }
 
+    func rejectionCount() throws(StoreError) -> Int {
+        try watch(.reading) { try store.rejectionCount() }
+    }
+
     func journalEntry(_ number: Int64) throws(StoreError) -> JournalEntry? {
         try watch(.reading) { try store.journalEntry(number) }
     }

@@ -54,6 +54,7 @@ extension LocalStoreConformance {
                 try world.response(.first, world.rejected())
                 try world.pull(world.feed([world.at(2, world.renamed(id, "zoe"))], to: 2))
                 let number = try world.store.journal(state: .active, limit: 1)[0].number
+                try world.expect(try world.store.rejectionCount(), is: 1, "the rejections")
                 let again = try world.store.restore(journal: number, now: world.now(), newID: world.newID)
                 try world.expect(again.count, is: 1, "the count of transactions")
                 try world.expect(try world.name(id), is: .text("eve"), "the name")
@@ -66,6 +67,7 @@ extension LocalStoreConformance {
                 try world.expect(
                     try world.store.journal(state: .restored, limit: 9).count, is: 1, "the restored entries")
                 try world.expect(try world.store.outboxSummary().journal, is: 0, "the unseen entries")
+                try world.expect(try world.store.rejectionCount(), is: 0, "the rejections after the restore")
                 try world.expect(.entryIsFrozen) {
                     _ = try world.store.restore(journal: number, now: world.now(), newID: world.newID)
                 }
