@@ -122,6 +122,16 @@ import Testing
         for target in targets { #expect(map.contains("`\(target)`"), "\(target)") }
     }
 
+    @Test func `each file that the code map names exists`() throws {
+        let map = try String(contentsOf: SourceTree.root.appending(path: "ARCHITECTURE.md"), encoding: .utf8)
+        let paths = try (SourceTree.files() + SourceTree.tests()).map { "/\($0.path)" }
+        let named = map.matches(of: /[A-Za-z0-9_\/+]+\.swift/).map { String($0.output) }
+        #expect(named.count > 20)
+        for name in Set(named).sorted() where name != "Package.swift" {
+            #expect(paths.contains { $0.hasSuffix("/\(name)") }, "\(name)")
+        }
+    }
+
     private static func folders(in path: String) throws -> [String] {
         try FileManager.default.contentsOfDirectory(
             atPath: SourceTree.root.appending(path: path).path(percentEncoded: false)
