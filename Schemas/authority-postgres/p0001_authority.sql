@@ -1,4 +1,4 @@
--- The authority's tables in PostgreSQL, in a schema of their own. They are those of `authority/` for SQLite, with the types of PostgreSQL.
+-- The authority's tables in PostgreSQL, in their own schema. They are those of `authority/` for SQLite, with the types of PostgreSQL.
 -- Names are names of the model, and sort by their bytes. Ids are the 16 bytes of a UUID. Numbers in blobs are big-endian.
 
 -- The identity of the history, the secret key that authenticates its cursors, and the last value of the server's hybrid clock

@@ -53,7 +53,7 @@ import TomboloModeling
         let phone = try testbed.device("phone")
         phone.network.faults.refuse = 1
         let failure = try #require(throws: TestbedError.self) { try testbed.settle(within: .seconds(100)) }
-        #expect(failure.description.contains("phone is not in step after 100.0 seconds"))
+        #expect(failure.description.contains("phone is not in sync after 100.0 seconds"))
         phone.network.faults = .none
         try testbed.settle()
         try testbed.finish()

@@ -58,7 +58,7 @@ import Testing
             name: "a folder that others may write", arguments: ["status"], preparation: .openFolder, status: .noStore,
             text: """
                 syncctl: others may write in $HOME/.local/share/syncctl (permissions 777); expected 700, so run chmod 700 on it
-                  use a folder of your own with permissions 700 that contains a plain file without links
+                  use your own folder with permissions 700 that contains a plain file without links
 
                 """),
         Failure(

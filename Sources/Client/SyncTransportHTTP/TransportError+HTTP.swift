@@ -29,7 +29,7 @@ extension TransportError {
         case let error as IOError:
             self.init(.unreachable, "cannot connect to \(configuration.baseURL): \(Self.reason(error))")
         default:
-            // The HTTP parsers throw several error types of their own. Any of them means that the response was not
+            // The HTTP parsers throw several of their own error types. Any of them means that the response was not
             // HTTP.
             self.init(.notUnderstood, "\(route): the response is not valid HTTP (\(type(of: error)))")
         }

@@ -48,7 +48,7 @@ public struct SyncServer: Service {
         self.onRunning = onRunning
     }
 
-    /// A server whose authenticator may block, and whose application has no rules of its own.
+    /// A server whose authenticator may block, and whose application has no rules.
     public init(
         configuration: SyncServerConfiguration, authority: any AuthorityService, catalog: SchemaCatalog,
         authenticator: any Authenticator, now: @escaping @Sendable () -> WallTime, logger: Logger,

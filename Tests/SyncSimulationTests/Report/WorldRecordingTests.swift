@@ -116,7 +116,7 @@ struct WorldRecordingTests {
         let report = try World(.calm(seed: 1, steps: 40), parts: .onSQLite(), recording: recording).run()
         let steps = recording.steps
         #expect(steps.map(\.name).prefix(3) == ["start", "step 1", "step 2"])
-        #expect(steps.last?.name == "everything is in step")
+        #expect(steps.last?.name == "everything is in sync")
         for step in steps { #expect(step.holdings.keys.sorted() == ["device0", "device1", "server"]) }
         func fact(_ name: String, of party: String, at step: RecordedStep?) -> String? {
             step?.holdings[party]?.facts.first { $0.name == name }?.value

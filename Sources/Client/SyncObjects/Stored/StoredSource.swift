@@ -16,7 +16,7 @@ public struct StoredSource: ModelSource {
         case none
     }
 
-    /// - Parameter space: the space of records that are created without a space of their own.
+    /// - Parameter space: the space of records that are created without naming one.
     public init(store: any LocalStore, space: SpaceID = .default, server: Server) {
         self.store = store
         self.space = space

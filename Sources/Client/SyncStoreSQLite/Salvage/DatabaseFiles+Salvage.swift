@@ -9,7 +9,7 @@ extension DatabaseFiles {
     /// Throws `busy` if another process has the database open, because its further writes would be lost.
     ///
     /// A connection in WAL mode holds a shared lock on the file for its whole lifetime (https://sqlite.org/wal.html).
-    /// This process must have closed the database: closing the file here releases all of its own locks.
+    /// This process must have closed the database: closing the file here releases all its locks.
     func checkUnused() throws {
         let file = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC)
         guard file >= 0 else { throw DatabaseError.file("open", path) }

@@ -130,8 +130,8 @@ struct CatalogMigration {
                 throw StoreError(
                     .otherSchema,
                     """
-                    \(table.name) has \(column.words) where this build has \(wanted.words); give the field of the new type a \
-                    name of its own, and keep the old one
+                    \(table.name) has \(column.words) where this build has \(wanted.words); give the field of the new type \
+                    another name, and keep the old one
                     """)
             }
         }

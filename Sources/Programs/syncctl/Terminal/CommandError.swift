@@ -36,7 +36,7 @@ extension CommandError {
             case .contradiction:
                 "the next sync downloads a full snapshot; report this if it happens again"
             case .unsafePermissions:
-                "use a folder of your own with permissions 700 that contains a plain file without links"
+                "use your own folder with permissions 700 that contains a plain file without links"
             case .readOnly: "check the owner and the permissions of the folder and of the file"
             case .inputOutput: "check the disk, then run the command again"
             case .otherAccount: "use the token of the account that the database belongs to, or another --store"

@@ -37,8 +37,8 @@ public struct ClientError: Error, Hashable, Sendable, CustomStringConvertible {
     init(_ failure: StoreError) {
         let advice: String? =
             switch failure.code {
-            case .newerSchema: "use the newer build of the application, or a folder of its own for this one"
-            case .otherSchema, .notADatabase: "use a name or a folder of its own for each application"
+            case .newerSchema: "use the newer build of the application, or another folder for this one"
+            case .otherSchema, .notADatabase: "give each application its own name or folder"
             case .corrupt:
                 "syncctl doctor --fix keeps the damaged file, and creates a new database from its readable part"
             case .diskFull: "free space on the disk"

@@ -11,7 +11,7 @@ struct ApplicationReview: TransactionReview {
     let runtime: EngineRuntime
     let logger: Logger
 
-    /// Nil for an application without rules of its own.
+    /// Nil for an application without rules.
     init?(_ application: ServerApplication, _ runtime: EngineRuntime, _ logger: Logger) {
         guard application.hasRules else { return nil }
         self.application = application

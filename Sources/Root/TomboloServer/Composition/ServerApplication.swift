@@ -14,7 +14,7 @@ public import TomboloModeling
 ///         }
 ///     }
 ///
-/// Without rules of its own, a server takes the tokens of its token file, and everyone who has one reads and writes in the space
+/// Without an application's rules, a server takes the tokens of its token file, and everyone who has one reads and writes in the space
 /// `default`.
 public struct ServerApplication: Sendable {
     /// The models to serve.

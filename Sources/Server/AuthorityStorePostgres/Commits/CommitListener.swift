@@ -4,7 +4,7 @@ import Glibc
 import SyncConcurrency
 public import SyncModel
 
-/// Reports the commits of all servers over one database, with a connection and a thread of its own.
+/// Reports the commits of all servers over one database, with its own connection and thread.
 ///
 /// PostgreSQL sends a notification for each commit. A notification is lost if the connection is. Therefore the listener also
 /// reads all heads, at the start of each connection and at an interval.

@@ -1,4 +1,4 @@
-/// The schema of one kind of database: migrations in order, each run once and in a transaction of its own.
+/// The schema of one kind of database: migrations in order, each run once, in its own transaction.
 ///
 /// The number of migrations is the version of the schema. A database records it twice: in its header
 /// (`user_version`), and with the names of its migrations in a table. If the two differ, the file is damaged.

@@ -33,7 +33,7 @@ public struct ModelDeclarationError: Error, Hashable, Sendable, CustomStringConv
         case computedField
         /// A limit that no value can meet, or that is larger than the system allows.
         case invalidLimit
-        /// A default that breaks the limits of its own field.
+        /// A default that breaks the limits of its field.
         case invalidDefault
     }
 

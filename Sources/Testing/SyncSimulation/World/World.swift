@@ -192,7 +192,7 @@ public final class World {
             try heal()
             try comeToRest()
             try checkEnd()
-            record("everything is in step")
+            record("everything is in sync")
             recording?.close()
             try end()
             recording?.add(report)

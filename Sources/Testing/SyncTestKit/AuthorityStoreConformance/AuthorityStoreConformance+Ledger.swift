@@ -4,7 +4,7 @@ import SyncModel
 extension AuthorityStoreConformance {
     static var ledgerChecks: [Check] {
         [
-            Check("each principal, client and incarnation has a ledger of its own") { world in
+            Check("each principal, client and incarnation has its own ledger") { world in
                 let keys = ["anna", "Anna", "eve"].flatMap { principal in
                     [1, 2].flatMap { client in
                         [0, 1].map { AuthorityStoreWorld.key(principal, client, incarnation: $0) }

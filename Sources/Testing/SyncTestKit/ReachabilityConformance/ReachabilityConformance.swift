@@ -5,7 +5,7 @@ import SyncSimulation
 /// The rules that every implementation of `Reachability` must satisfy, as plain checks that any test framework can run.
 ///
 /// Links that a test can set are checked on virtual time, where a check can prove that nothing more will happen. Such
-/// links must not depend on a thread of their own. Real links are checked only against the rules that need no such
+/// links must not depend on their own thread. Real links are checked only against the rules that need no such
 /// proof. No rule waits in real time.
 public struct ReachabilityConformance: Sendable {
     let subject: Subject

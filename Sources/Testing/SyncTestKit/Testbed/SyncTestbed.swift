@@ -22,7 +22,7 @@ public import TomboloModeling
 /// The devices keep their records in the real SQLite store, on a disk in memory. The server is the real authority.
 public final class SyncTestbed {
     public let simulation: Simulation
-    /// The models of the server, and of devices created without models of their own.
+    /// The models of the server, and of devices created without their own models.
     public private(set) var catalog: SchemaCatalog
     private let models: ModelCatalog
     private let policy: SyncPolicy
@@ -141,7 +141,7 @@ public final class SyncTestbed {
         try simulation.advance(by: .milliseconds(1))
         while let laggard = devices.first(where: { $0.isConnected && !isInSync($0) }) {
             guard simulation.now < end else {
-                throw TestbedError("\(laggard.name) is not in step after \(limit): \(laggard.situation)")
+                throw TestbedError("\(laggard.name) is not in sync after \(limit): \(laggard.situation)")
             }
             try simulation.advance(by: .milliseconds(500))
         }

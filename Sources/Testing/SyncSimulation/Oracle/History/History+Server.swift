@@ -190,7 +190,7 @@ extension History.State {
             // The transaction has already had this effect under an earlier identity of the device (I2).
             if isRepeat(outcome, of: operation) { return }
             applied[transaction.space, default: [:]][version, default: []].append(operation)
-            // A transaction without a visible change has no version of its own and shares the newest one. It may still
+            // A transaction without a visible change has no version and shares the newest one. It may still
             // have left a stamp, so the later models are computed again.
             if let replay = replays[transaction.space], version <= replay.head {
                 replays[transaction.space]?.models.removeLast(replay.models.count - max(Int(version.rawValue), 1))
