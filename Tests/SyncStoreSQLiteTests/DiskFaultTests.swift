@@ -108,7 +108,7 @@ import Testing
         #expect(try store.isPending("users", next))
     }
 
-    @Test(.ring(.test), arguments: [DiskFault.Failure.inputOutput, .full])
+    @Test(.ring(.test), arguments: TestRing.sample([DiskFault.Failure.full], [.inputOutput, .full]))
     func `a call that fails at any write leaves nothing behind, and the next call succeeds`(
         answer: DiskFault.Failure
     ) throws {

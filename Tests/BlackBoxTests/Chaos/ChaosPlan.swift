@@ -67,7 +67,7 @@ struct ChaosPlan: Sendable {
     /// The seeds to run: `BLACKBOX_SEEDS`, such as `'0..<60'`, `'3...5'`, or `'7,9'`, or a few by default.
     static let seeds: [UInt64] = {
         guard let text = ProcessInfo.processInfo.environment["BLACKBOX_SEEDS"] else {
-            return TestRing.current < .check ? [0] : [0, 1, 2]
+            return TestRing.sample([0], [0, 1, 2])
         }
         // A run without seeds would pass and prove nothing.
         guard let seeds = seeds(text), !seeds.isEmpty else {
@@ -92,7 +92,7 @@ struct ChaosPlan: Sendable {
     /// How long the faults of one seed last: `BLACKBOX_SECONDS`, from 0.1 to 600 seconds, 5 by default.
     private static let duration: Duration = {
         guard let text = ProcessInfo.processInfo.environment["BLACKBOX_SECONDS"] else {
-            return TestRing.current < .check ? .seconds(2) : .seconds(5)
+            return TestRing.sample(.seconds(2), .seconds(5))
         }
         guard let seconds = Double(text), (0.1...600).contains(seconds) else {
             preconditionFailure("BLACKBOX_SECONDS is '\(text)', which is not a number from 0.1 to 600")

@@ -4,7 +4,6 @@ extension Mutant {
     static let quick: Set<String> = [
         // I1 to I4: no write is lost, repeated, reordered, or left unconfirmed.
         "outbox counted as empty", "flushed commits lost", "outbox row lost", "journal entry lost", "notices not sent",
-        "notices not kept",
         "outcome of another", "plain forgetsWhatItHasSeen",
         "outbox row edited after it was sent", "response invented", "plain reordersResponses",
         "uid lost",
@@ -16,7 +15,7 @@ extension Mutant {
         // I9 to I13: the data that the server keeps.
         "feed rewritten", "plain stopsShowing", "last commit of a page skipped",
         "outbox row torn", "waiting entry changed",
-        "reference forgotten",
+        "required reference cleared",
         "tombstone cleared", "plain resurrects",
         "uid given twice",
         // I14 to I19: resets, restores, identities, rejections, progress, and limits.
@@ -24,11 +23,11 @@ extension Mutant {
         "space vacated without consent",
         "plain trustsItsMemory", "account of a push ignored", "ledger forgotten",
         "success recorded as rejection", "valid writes rejected",
-        "stop deadline ignored", "no wait between tries", "no cap on waits", "response forgotten",
+        "stop deadline ignored", "no wait between tries", "response forgotten",
         "no limit to the outbox", "batch of any count",
         // I21 to I25: access, stamps, and the feed.
         "record left behind", "rules for readers alone",
-        "stamps repeat",
+        "stamps from the future",
         "batch kept in memory",
         "commit not in the feed", "head ahead of the feed",
     ]

@@ -7,7 +7,7 @@ import Testing
 /// No principal receives data that it may not read (I21).
 @Suite(.ring(.test), .onWorldThreads)
 struct ScopeTests {
-    static let seeds = 0..<(Soak.isOn ? 40 : TestRing.current < .check ? 1 : 4) as Range<UInt64>
+    static let seeds = 0..<(Soak.isOn ? 40 : TestRing.sample(1, 4)) as Range<UInt64>
 
     @Test(arguments: seeds)
     func `no data of a space without access reaches a device`(seed: UInt64) throws {

@@ -39,7 +39,7 @@ import Testing
                 UPDATE log SET chain = zeroblob(16) WHERE space = NEW.space AND version = NEW.version;
             END
             """)
-        let found = (UInt64(1)...6).filter { seed in
+        let isFound = (UInt64(1)...6).contains { seed in
             do throws(WorldError) {
                 _ = try World(Self.script(seed: seed, isCutOff: true), parts: parts).run()
                 return false
@@ -47,12 +47,12 @@ import Testing
                 return error.cause is Violation
             }
         }
-        #expect(!found.isEmpty)
+        #expect(isFound)
     }
 
     @Test(arguments: [true, false])
     func `devices converge with a server that was restored without notice`(isCutOff: Bool) throws {
-        for seed in UInt64(1)...6 {
+        for seed in UInt64(1)...TestRing.sample(2, 6) {
             _ = try World(Self.script(seed: seed, isCutOff: isCutOff), parts: .onSQLite()).run()
         }
     }

@@ -8,7 +8,7 @@ import Testing
     static let series = CrashSeries.all.filter { $0.scenario.name == "two devices write" }
 
     /// The distance between the crash points that are run in each series.
-    static let stride = TestRing.current < .check ? 149 : 7
+    static let stride = TestRing.sample(149, 7)
 
     @Test(arguments: series)
     func `a scenario keeps every promise if any disk operation fails`(series: CrashSeries) throws {
