@@ -280,6 +280,28 @@ import Testing
             "\(fixed)")
     }
 
+    /// Before, the device ignored the server's changes of such a record forever, and was "in sync".
+    @Test func `a sync replaces a record whose version the server has not reached`() throws {
+        let programs = try Programs()
+        #expect(try programs.run("syncd", ["token", "add", "ned", "--output", programs.folder + "/token"]).status == 0)
+        let (_, url) = try programs.serve()
+        let there = ["--server", url, "--token-file", programs.folder + "/token"]
+        let other = ["--store", programs.folder + "/other"] + there
+        try programs.syncctl("init")
+        try programs.syncctl("user", "create", "username=Ned")
+        #expect(try programs.run("syncctl", ["sync"] + there).status == 0)
+        let file = programs.folder + "/.local/share/syncctl/tombolo.sqlite"
+        #expect(try programs.tool("sqlite3", [file, "UPDATE user SET version = 101"]) == 0)
+        for arguments in [["init"], ["sync"], ["user", "set", "Ned", "username=Arya"], ["sync"]] {
+            #expect(try programs.run("syncctl", arguments + other).status == 0)
+        }
+        try programs.syncctl("user", "create", "username=Bran")
+        let synced = try programs.run("syncctl", ["sync"] + there)
+        #expect(synced.status == 0, "\(synced)")
+        let users = try programs.syncctl("user", "list").output
+        #expect(users.contains("Arya") && users.contains("Bran"), "\(users)")
+    }
+
     /// A wrong version in an undamaged database contradicts every pull until a new copy is downloaded.
     @Test(.timeLimit(.minutes(10))) func `doctor --fix replaces a database that the server keeps contradicting`() throws
     {

@@ -12,7 +12,8 @@ import Testing
             spaces: [
                 SyncStatus.Space(
                     space: .default, pull: .idle, version: Version(3), head: Version(3), isComplete: true,
-                    hasCaughtUp: hasCaughtUp, hasAccess: true, historyIsInDoubt: false)
+                    hasCaughtUp: hasCaughtUp, hasAccess: true, historyIsInDoubt: false,
+                    isRecovering: false)
             ], outbox: outbox)
     }
 
@@ -33,6 +34,15 @@ import Testing
             none?.contains(
                 "the server says that space default is at version 9, but sends nothing after version 3") == true,
             "\(none ?? "")")
+    }
+
+    @Test func `a contradiction ends a sync only if a fresh snapshot does not help`() {
+        var status = Self.status(OutboxSummary(), hasCaughtUp: false)
+        status.spaces[0].pull = .waiting("version 2 changes a record of version 9", retryIn: .seconds(1))
+        status.spaces[0].isRecovering = true
+        #expect(Self.ending(status, timeout: .zero) == nil)
+        status.spaces[0].isRecovering = false
+        #expect(Self.ending(status, timeout: .zero)?.contains("version 2 changes a record of version 9") == true)
     }
 
     @Test func `a sync ends when only writes for a newer server are left`() {

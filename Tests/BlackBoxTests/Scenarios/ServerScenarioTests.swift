@@ -80,8 +80,10 @@ import Testing
             let backup = testbed.folder + "/backup"
             try FileManager.default.copyItem(atPath: testbed.server.folder, toPath: backup)
             try testbed.server.start()
-            try writer.create("lost")
-            try writer.device.expect(0, "sync")
+            for name in ["lost", "lost too"] {
+                try writer.create(name)
+                try writer.device.expect(0, "sync")
+            }
 
             testbed.server.end(SIGTERM)
             let mark = testbed.server.database + "-mark"
@@ -96,9 +98,11 @@ import Testing
             try testbed.server.start()
             // Status 6 means that the journal has a new entry.
             try writer.device.expect(6, "sync")
-            let entry = try writer.device.expect(0, "journal", "--json").objects.first
-            try require(entry?["event"] as? String == "forgotten", "the journal has \(String(describing: entry))")
-            try writer.device.expect(0, "journal", "restore", "\(entry?["entry"] as? Int ?? 0)")
+            let entries = try writer.device.expect(0, "journal", "--json").objects
+            let isForgotten = !entries.isEmpty && entries.allSatisfy { $0["event"] as? String == "forgotten" }
+            try require(isForgotten, "the journal has \(entries)")
+            let restored = try writer.device.expect(0, "journal", "restore", "--forgotten", "--json").objects
+            try require(restored.count == entries.count, "restored \(restored)")
             for writer in writers { try writer.device.expect(0, "sync") }
             try testbed.requireNoFinding(ledger)
         }

@@ -425,6 +425,12 @@ package struct PullMachine: Hashable, Sendable {
         return actions
     }
 
+    /// Whether a repeated request or a first fresh snapshot is to resolve a contradiction.
+    var isRecovering: Bool {
+        guard case .waiting(_, .contradiction) = state else { return false }
+        return contradictions <= 2
+    }
+
     /// Number of contradictions after which the server is asked only rarely: four snapshots have not helped.
     static let contradictionsBeforeRest = 5
     /// The time for which the server is not contacted then. A person who requests a sync does not have to wait for it.

@@ -53,9 +53,12 @@ public struct SyncStatus: Hashable, Sendable, Coalescing {
         /// it.
         public var hasAccess: Bool
 
-        /// Whether the server's head is below a version that it confirmed to this device. It was probably restored from an older
-        /// copy without noticing.
+        /// Whether the server's head is below a version that it confirmed to this device. It was probably restored from
+        /// an older copy without noticing.
         public var historyIsInDoubt: Bool
+        /// Whether the server has contradicted the database, and the engine is about to ask again, and then to replace
+        /// the records by a fresh snapshot.
+        public var isRecovering: Bool
 
         /// Whether the device holds everything of the space that it may hold.
         public var isInSync: Bool { hasCaughtUp && (!hasAccess || (isComplete && version >= head)) }
@@ -86,7 +89,8 @@ extension SessionMachine {
                 SyncStatus.Space(
                     space: pull.space, pull: activity(of: pull, now: now), version: pull.stored.version,
                     head: pull.head, isComplete: pull.stored.isComplete, hasCaughtUp: pull.hasCaughtUp,
-                    hasAccess: pull.stored.hasAccess, historyIsInDoubt: pull.historyIsInDoubt)
+                    hasAccess: pull.stored.hasAccess, historyIsInDoubt: pull.historyIsInDoubt,
+                    isRecovering: pull.isRecovering)
             }.sorted { $0.space < $1.space },
             outbox: outbox.summary, storeFailure: storeFailure)
     }

@@ -380,6 +380,11 @@ extension WriteTransaction {
     private func base(
         _ base: Base, after change: RecordChange, at version: Version, in table: RecordTable, isComplete: Bool
     ) throws -> Base {
+        if isComplete, let record = base.record, record.version >= version {
+            throw StoreError(
+                .contradiction,
+                "version \(version) changes \(table.name) \(change.id), which has version \(record.version) here")
+        }
         switch (change.effect, base) {
         case (.created(let uid, let patch), .absent):
             try check(uid, of: change.id, in: table)

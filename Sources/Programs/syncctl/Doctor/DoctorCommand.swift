@@ -187,6 +187,11 @@ private struct DeviceCheck {
         if let until = contact.pausedUntil(by: client.settings.server?.address.description) {
             sentence += "; the server asked for a pause until \(TimeText.text(until))"
         }
+        if failure.code == StoreError.Code.contradiction.rawValue {
+            return .attention(
+                "contact", sentence,
+                advice: "syncctl sync downloads a fresh snapshot; if it fails again, run syncctl doctor --fix")
+        }
         return .attention("contact", sentence, advice: since ?? "no sync has completed yet")
     }
 

@@ -86,7 +86,7 @@ struct ShowJournal: AsyncParsableCommand {
 struct RestoreJournal: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "restore",
-        abstract: "Write the changes of an entry again, over the current records.",
+        abstract: "Write the changes of entries again, over the current records.",
         discussion: """
             A rejected, cancelled, or lost transaction is written again as it was. For a merged or overwritten one, the \
             values that lost are written again. A deleted record is created again under a new id, together with the \
@@ -94,33 +94,85 @@ struct RestoreJournal: AsyncParsableCommand {
             """)
 
     @OptionGroup var options: GlobalOptions
-    @Argument(help: "Number of the entry.") var entry: Int64
+    @Argument(help: "Numbers of the entries.") var entries: [Int64] = []
+    @Flag(help: "Restore everything that a restored server has lost: all open entries listed as forgotten.")
+    var forgotten = false
+
+    func validate() throws {
+        guard forgotten != !entries.isEmpty else {
+            throw ValidationError("expected the numbers of entries, or --forgotten")
+        }
+    }
 
     func run() async throws {
         try await options.withClient { client in
-            let runtime = client.runtime
-            let sequences = try client.store.restore(journal: entry, now: runtime.now()) {
-                var random = runtime.generator
-                return RecordID.make(at: runtime.now(), random: &random)
-            }
-            let effect = sequences.isEmpty ? nil : Terminal.saved
-            if options.json {
-                var line = JSONLine()
-                line.set("entry", entry)
-                line.set("result", sequences.isEmpty ? "unchanged" : "restored")
-                if let first = sequences.first { line.set("outbox", first.rawValue) }
-                line.set("transactions", sequences.count)
-                options.terminal.say(line, after: effect)
-            } else {
-                let answer: TerminalText =
-                    switch sequences.count {
-                    case 0: "entry \(entry) would change nothing: the records already have its values"
-                    case 1: "entry \(entry) was restored: it is in the outbox as transaction \(sequences[0])"
-                    default: "entry \(entry) was restored: it is in the outbox as \(sequences.count) transactions"
-                    }
-                options.terminal.say(answer, after: effect)
-            }
+            let store = try client.store
+            let numbers = forgotten ? try store.forgottenEntries() : entries
+            if numbers.isEmpty { options.terminal.note("no entry of the journal is forgotten") }
+            try restore(numbers, in: store, client)
         }
+    }
+
+    /// Restores entries in this order, except that an entry waits for the entry that creates its records.
+    private func restore(_ numbers: [Int64], in store: any LocalStore, _ client: ClientComposition) throws {
+        var (left, saved) = (numbers, false)
+        while !left.isEmpty {
+            var waiting: [(number: Int64, failure: StoreError)] = []
+            for number in left {
+                do {
+                    let sequences = try restore(number, in: store, client)
+                    if !sequences.isEmpty { saved = true }
+                    say(number, sequences, isSaved: saved)
+                } catch {
+                    guard error.code == .danglingReference, left.count > 1 else { throw error }
+                    waiting.append((number, error))
+                }
+            }
+            if waiting.count == left.count, let first = waiting.first { throw first.failure }
+            left = waiting.map(\.number)
+        }
+    }
+
+    private func restore(
+        _ entry: Int64, in store: any LocalStore, _ client: ClientComposition
+    ) throws(StoreError) -> [OutboxSequence] {
+        let runtime = client.runtime
+        return try store.restore(journal: entry, now: runtime.now()) {
+            var random = runtime.generator
+            return RecordID.make(at: runtime.now(), random: &random)
+        }
+    }
+
+    private func say(_ entry: Int64, _ sequences: [OutboxSequence], isSaved: Bool) {
+        let effect = isSaved ? Terminal.saved : nil
+        if options.json {
+            var line = JSONLine()
+            line.set("entry", entry)
+            line.set("result", sequences.isEmpty ? "unchanged" : "restored")
+            if let first = sequences.first { line.set("outbox", first.rawValue) }
+            line.set("transactions", sequences.count)
+            options.terminal.say(line, after: effect)
+        } else {
+            let answer: TerminalText =
+                switch sequences.count {
+                case 0: "entry \(entry) would change nothing: the records already have its values"
+                case 1: "entry \(entry) was restored: it is in the outbox as transaction \(sequences[0])"
+                default: "entry \(entry) was restored: it is in the outbox as \(sequences.count) transactions"
+                }
+            options.terminal.say(answer, after: effect)
+        }
+    }
+}
+
+extension LocalStore {
+    /// Returns the open entries of changes that a restored server has lost, oldest first.
+    fileprivate func forgottenEntries() throws(StoreError) -> [Int64] {
+        var numbers: [Int64] = []
+        try forEachJournalEntry(state: .active) { entry in
+            if case .forgotten = entry.event { numbers.append(entry.number) }
+            return true
+        }
+        return numbers.reversed()
     }
 }
 
