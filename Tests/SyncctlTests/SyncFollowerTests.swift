@@ -12,8 +12,7 @@ import Testing
             spaces: [
                 SyncStatus.Space(
                     space: .default, pull: .idle, version: Version(3), head: Version(3), isComplete: true,
-                    hasCaughtUp: hasCaughtUp, hasAccess: true, historyIsInDoubt: false,
-                    isRecovering: false)
+                    hasCaughtUp: hasCaughtUp, hasAccess: true, historyIsInDoubt: false)
             ], outbox: outbox)
     }
 
@@ -36,12 +35,19 @@ import Testing
             "\(none ?? "")")
     }
 
+    @Test func `a refused transaction ends a sync only if more tries do not decide about it`() {
+        var status = Self.status(OutboxSummary(waiting: 2))
+        status.push = .recovering("the server refuses to take it", retryIn: .seconds(1))
+        #expect(Self.ending(status, timeout: .zero) == nil)
+        status.push = .waiting("the server refuses to take it", retryIn: .seconds(1))
+        #expect(Self.ending(status, timeout: .zero)?.contains("the server refuses to take it") == true)
+    }
+
     @Test func `a contradiction ends a sync only if a fresh snapshot does not help`() {
         var status = Self.status(OutboxSummary(), hasCaughtUp: false)
-        status.spaces[0].pull = .waiting("version 2 changes a record of version 9", retryIn: .seconds(1))
-        status.spaces[0].isRecovering = true
+        status.spaces[0].pull = .recovering("version 2 changes a record of version 9", retryIn: .seconds(1))
         #expect(Self.ending(status, timeout: .zero) == nil)
-        status.spaces[0].isRecovering = false
+        status.spaces[0].pull = .waiting("version 2 changes a record of version 9", retryIn: .seconds(1))
         #expect(Self.ending(status, timeout: .zero)?.contains("version 2 changes a record of version 9") == true)
     }
 

@@ -319,6 +319,12 @@ package struct OutboxMachine: Hashable, Sendable {
         }
     }
 
+    /// Whether the next tries decide whether a transaction that the server has refused to take is withdrawn.
+    var isRecovering: Bool {
+        guard case .waiting(_, .transport(let failure)) = state else { return false }
+        return refusals > 0 && failure.blamesRequest
+    }
+
     private mutating func shrink(to transactions: Int, _ policy: SyncPolicy) {
         shrunkLimit = BatchLimit(transactions: max(1, transactions), bytes: policy.batch.bytes)
     }

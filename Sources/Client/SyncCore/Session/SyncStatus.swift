@@ -35,8 +35,19 @@ public struct SyncStatus: Hashable, Sendable, Coalescing {
         case held
         /// Something is in the way. The engine tries again by itself.
         case waiting(String, retryIn: Duration)
+        /// Something is in the way that the next steps resolve: a fresh snapshot after a contradiction, or the
+        /// withdrawal of a transaction that the server refuses to take. Fails over to `waiting` if they do not help.
+        case recovering(String, retryIn: Duration)
         /// Stopped before deleting this many of the device's records, until a person agrees.
         case braked(deletes: Int, of: Int)
+
+        /// The description of what is in the way; nil if nothing is, or a person has to agree to deletes.
+        public var obstacle: String? {
+            switch self {
+            case .waiting(let message, _), .recovering(let message, _): message
+            case .idle, .working, .held, .braked: nil
+            }
+        }
     }
 
     public struct Space: Hashable, Sendable {
@@ -56,9 +67,6 @@ public struct SyncStatus: Hashable, Sendable, Coalescing {
         /// Whether the server's head is below a version that it confirmed to this device. It was probably restored from
         /// an older copy without noticing.
         public var historyIsInDoubt: Bool
-        /// Whether the server has contradicted the database, and the engine is about to ask again, and then to replace
-        /// the records by a fresh snapshot.
-        public var isRecovering: Bool
 
         /// Whether the device holds everything of the space that it may hold.
         public var isInSync: Bool { hasCaughtUp && (!hasAccess || (isComplete && version >= head)) }
@@ -89,8 +97,7 @@ extension SessionMachine {
                 SyncStatus.Space(
                     space: pull.space, pull: activity(of: pull, now: now), version: pull.stored.version,
                     head: pull.head, isComplete: pull.stored.isComplete, hasCaughtUp: pull.hasCaughtUp,
-                    hasAccess: pull.stored.hasAccess, historyIsInDoubt: pull.historyIsInDoubt,
-                    isRecovering: pull.isRecovering)
+                    hasAccess: pull.stored.hasAccess, historyIsInDoubt: pull.historyIsInDoubt)
             }.sorted { $0.space < $1.space },
             outbox: outbox.summary, storeFailure: storeFailure)
     }
@@ -124,7 +131,8 @@ extension SessionMachine {
     private func push(now: Duration) -> SyncStatus.Activity {
         switch outbox.state {
         case .taking, .inFlight, .recording, .withdrawing, .renewing: .working
-        case .waiting(let timer, let obstacle): .waiting(obstacle.message, retryIn: max(.zero, timer.due - now))
+        case .waiting(let timer, let obstacle):
+            waiting(for: obstacle.message, until: timer, isRecovering: outbox.isRecovering, now: now)
         case .resting: outbox.summary.hasUnanswered ? .held : .idle
         }
     }
@@ -133,8 +141,16 @@ extension SessionMachine {
         switch pull.state {
         case .resting: link.hello == nil ? .held : .idle
         case .pulling, .applying, .resetting, .vacating: .working
-        case .waiting(let timer, let obstacle): .waiting(obstacle.message, retryIn: max(.zero, timer.due - now))
+        case .waiting(let timer, let obstacle):
+            waiting(for: obstacle.message, until: timer, isRecovering: pull.isRecovering, now: now)
         case .braked(_, let deletes, let total, _): .braked(deletes: deletes, of: total)
         }
+    }
+
+    private func waiting(
+        for message: String, until timer: ArmedTimer, isRecovering: Bool, now: Duration
+    ) -> SyncStatus.Activity {
+        let delay = max(.zero, timer.due - now)
+        return isRecovering ? .recovering(message, retryIn: delay) : .waiting(message, retryIn: delay)
     }
 }

@@ -33,6 +33,7 @@ extension SyncStatus.Activity {
         case .working: "working"
         case .held: "held"
         case .waiting(_, let delay): "waiting \(SecondsText.text(delay)) s"
+        case .recovering(_, let delay): "recovering in \(SecondsText.text(delay)) s"
         case .braked(let deletes, let total): "braked before deleting \(deletes) of \(total)"
         }
     }

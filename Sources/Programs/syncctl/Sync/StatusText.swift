@@ -40,12 +40,13 @@ enum StatusText {
         var parts = [connection(status.connection)]
         if status.outbox.count > 0 { parts.append("\(status.outbox.count) to send") }
         if status.outbox.held > 0 { parts.append("\(status.outbox.held) of them wait for a server upgrade") }
-        if case .waiting(let reason, _) = status.push { parts.append("sending waits: \(reason)") }
+        if let reason = status.push.obstacle { parts.append("sending waits: \(reason)") }
         for space in status.spaces {
             var words = "\(space.space)" + (space.hasAccess ? " at \(space.version)" : ": no access")
             if space.head > space.version { words += " of \(space.head)" }
             switch space.pull {
-            case .waiting(let reason, _): words += ", waiting: \(reason)"
+            case .waiting(let reason, _), .recovering(let reason, _):
+                words += ", waiting: \(reason)"
             case .braked(let deletes, let total): words += ", paused before deleting \(deletes) of \(total) records"
             case .idle, .working, .held: break
             }

@@ -88,8 +88,8 @@ struct SyncFollower: Sendable {
             switch space.pull {
             case .braked(let deletes, let total):
                 guard allowDeletes != nil else { return .braked(deletes: deletes, of: total) }
-            case .waiting(let reason, _) where !isPatient && !space.isRecovering: return .blocked(reason)
-            case .idle, .working, .held, .waiting: break
+            case .waiting(let reason, _) where !isPatient: return .blocked(reason)
+            case .idle, .working, .held, .waiting, .recovering: break
             }
         }
         return isPatient ? nil : standstill(of: status)

@@ -92,6 +92,7 @@ extension SyncStatus.Activity {
         case .working: "working"
         case .held: "held"
         case .waiting(let reason, _): "waits: \(reason)"
+        case .recovering(let reason, _): "recovers: \(reason)"
         case .braked(let deletes, let total): "braked before deleting \(deletes) of \(total)"
         }
     }
