@@ -42,7 +42,7 @@ import Testing
         let failures = Guarded([String]())
         DispatchQueue.concurrentPerform(iterations: 8) { _ in
             do {
-                try Self.migrations().run(on: Connection(opening: file, busyTimeout: .seconds(20)), file)
+                try Self.migrations().run(on: Connection(opening: file, busyTimeout: .seconds(600)), file)
             } catch {
                 failures.withLock { $0.append("\(error)") }
             }

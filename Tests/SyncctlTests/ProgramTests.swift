@@ -187,7 +187,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func `a configuration file that is no regular file is refused by name`() throws {
+    @Test(.timeLimit(.minutes(10))) func `a configuration file that is no regular file is refused by name`() throws {
         let programs = try Programs()
         let usual = programs.folder + "/.config/syncctl/config.json"
         try FileManager.default.createDirectory(

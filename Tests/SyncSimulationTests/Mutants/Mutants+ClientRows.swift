@@ -114,6 +114,26 @@ extension Mutant {
             END
             """, shape: { $0.rates.restoreServer = 0.03 }),
         rows(
+            "edits offered that were not lost", breaks: [.I15], "a lost history is believed to have been far ahead",
+            """
+            AFTER INSERT ON sync_former BEGIN
+                UPDATE sync_former SET version = NEW.version + 1000, field_versions = NULL
+                WHERE collection = NEW.collection AND id = NEW.id;
+            END
+            """, shape: { $0.rates.restoreServer = 0.06 }),
+        rows(
+            "own commits forgotten", breaks: [.I15, .I1],
+            "after a restore, a device does not know which values it wrote",
+            "AFTER INSERT ON sync_confirmed BEGIN DELETE FROM sync_confirmed; END",
+            shape: { plan in
+                // A device is away while others replace what it wrote before the restore.
+                plan = .calm(seed: plan.setting.seed, devices: 3, steps: 400)
+                plan.pause = .seconds(1)...(.seconds(5))
+                plan.rates.restoreServer = 0.06
+                plan.rates.dropLink = 0.15
+                plan.rates.recover = 0.15
+            }),
+        rows(
             "outbox emptied by a new epoch", breaks: [.I15, .I1],
             "what a restored server lacks is not offered again",
             """

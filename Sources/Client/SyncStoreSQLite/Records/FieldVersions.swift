@@ -7,11 +7,15 @@ enum FieldVersions {
     ///
     /// - Parameter order: the position in the model of each column.
     static func encode(_ record: Record, order: [Int]) -> [UInt8]? {
-        guard !record.fieldVersions.isEmpty else { return nil }
+        record.fieldVersions.isEmpty ? nil : encode(record.fieldVersions, order: order)
+    }
+
+    /// Returns the blob of versions in the model's order.
+    static func encode(_ versions: [Version], order: [Int]) -> [UInt8] {
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(record.fieldVersions.count * 2)
+        bytes.reserveCapacity(versions.count * 2)
         for position in order {
-            var rest = UInt64(bitPattern: record.fieldVersions[position].rawValue)
+            var rest = UInt64(bitPattern: versions[position].rawValue)
             while rest >= 0x80 {
                 bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
                 rest >>= 7

@@ -5,11 +5,12 @@ import SyncModel
 // Remembers which versions were this device's own commits, to tell its values from those of others when the server has
 // lost its history (I15).
 extension WriteTransaction {
-    /// Remembers the version of a transaction that the server has applied and shown.
+    /// Remembers the version of a transaction that the server has applied and shown, if a record has a value of it.
     ///
-    /// The oldest version gives way to the newest (I19).
+    /// A transaction that changed nothing shares the version of another commit, perhaps of another device. The oldest
+    /// version gives way to the newest (I19).
     func rememberConfirmed(_ entry: StoredEntry, in space: SpaceRow) throws {
-        guard let version = entry.version else { return }
+        guard let version = entry.version, try shows(entry.transaction, at: version) else { return }
         let statement = try connection.statement(
             "INSERT OR REPLACE INTO sync_confirmed (slot, space, version) VALUES (?1, ?2, ?3)")
         statement.bind(1, entry.sequence % StoreLimits.confirmedVersions)
@@ -18,25 +19,96 @@ extension WriteTransaction {
         try statement.run()
     }
 
-    /// Marks all remembered versions as those of a lost history.
-    ///
-    /// The versions of the history before it are forgotten, unless some records are still to be compared with it.
-    func loseConfirmedVersions() throws {
-        if try !followsLostHistory() { try connection.execute("DELETE FROM sync_confirmed WHERE is_former = 1") }
-        try connection.execute("UPDATE sync_confirmed SET is_former = 1")
-        lostVersions = [:]
+    /// Returns whether the base of a record has the given version in one of the fields that the transaction wrote.
+    private func shows(_ transaction: Transaction, at version: Version) throws -> Bool {
+        let select = try connection.statement(
+            """
+            SELECT version, field_versions FROM sync_base
+            WHERE collection = ?1 AND id = ?2 AND is_deleted = 0 AND version >= ?3
+            """)
+        select.bind(3, version.rawValue)
+        for mutation in transaction.mutations {
+            let table = try table(mutation.collection, orElse: .corrupt)
+            select.bind(1, table.name)
+            select.bind(2, mutation.record)
+            defer { select.reset() }
+            guard try select.step() else { continue }
+            let versions = try fieldVersions(select, at: 0, in: table) {
+                "the base of \(table.name) \(mutation.record)"
+            }
+            let isShown =
+                switch mutation.intent {
+                case .create: versions.contains(version)
+                case .update(let edits):
+                    edits.contains { table.model.position(of: $0.field).map { versions[$0] == version } ?? false }
+                case .delete: false
+                }
+            if isShown { return true }
+        }
+        return false
     }
 
-    /// Returns the versions of this device's own commits in a space of the lost history.
-    func lostConfirmedVersions(of space: Int64) throws -> Set<Version> {
-        if let known = lostVersions[space] { return known }
-        let statement = try connection.statement(
-            "SELECT version FROM sync_confirmed WHERE is_former = 1 AND space = ?1")
-        statement.bind(1, space)
-        defer { statement.reset() }
-        var versions: Set<Version> = []
-        while try statement.step() { versions.insert(Version(statement.integer(0))) }
-        lostVersions[space] = versions
+    /// The version of a field in `sync_former` that this device wrote: its value counts as lost whatever version the
+    /// current history gives the field.
+    static let ownFormerVersion = Version(.max)
+
+    /// Marks the fields that this device wrote in the lost history, whose versions are in `sync_former` and still in the
+    /// rows, and forgets which versions were its own.
+    ///
+    /// The next history gives the same versions to other commits. `is_former` marks versions that an earlier build had
+    /// remembered of a lost history.
+    func markOwnFormerVersions() throws {
+        var own: [Int64: Set<Version>] = [:]
+        let confirmed = try connection.statement("SELECT space, version FROM sync_confirmed WHERE is_former = 0")
+        try confirmed.forEachRow { own[$0.integer(0), default: []].insert(Version($0.integer(1))) }
+        guard !own.isEmpty else { return }
+        for table in tables { try markOwnFormerVersions(of: table, own) }
+        try connection.execute("DELETE FROM sync_confirmed")
+    }
+
+    private func markOwnFormerVersions(of table: RecordTable, _ own: [Int64: Set<Version>]) throws {
+        let rows = try connection.statement(
+            composed:
+                """
+                SELECT version, sync_fields, id, sync_space FROM \(table.quoted)
+                WHERE version > 0 AND (sync_fields IS NOT NULL
+                    OR (sync_space, version) IN (SELECT space, version FROM sync_confirmed WHERE is_former = 0))
+                UNION ALL
+                SELECT version, field_versions, id, space FROM sync_base
+                WHERE collection = ?1 AND is_deleted = 0 AND version > 0 AND space IS NOT NULL
+                """)
+        rows.bind(1, table.name)
+        let mark = try connection.statement(
+            "UPDATE sync_former SET version = ?3, field_versions = ?4 WHERE collection = ?1 AND id = ?2")
+        try rows.forEachRow { row in
+            guard let own = own[row.integer(3)] else { return }
+            let id = try row.recordID(2)
+            let versions = try fieldVersions(row, at: 0, in: table) { "the versions of \(table.name) \(id)" }
+            let marked = versions.map { own.contains($0) ? Self.ownFormerVersion : $0 }
+            guard marked != versions else { return }
+            mark.bind(1, table.name)
+            mark.bind(2, id)
+            mark.bind(3, row.integer(0))
+            mark.bind(4, blob: FieldVersions.encode(marked, order: table.columnOrder))
+            try mark.run()
+        }
+    }
+
+    /// Reads the versions of a record's fields from two columns: its version, and the versions that differ from it.
+    func fieldVersions(
+        _ statement: Statement, at column: Int32, in table: RecordTable, _ place: () -> String
+    ) throws -> [Version] {
+        let version = Version(statement.integer(column))
+        guard !statement.isNull(column + 1) else {
+            return Array(repeating: version, count: table.model.fields.count)
+        }
+        let versions = statement.withBytes(column + 1) {
+            FieldVersions.decode($0, order: table.columnOrder, version: version)
+        }
+        guard let versions else {
+            statement.reset()
+            throw StoreError(.corrupt, "\(place()) cannot be read")
+        }
         return versions
     }
 }

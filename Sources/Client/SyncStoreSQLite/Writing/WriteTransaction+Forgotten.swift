@@ -9,7 +9,6 @@ import SyncModel
 extension WriteTransaction {
     /// Saves the versions of all records and fields, before those of the lost history are cleared.
     func rememberFormerVersions() throws {
-        try loseConfirmedVersions()
         for table in tables {
             let statement = try connection.statement(
                 composed:
@@ -23,6 +22,7 @@ extension WriteTransaction {
             statement.bind(1, table.name)
             try statement.run()
         }
+        try markOwnFormerVersions()
     }
 
     /// Whether some records still have former versions that the current history has not been compared with.
@@ -48,8 +48,7 @@ extension WriteTransaction {
         // cannot be compared.
         let isElsewhere = old.space != space
         let edits = old.record.edits(
-            lostBy: record, former: isElsewhere ? former.map { _ in Version(.max) } : former,
-            own: try lostConfirmedVersions(of: space), schema: model
+            lostBy: record, former: isElsewhere ? former.map { _ in Self.ownFormerVersion } : former, schema: model
         ).filter { !isElsewhere || !$0.value.isNull }
         guard !edits.isEmpty else { return nil }
         return Mutation(collection: model.collection, record: place.id, time: .zero, intent: .update(edits))
@@ -110,17 +109,8 @@ extension WriteTransaction {
         statement.bind(2, place.id)
         var versions: [Version]?
         while try statement.step() {
-            let version = Version(statement.integer(0))
-            guard !statement.isNull(1) else {
-                versions = Array(repeating: version, count: table.model.fields.count)
-                continue
-            }
-            versions = statement.withBytes(1) {
-                FieldVersions.decode($0, order: table.columnOrder, version: version)
-            }
-            guard versions != nil else {
-                statement.reset()
-                throw StoreError(.corrupt, "the former versions of \(table.name) \(place.id) cannot be read")
+            versions = try fieldVersions(statement, at: 0, in: table) {
+                "the former versions of \(table.name) \(place.id)"
             }
         }
         return versions

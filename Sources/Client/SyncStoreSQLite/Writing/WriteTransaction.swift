@@ -23,8 +23,6 @@ final class WriteTransaction {
     private var spaceKeys: [SpaceID: Int64] = [:]
     /// Transactions decoded so far, by their outbox sequence.
     var decoded: [Int64: Transaction] = [:]
-    /// The versions of this device's own commits in a lost history that were read so far, by the key of their space.
-    var lostVersions: [Int64: Set<Version>] = [:]
     /// The records that records with pending changes refer to; nil until the page deletes a record.
     var referredToByPending: Set<RecordRow>?
 

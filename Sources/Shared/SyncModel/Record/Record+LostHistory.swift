@@ -4,22 +4,18 @@ extension Record {
     /// Both histories are the same up to the backup. A field whose version here is later than on the restored server
     /// was changed after the backup, so that change is lost. A field with a different value under the same version is
     /// lost as well: the restored server has assigned that version a second time. Where the server has a later version,
-    /// it is impossible to tell whether its writer had seen the value here, so a value that this device wrote counts as
-    /// lost, and one of another device does not: its writer offers it (I15).
+    /// it is impossible to tell whether its writer had seen the value here, so a value of another device does not count as
+    /// lost: its writer offers it (I15).
     ///
     /// - Parameters:
     ///   - restored: the record as the server shows it now.
-    ///   - former: the versions of this record's fields in the lost history, in the schema's order.
-    ///   - own: the versions of this device's own commits in the lost history.
-    public func edits(
-        lostBy restored: Record, former: [Version], own: Set<Version>, schema: ModelSchema
-    ) -> [FieldEdit] {
+    ///   - former: the versions of this record's fields in the lost history, in the schema's order. A field that this
+    ///     device wrote has the latest version of all, so that its value counts as lost.
+    public func edits(lostBy restored: Record, former: [Version], schema: ModelSchema) -> [FieldEdit] {
         var edits: [FieldEdit] = []
         for (position, field) in schema.fields.enumerated() {
             let seen = restored.version(ofFieldAt: position)
-            guard former[position] >= seen || own.contains(former[position]),
-                values[position] != restored.values[position]
-            else { continue }
+            guard former[position] >= seen, values[position] != restored.values[position] else { continue }
             edits.append(
                 FieldEdit(field: field.name, value: values[position], before: restored.values[position], seen: seen))
         }

@@ -9,11 +9,15 @@ import SyncModel
 final class LostHistoryWatch: PageWatch {
 
     private let violations: ViolationLog
+    private let history: History
+    private let users: UserOracle
     /// The field versions of each device's records in lost histories, until the current history has shown its own
     /// version of the record.
     private let former = Guarded([String: [RecordAddress: [Version]]]())
 
-    init(violations: ViolationLog) {
+    init(history: History, users: UserOracle, violations: ViolationLog) {
+        self.history = history
+        self.users = users
         self.violations = violations
     }
 
@@ -48,8 +52,7 @@ final class LostHistoryWatch: PageWatch {
         return { [self] store throws(StoreError) in
             let after = try Self.addresses(in: store)
             var lost: [RecordAddress: [FieldName: FieldValue]] = [:]
-            // Values that others have replaced since. The device must offer those that it wrote, which the users' oracle
-            // checks, and it may offer no others, which no oracle checks.
+            // Values that the current history has replaced, and that the device may offer.
             var replaced: [RecordAddress: [FieldName: FieldValue]] = [:]
             // A pending edit of the same id in another space may have become visible instead.
             for (address, (old, space)) in before
@@ -70,10 +73,17 @@ final class LostHistoryWatch: PageWatch {
                     let isLost =
                         space == page.space
                         ? versions[position] >= record.version(ofFieldAt: position) : !old.values[position].isNull
+                    let saved = UserOracle.Saved(
+                        spot: UserOracle.Spot(address, field.name), value: old.values[position])
                     if isLost {
-                        values[field.name] = old.values[position]
+                        values[field.name] = saved.value
                     } else if space == page.space {
-                        replaced[address, default: [:]][field.name] = old.values[position]
+                        switch duty(to: saved, replacedBy: page, on: device) {
+                        case .offer where try !Self.isOffered(saved, in: store, upTo: newest):
+                            values[field.name] = saved.value
+                        case .offer, .free: replaced[address, default: [:]][field.name] = saved.value
+                        case .keepQuiet: break
+                        }
                     }
                 }
                 if !values.isEmpty { lost[address] = values }
@@ -98,6 +108,25 @@ final class LostHistoryWatch: PageWatch {
             self.former.withLock { all in
                 for address in former.keys where after[address]?.record.version != .zero { all[device]?[address] = nil }
             }
+        }
+    }
+
+    /// How a device must treat a value that the history of a page has replaced by another.
+    private enum Duty {
+        /// The history never had the value. The device's user was told that it is saved.
+        case offer
+        /// The history never had the value, which the device received from others. Or the device's user entered it, and
+        /// the device cannot know that the history had it: a device does not know where its former history ended.
+        case free
+        /// The history had the value, and others entered it.
+        case keepQuiet
+    }
+
+    private func duty(to saved: UserOracle.Saved, replacedBy page: PullPage, on device: String) -> Duty {
+        switch history.hasShown(saved.value, in: saved.spot, of: page) {
+        case false?: users.holds(saved, on: device) ? .offer : .free
+        case nil: .free
+        case true?: users.hasEntered(saved, on: device) ? .free : .keepQuiet
         }
     }
 
@@ -160,6 +189,13 @@ final class LostHistoryWatch: PageWatch {
     ) -> [FieldName: FieldValue] {
         let fields = store.catalog[address.collection]?.fields ?? []
         return Dictionary(zip(fields.map(\.name), record.values)) { $1 }
+    }
+
+    /// Returns whether the journal offers a value, in entries up to the given number.
+    private static func isOffered(
+        _ saved: UserOracle.Saved, in store: SimulatedDevice.Store, upTo number: Int64
+    ) throws(StoreError) -> Bool {
+        JournalOffer(try store.wholeJournal().filter { $0.number <= number }).values.contains(saved)
     }
 
     /// Returns the values that the journal offers for each record, in entries after the given number.

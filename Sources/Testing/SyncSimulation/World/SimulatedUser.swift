@@ -113,7 +113,8 @@ struct SimulatedUser: Sendable {
             guard record?.values != before?.values else { continue }
             let space = try store.space(of: address.collection, address.id) ?? entry.transaction?.space ?? .default
             var patch = Patch()
-            for saved in record.map({ oracle.values(of: $0, at: address) }) ?? [] {
+            for saved in record.map({ oracle.values(of: $0, at: address) }) ?? []
+            where before?.value(at: saved.spot, in: oracle.catalog) != saved.value {
                 patch.set(saved.spot.field, to: saved.value)
             }
             let edit: RecordEdit =

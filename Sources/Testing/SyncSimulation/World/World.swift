@@ -108,10 +108,11 @@ public final class World {
         self.feed = feed
         let histories = WorldHistories(simulation: simulation, history: history, violations: violations)
         self.histories = histories
-        userOracle = UserOracle(catalog: WorldCatalog.catalog)
+        let userOracle = UserOracle(catalog: WorldCatalog.catalog)
+        self.userOracle = userOracle
         let conduct = DeviceConduct(mayOvertake: setting.isServerEarlier, violations: violations)
         self.conduct = conduct
-        let lostHistory = LostHistoryWatch(violations: violations)
+        let lostHistory = LostHistoryWatch(history: history, users: userOracle, violations: violations)
         self.lostHistory = lostHistory
         let network = SimulatedNetwork(
             simulation: simulation, tally: tally, wire: parts.wire(.current), spaces: setting.spaces.count,

@@ -156,6 +156,39 @@ extension LocalStoreConformance {
                 try world.expect(
                     try world.offers().map(\.patch), is: [["username": .text("mine")]], "what the journal offers")
             },
+            Check("a value of another device whose version a transaction without effect shares is not offered") {
+                world in
+                let id = try world.syncedUser("ada")
+                try world.commit(.update("users", id, ["active": .boolean(true)]))
+                let batch = try world.push()
+                // The edit lost, so its version is that of the newest commit, which is another device's.
+                _ = try world.response(batch.transactions[0].number, world.applied(2))
+                try world.pull(world.feed([world.at(2, world.renamed(id, "theirs"))], to: 2))
+                let restored = Epoch(rawValue: "restored")
+                _ = try world.store.adopt(restored, as: world.account)
+                let shown = world.shownUser(id, uid: 7, version: 5, "newer")
+                try world.pull(
+                    world.snapshot([SnapshotRows(collection: "users", records: [shown])], at: 5, of: restored))
+                try world.expect(try world.offers(), is: [], "what the journal offers")
+            },
+            Check("a version that this device wrote in one lost history is another device's in the next") { world in
+                let id = try world.syncedUser("ada")
+                try world.commit(.update("users", id, ["username": .text("mine")]))
+                let batch = try world.push()
+                _ = try world.response(batch.transactions[0].number, world.applied(2))
+                let other = world.created(world.id(), uid: 8, "bo")
+                try world.pull(world.feed([world.at(2, world.renamed(id, "mine"), other)], to: 2))
+                // The second history is lost, too, before it has shown every record.
+                for (epoch, version, name) in [("second", Int64(2), "theirs"), ("third", 5, "newer")] {
+                    let epoch = Epoch(rawValue: epoch)
+                    _ = try world.store.adopt(epoch, as: world.account)
+                    let rows = SnapshotRows(
+                        collection: "users", records: [world.shownUser(id, uid: 7, version: version, name)])
+                    try world.pull(world.snapshot([rows], at: version, last: false, of: epoch))
+                }
+                try world.expect(
+                    try world.offers().map(\.patch), is: [["username": .text("mine")]], "what the journal offers")
+            },
             Check("forgotten values are restored in parts, without references to missing records") { world in
                 let (ada, dee, art, ghost) = (world.id(), world.id(), world.id(), world.id())
                 try world.sendHello()

@@ -101,4 +101,18 @@ final class History: Sendable {
     func head(of space: SpaceID) -> Version {
         state.withLock { $0.replays[space]?.head ?? .zero }
     }
+
+    /// Returns whether a field had a value at any version of the server's history up to that of a page; nil if the page
+    /// belongs to another history.
+    func hasShown(_ value: FieldValue, in spot: UserOracle.Spot, of page: PullPage) -> Bool? {
+        guard page.epoch == epoch, let position = catalog[spot.collection]?.position(of: spot.field) else {
+            return nil
+        }
+        return state.withLock { state in
+            let models = state.replays[page.space]?.models ?? []
+            return models.prefix(Int(page.version.rawValue) + 1).contains { model in
+                model.rows[spot.address]?.values[position] == value
+            }
+        }
+    }
 }

@@ -54,6 +54,9 @@ final class UserOracle: Sendable {
         var replaced: Set<Saved> = []
         /// The fields of deleted records that the deleting user could not see, because of an earlier build.
         var deletedUnseen: Set<Spot> = []
+        /// The values that the users of each device have entered, also those that the field had before, and the values
+        /// that came with a copy of another device's database. Never forgotten.
+        var entered: [String: Set<Saved>] = [:]
         /// The number of times that the server was restored from a backup.
         var restores = 0
     }
@@ -85,6 +88,7 @@ final class UserOracle: Sendable {
         _ edits: [RecordEdit], in space: SpaceID, on device: String, having shown: [RecordAddress: Record?]
     ) {
         state.withLock { state in
+            state.entered[device, default: []].formUnion(values(enteredBy: edits))
             for change in changes(edits, shown) { state.note(change, on: device, in: space, isSaved: true) }
         }
     }
@@ -99,8 +103,23 @@ final class UserOracle: Sendable {
     ) {
         if let failure = failure as? StoreError, failure.advice == .changeTheRequest { return }
         state.withLock { state in
+            state.entered[device, default: []].formUnion(values(enteredBy: edits))
             for change in changes(edits, shown) { state.note(change, on: device, in: space, isSaved: false) }
         }
+    }
+
+    /// Returns whether the user of a device was told that a value is saved, nobody else wrote it, and the user has not
+    /// seen it in the journal.
+    func holds(_ saved: Saved, on device: String) -> Bool {
+        state.withLock { state in
+            guard let claim = state.values[saved] else { return false }
+            return claim.holders.contains(device) && claim.authors.count == 1 && !claim.isReported
+        }
+    }
+
+    /// Returns whether a user of the device entered the value, or a user of a device whose database was copied to it.
+    func hasEntered(_ saved: Saved, on device: String) -> Bool {
+        state.withLock { $0.entered[device]?.contains(saved) ?? false }
     }
 
     /// Records that a user has read an entry of the journal and is about to act on it.
@@ -122,6 +141,7 @@ final class UserOracle: Sendable {
     struct Image: Sendable {
         fileprivate let values: Set<Saved>
         fileprivate let deletes: Set<RecordAddress>
+        fileprivate let entered: Set<Saved>
         fileprivate let restores: Int
     }
 
@@ -130,6 +150,7 @@ final class UserOracle: Sendable {
             Image(
                 values: Set(state.values.filter { $0.value.holders.contains(device) }.keys),
                 deletes: Set(state.deletes.filter { $0.value.holders.contains(device) }.keys),
+                entered: state.entered[device] ?? [],
                 restores: state.restores)
         }
     }
@@ -140,6 +161,7 @@ final class UserOracle: Sendable {
     func replaceDisk(of device: String, by image: Image, journal: [JournalEntry]) {
         for entry in journal { saw(entry, on: device) }
         state.withLock { state in
+            state.entered[device, default: []].formUnion(image.entered)
             for key in state.values.keys { state.values[key]?.hold(image.values.contains(key), by: device) }
             // A record that was deleted before the server was restored may be back.
             let deletes = image.restores == state.restores ? image.deletes : []
@@ -204,6 +226,22 @@ final class UserOracle: Sendable {
             }
         }
         return changes
+    }
+
+    /// Returns all values that edits enter. A create enters a value in every field.
+    private func values(enteredBy edits: [RecordEdit]) -> [Saved] {
+        edits.flatMap { edit in
+            let address = RecordAddress(edit.collection, edit.record)
+            switch edit {
+            case .create(_, _, let patch):
+                return catalog[address.collection]?.fields.map { field in
+                    Saved(spot: Spot(address, field.name), value: patch[field.name] ?? .null)
+                } ?? []
+            case .update(_, _, let patch):
+                return patch.map { Saved(spot: Spot(address, $0.field), value: $0.value) }
+            case .delete: return []
+            }
+        }
     }
 
     /// Returns all values that a record shows.
