@@ -268,9 +268,13 @@ import Testing
     @Test func `an empty file in place of a database is not used as a new database`() throws {
         let (programs, file) = try Self.deviceWithWrites()
         try Data().write(to: URL(filePath: file))
-        for command in [["status"], ["user", "create", "username=Ned"], ["sync"], ["init"]] {
+        // SQLite deletes a WAL beside an empty file, as soon as it opens that file.
+        let wal = Data((0..<50_000).map { UInt8(truncatingIfNeeded: $0) })
+        try wal.write(to: URL(filePath: file + "-wal"))
+        for command in [["status"], ["outbox"], ["user", "create", "username=Ned"], ["sync"], ["doctor"], ["init"]] {
             let response = try programs.run("syncctl", command)
             #expect(response.status != 0, "\(command): \(response)")
+            #expect(try Data(contentsOf: URL(filePath: file + "-wal")) == wal, "\(command)")
         }
         #expect(try Data(contentsOf: URL(filePath: file)).isEmpty)
         let fixed = try programs.syncctl("doctor", "--fix", "--catalog", Self.communityModels(programs))
@@ -278,6 +282,7 @@ import Testing
         #expect(
             fixed.output.contains("0 unconfirmed writes saved; there may have been more"),
             "\(fixed)")
+        #expect(try Data(contentsOf: URL(filePath: file + ".damaged-1-wal")) == wal)
     }
 
     /// Before, the device ignored the server's changes of such a record forever, and was "in sync".

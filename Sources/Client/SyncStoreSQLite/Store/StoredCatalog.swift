@@ -34,8 +34,11 @@ extension SQLiteStore {
     public static func storedCatalog(
         of configuration: StoreConfiguration, rule: (_ name: String) -> FieldRule?
     ) throws(StoreError) -> SchemaCatalog? {
-        guard DatabaseFiles(path: configuration.file).identity() != nil else { return nil }
+        let files = DatabaseFiles(path: configuration.file)
+        guard files.identity() != nil else { return nil }
         let text = try StoreError.converting { () -> String? in
+            // SQLite deletes the WAL beside an empty file, and with it writes that exist nowhere else.
+            guard try !files.isEmpty() else { return nil }
             let connection = try Connection(
                 opening: DatabaseURI.make(configuration.file, vfs: configuration.vfs),
                 busyTimeout: configuration.limits.busyTimeout)
