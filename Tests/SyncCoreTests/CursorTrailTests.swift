@@ -44,7 +44,7 @@ import Testing
                 cursor: Cursor(rawValue: "on-\(turn % length)"), version: Version(1), head: Version(1), hasMore: true)
         }
         #expect(served <= 3 * length + 2)
-        guard case .waiting(let words, _) = harness.session.status(now: harness.now).spaces[0].pull else {
+        guard case .recovering(let words, _) = harness.session.status(now: harness.now).spaces[0].pull else {
             Issue.record("\(harness.session.status(now: harness.now))")
             return
         }

@@ -129,6 +129,9 @@ import Testing
             harness.answerPush(.failure(refusal))
             guard attempt < OutboxMachine.refusalsBeforeWithdrawal else { return }
             #expect(harness.storeOrders.isEmpty)
+            let push = harness.session.status(now: harness.now).push
+            let isRecovering = if case .recovering = push { true } else { false }
+            #expect(isRecovering, "\(push)")
             for _ in 0..<50 where harness.storeOrders.isEmpty {
                 if harness.pull != nil { harness.answerPull(.failure(refusal)) }
                 harness.wake()

@@ -185,7 +185,9 @@ private struct RandomWorld {
         guard unanswered > 0, !harness.isFinished else { return }
         let hasReason: Bool =
             switch (status.connection, status.push) {
-            case (.offline, _), (_, .working), (_, .waiting), (.waiting, _), (.refused, _), (.connecting, _): true
+            case (.offline, _), (_, .working), (_, .waiting), (_, .recovering), (.waiting, _), (.refused, _),
+                (.connecting, _):
+                true
             default: false
             }
         #expect(hasReason, "a non-empty outbox without a request, a timer or a reason (I18): \(status)")
