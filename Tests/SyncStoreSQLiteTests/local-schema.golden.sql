@@ -44,9 +44,7 @@ CREATE TABLE sync_confirmed (
     slot INTEGER PRIMARY KEY,
     -- The key of the space.
     space INTEGER NOT NULL,
-    version INTEGER NOT NULL,
-    -- 1 when the version belongs to a lost history.
-    is_former INTEGER NOT NULL DEFAULT 0 CHECK (is_former IN (0, 1))
+    version INTEGER NOT NULL
 ) STRICT;
 
 CREATE TABLE sync_conflict (

@@ -287,6 +287,14 @@ import Testing
 }
 
 @Suite(.ring(.test)) struct ServerProgramTests {
+    @Test(arguments: ["t", "token", "folder/t"]) func `a token file may have a relative path`(path: String) throws {
+        let programs = try Programs()
+        let added = try programs.run(
+            "syncd", ["token", "add", "ned", "--token-file", path], launcher: ["-C", programs.folder])
+        #expect(added.status == 0, "\(added)")
+        #expect(FileManager.default.fileExists(atPath: programs.folder + "/" + path))
+    }
+
     @Test func `syncctl simulate runs the simulation program`() throws {
         let programs = try Programs()
         let response = try programs.syncctl("simulate", "--seed", "3", "--steps", "20", "--clients", "2")

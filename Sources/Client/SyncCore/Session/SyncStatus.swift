@@ -35,8 +35,8 @@ public struct SyncStatus: Hashable, Sendable, Coalescing {
         case held
         /// Something is in the way. The engine tries again by itself.
         case waiting(String, retryIn: Duration)
-        /// Something is in the way that the next steps resolve: a fresh snapshot after a contradiction, or the
-        /// withdrawal of a transaction that the server refuses to take. Fails over to `waiting` if they do not help.
+        /// Something is in the way, and the engine is about to remove it: by a fresh snapshot after a contradiction, or by
+        /// withdrawing a transaction that the server refuses to take. If that does not help, `waiting` follows.
         case recovering(String, retryIn: Duration)
         /// Stopped before deleting this many of the device's records, until a person agrees.
         case braked(deletes: Int, of: Int)

@@ -48,18 +48,16 @@ extension WriteTransaction {
         return false
     }
 
-    /// The version of a field in `sync_former` that this device wrote: its value counts as lost whatever version the
-    /// current history gives the field.
-    static let ownFormerVersion = Version(.max)
+    /// The former version of a field whose value counts as lost whatever version the current history gives the field.
+    static let alwaysLost = Version(.max)
 
     /// Marks the fields that this device wrote in the lost history, whose versions are in `sync_former` and still in the
     /// rows, and forgets which versions were its own.
     ///
-    /// The next history gives the same versions to other commits. `is_former` marks versions that an earlier build had
-    /// remembered of a lost history.
+    /// The next history gives the same versions to other commits.
     func markOwnFormerVersions() throws {
         var own: [Int64: Set<Version>] = [:]
-        let confirmed = try connection.statement("SELECT space, version FROM sync_confirmed WHERE is_former = 0")
+        let confirmed = try connection.statement("SELECT space, version FROM sync_confirmed")
         try confirmed.forEachRow { own[$0.integer(0), default: []].insert(Version($0.integer(1))) }
         guard !own.isEmpty else { return }
         for table in tables { try markOwnFormerVersions(of: table, own) }
@@ -72,7 +70,7 @@ extension WriteTransaction {
                 """
                 SELECT version, sync_fields, id, sync_space FROM \(table.quoted)
                 WHERE version > 0 AND (sync_fields IS NOT NULL
-                    OR (sync_space, version) IN (SELECT space, version FROM sync_confirmed WHERE is_former = 0))
+                    OR (sync_space, version) IN (SELECT space, version FROM sync_confirmed))
                 UNION ALL
                 SELECT version, field_versions, id, space FROM sync_base
                 WHERE collection = ?1 AND is_deleted = 0 AND version > 0 AND space IS NOT NULL
@@ -84,7 +82,7 @@ extension WriteTransaction {
             guard let own = own[row.integer(3)] else { return }
             let id = try row.recordID(2)
             let versions = try fieldVersions(row, at: 0, in: table) { "the versions of \(table.name) \(id)" }
-            let marked = versions.map { own.contains($0) ? Self.ownFormerVersion : $0 }
+            let marked = versions.map { own.contains($0) ? Self.alwaysLost : $0 }
             guard marked != versions else { return }
             mark.bind(1, table.name)
             mark.bind(2, id)

@@ -48,7 +48,7 @@ extension WriteTransaction {
         // cannot be compared.
         let isElsewhere = old.space != space
         let edits = old.record.edits(
-            lostBy: record, former: isElsewhere ? former.map { _ in Self.ownFormerVersion } : former, schema: model
+            lostBy: record, former: isElsewhere ? former.map { _ in Self.alwaysLost } : former, schema: model
         ).filter { !isElsewhere || !$0.value.isNull }
         guard !edits.isEmpty else { return nil }
         return Mutation(collection: model.collection, record: place.id, time: .zero, intent: .update(edits))

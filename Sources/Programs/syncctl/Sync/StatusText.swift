@@ -45,8 +45,8 @@ enum StatusText {
             var words = "\(space.space)" + (space.hasAccess ? " at \(space.version)" : ": no access")
             if space.head > space.version { words += " of \(space.head)" }
             switch space.pull {
-            case .waiting(let reason, _), .recovering(let reason, _):
-                words += ", waiting: \(reason)"
+            case .waiting(let reason, _): words += ", waiting: \(reason)"
+            case .recovering(let reason, _): words += ", recovering: \(reason)"
             case .braked(let deletes, let total): words += ", paused before deleting \(deletes) of \(total) records"
             case .idle, .working, .held: break
             }

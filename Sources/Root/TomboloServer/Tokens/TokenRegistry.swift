@@ -84,8 +84,8 @@ public struct TokenRegistry: Sendable {
     ///
     /// A reader sees either the old lines or the new ones. Other users can read neither, under any umask.
     private func change(_ body: ([String]) -> [String]) throws(ConfigurationError) {
-        // Foundation's deletingLastPathComponent traps for a path of one character.
-        let folder = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+        // The same method of NSString traps for a path of one character.
+        let folder = URL(filePath: path).deletingLastPathComponent().path(percentEncoded: false)
         try PrivateFolder.make(folder)
         let lock = try takeLock()
         defer { close(lock) }
