@@ -215,6 +215,9 @@ class Server:
         finally:
             connection.close()
         if response.status == 200:
+            # A response without this request's id may belong to another request.
+            if response.headers.get("Tombolo-Request") != request_id:
+                raise Unreachable(f"{route}: a response to another request")
             return parse(text.decode("utf-8"))
         error = parse(text.decode("utf-8"))["error"] if response.headers.get_content_type() == "application/json" else {}
         # An error without this request's id may come from a middlebox, so it is not definite.

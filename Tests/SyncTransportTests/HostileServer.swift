@@ -39,8 +39,10 @@ enum HostileServer {
     /// A placeholder in a response for the id of the request. It has the length of an id.
     static let requestID = "<the-id-of-the-request-is-here->"
 
-    static func http(_ status: String, _ fields: [String], _ body: String) -> String {
-        "HTTP/1.1 \(status)\r\n" + fields.map { "\($0)\r\n" }.joined() + "\r\n" + body
+    /// - Parameter id: the id of the request that the response repeats; nil for a response that repeats none.
+    static func http(_ status: String, _ fields: [String], _ body: String, id: String? = requestID) -> String {
+        let fields = fields + (id.map { ["Tombolo-Request: \($0)"] } ?? [])
+        return "HTTP/1.1 \(status)\r\n" + fields.map { "\($0)\r\n" }.joined() + "\r\n" + body
     }
 }
 

@@ -309,6 +309,30 @@ import Testing
             "not an event stream"),
     ]
 
+    /// The response to another request of the same kind is valid in every other respect.
+    @Test(arguments: [
+        (nil, "a proxy removed its header Tombolo-Request"),
+        ("0123456789abcdef0123456789abcdef", "the response belongs to another request"),
+    ])
+    func `a response that does not repeat the request's id is not believed`(
+        id: String?, text: String
+    ) async throws {
+        let body = #"{"unknown":true}"#
+        func error(_ id: String?) async throws -> TransportError? {
+            let fields = [Self.json, "Content-Length: \(body.utf8.count)"]
+            let response = HostileServer.http("200 OK", fields, body, id: id)
+            return try await HostileServer.run(.bytes(response)) { url in
+                try await TestServer.withTransport(Self.configuration(url)) { transport in
+                    await #expect(throws: TransportError.self) { try await transport.hello() }
+                }
+            }
+        }
+        let (own, other) = (try await error(HostileServer.requestID), try await error(id))
+        #expect(own?.message.contains("is missing") == true, "\(own?.description ?? "")")
+        #expect(other?.code == .notUnderstood && other?.isDefinite == false, "\(other?.description ?? "")")
+        #expect(other?.message.contains(text) == true, "\(other?.description ?? "")")
+    }
+
     @Test(arguments: streams)
     func `an invalid hint stream ends with a specific failure`(hostile: Case) async throws {
         try await HostileServer.run(hostile.response) { url in

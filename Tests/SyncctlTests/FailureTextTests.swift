@@ -111,7 +111,7 @@ import Testing
             name: "a server of another kind", arguments: ["sync", "--server", "$URL"],
             preparation: .server(ScriptedServer.json("200 OK", "{}")), status: .notSynced,
             text: """
-                syncctl: the response is not from a sync server, or from one of another version: hello: byte 2: "protocol" is missing
+                syncctl: hello: the response is not from a sync server, or a proxy removed its header Tombolo-Request
                   check that server.url is that of a sync server, and that the network does not require a sign-in; \(safe)
 
                 """),

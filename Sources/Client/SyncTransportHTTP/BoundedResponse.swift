@@ -13,6 +13,8 @@ struct BoundedResponse {
     let bytes: [UInt8]
     /// The id of the request that this response should answer.
     let request: WireRequestID
+    /// The id of the request that the head of the response names; nil if it names none.
+    let answeredRequest: String?
 
     /// Reads a response.
     ///
@@ -27,6 +29,7 @@ struct BoundedResponse {
         self.request = request
         status = Int(response.status.code)
         isJSON = Self.isJSON(response.headers.first(name: "Content-Type"))
+        answeredRequest = response.headers.first(name: WireRequestID.header)
         retryAfter = response.headers.first(name: "Retry-After").flatMap { RetryAfter.duration($0, now: now) }
         let limit = status == 200 ? maximumBytes : HTTPTransportLimits.errorBytes
         if let text = response.headers.first(name: "Content-Length"), let announced = Int(text), announced > limit {
@@ -74,6 +77,13 @@ struct BoundedResponse {
         guard isJSON else {
             throw TransportError(
                 .notUnderstood, "the response is not JSON: perhaps the network requires a sign-in")
+        }
+        guard answeredRequest == request.rawValue else {
+            throw TransportError(
+                .notUnderstood,
+                answeredRequest == nil
+                    ? "the response is not from a sync server, or a proxy removed its header \(WireRequestID.header)"
+                    : "the response belongs to another request: perhaps a proxy or a cache confused them")
         }
         return bytes
     }

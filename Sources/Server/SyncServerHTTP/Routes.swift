@@ -25,6 +25,12 @@ struct Routes: HTTPResponder {
     let logger: Logger
 
     func respond(to request: Request, context: RouteContext) async throws -> Response {
+        var response = await response(to: request, context: context)
+        if let id = request.id { response.headers[.requestID] = id.rawValue }
+        return response
+    }
+
+    private func response(to request: Request, context: RouteContext) async -> Response {
         let path = request.head.path ?? ""
         let route = Route(path: String(path.prefix { $0 != "?" }))
         // Do not wait for a body that is not needed.
@@ -279,13 +285,15 @@ struct RouteContext: RequestContext {
 }
 
 extension Request {
-    /// The id that the client gave to the request, which the body of an error repeats.
-    fileprivate var id: WireRequestID? {
-        HTTPField.Name(WireRequestID.header).flatMap { headers[$0] }.flatMap(WireRequestID.init(rawValue:))
-    }
+    /// The id that the client gave to the request, which the response repeats.
+    fileprivate var id: WireRequestID? { headers[.requestID].flatMap(WireRequestID.init(rawValue:)) }
 
     /// Whether bytes may follow the head.
     fileprivate var mayHaveBody: Bool {
         (headers[.contentLength] ?? "0") != "0" || headers[.transferEncoding] != nil || method == .post
     }
+}
+
+extension HTTPField.Name {
+    fileprivate static let requestID = HTTPField.Name(WireRequestID.header)!
 }
