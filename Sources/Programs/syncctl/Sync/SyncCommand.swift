@@ -160,8 +160,8 @@ struct SyncCommand: AsyncParsableCommand {
     /// Returns why nothing can be fetched now; nil when the server answers, and the other process has recorded no failure
     /// since it was last in sync.
     ///
-    /// `isLasting` is true when the server refuses this device, and no later request will succeed by itself. What the
-    /// other process has recorded may be older than its present attempt.
+    /// `isLasting` is true when the server refuses this device, so that no later request will succeed by itself, or asks for
+    /// a pause. What the other process has recorded may be older than its present attempt.
     private func obstacle(
         _ client: ClientComposition
     ) async throws -> (failure: TransportError, isLasting: Bool)? {
@@ -170,7 +170,8 @@ struct SyncCommand: AsyncParsableCommand {
             let hello = try await client.transport.hello()
             if let refusal = hello.refusal(for: try store.session().account) { return (refusal, true) }
         } catch let failure as TransportError {
-            return (failure, failure.refusesDevice)
+            // A server that asks for a pause must not be asked again twice a second.
+            return (failure, failure.refusesDevice || failure.retryAfter != nil)
         }
         guard let recorded = try store.contact().lastFailure,
             let code = TransportError.Code(rawValue: recorded.code)
