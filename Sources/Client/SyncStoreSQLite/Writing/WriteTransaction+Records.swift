@@ -39,12 +39,13 @@ extension WriteTransaction {
         change.touch(table.model.collection, row.record.id)
     }
 
-    /// Clears a uid on a record that has it from a lost history: a server that was restored from a backup gives the
-    /// same uids again, to other records (I15).
+    /// Clears a uid, which the server has now given to the record `id`, on any other record that has it from a lost
+    /// history.
     ///
-    /// Such a record has version 0. A record that the current history has shown keeps its uid, and the page is refused
-    /// (I13). The exception is a record that a fresh snapshot of its space has not shown yet: the snapshot decides
-    /// which records exist.
+    /// A server that was restored from a backup gives the same uids again, to other records (I15). A record from a lost
+    /// history has version 0. A record that the current history has shown keeps its uid, and the page is refused (I13).
+    /// The exception is a record that a fresh snapshot of its space has not shown yet: the snapshot decides which
+    /// records exist.
     func release(_ uid: UID, for id: RecordID, in table: RecordTable) throws {
         guard uid.isValid else { return }
         // The SELECT comes first because it finds something only after a restore, and an UPDATE that finds nothing
@@ -172,18 +173,18 @@ extension WriteTransaction {
         case .absent: return try dropBase(place)
         case .deleted:
             let last = try storedBase(place).base.record?.patch(schema: table.model)
-            // The base is already marked as deleted, and keeps the values from before.
+            // The base is already marked as deleted. Keep it, with the values from before the deletion.
             if last == nil, try lastShown(place) != nil { return }
             statement.bind(3, 1)
             statement.bind(4, UID.none.rawValue)
             statement.bind(5, 0)
             statement.bind(6, blob: nil)
-            // Reads never return these values. The journal needs them if the server rejects the waiting edits.
+            // A deleted base has no record. Only the journal reads these values, if the server rejects pending edits.
             statement.bind(7, text: try StoredForm.bytes(of: last ?? Patch()))
             statement.bind(8, nil as String?)
         case .shown(let record):
-            // This is needed even if no row is written now: the row of a record whose deletion is pending may come
-            // back.
+            // The row of a record whose deletion is pending is not written now, but it returns if the server rejects
+            // the deletion. Its uid must be unique then.
             if mayHoldOldUIDs { try release(record.uid, for: record.id, in: table) }
             statement.bind(3, 0)
             statement.bind(4, record.uid.rawValue)
@@ -202,8 +203,8 @@ extension WriteTransaction {
         try statement.run()
     }
 
-    /// Returns the current values of a record with pending changes or, if a server deleted it meanwhile, the values
-    /// from before; nil when no server has shown it.
+    /// Returns the current values of a record with pending changes or, if the server has deleted it meanwhile, its last
+    /// values; nil for a record that no server has shown, or without pending changes.
     func lastShown(_ place: RecordRow) throws -> Patch? {
         let table = tables[place.table]
         let statement = try connection.statement("SELECT fields FROM sync_base WHERE collection = ?1 AND id = ?2")
