@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct LinkMachineTableTests {
     private static func machine(_ state: LinkMachine.State) -> LinkMachine {
-        LinkMachine(state: state, backoff: Backoff(failures: 1), doubts: 1)
+        LinkMachine(state: state, backoff: Backoff(failures: 1), doubts: 1, lateResponses: 1)
     }
 
     private static let lost = TransportError(.unreachable, "no route")

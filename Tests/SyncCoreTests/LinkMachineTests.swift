@@ -52,6 +52,35 @@ import Testing
         #expect(harness.openHello != nil)
     }
 
+    @Test func `late pages are expected to resolve, but not a fourth in a row, and not a late hello`() {
+        func isRecovering(_ harness: SessionHarness) -> Bool {
+            switch harness.session.status(now: harness.now).connection {
+            case .recovering(let failure, let delay): failure.code == .timedOut && delay > .zero
+            case .waiting, .notRunning, .offline, .connecting, .online, .refused, .stopped: false
+            }
+        }
+        var harness = SessionHarness.online()
+        harness.send(.host(.syncRequested))
+        /// The page comes too late, and the next hello is answered.
+        func letPageBeLate() -> Bool {
+            harness.wake()
+            defer {
+                harness.wake()
+                harness.answerHello()
+            }
+            return isRecovering(harness)
+        }
+        #expect((1...5).map { _ in letPageBeLate() } == [true, true, true, false, false])
+
+        harness.answerPull(.success(.page(SessionHarness.page(version: Version(1), head: Version(9), hasMore: true))))
+        harness.answerStore(SessionHarness.applied(version: Version(1)))
+        harness.wake()
+        #expect(isRecovering(harness), "a page that arrives begins the count again")
+        harness.wake()
+        harness.wake()
+        #expect(harness.openHello == nil && !isRecovering(harness), "a hello cannot become smaller")
+    }
+
     @Test func `a hello without a response is abandoned at its deadline`() {
         var harness = SessionHarness()
         harness.send(.host(.started(SessionHarness.stored(), .up)))

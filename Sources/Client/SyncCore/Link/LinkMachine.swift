@@ -16,6 +16,12 @@ package struct LinkMachine: Hashable, Sendable {
     /// Number of doubted epochs since the last good exchange. Two servers behind one address must not cause an endless
     /// loop.
     package private(set) var doubts = 0
+    /// Number of responses in a row that came too late although the server had just answered a hello.
+    package private(set) var lateResponses = 0
+
+    /// Number of late responses in a row that the engine expects to resolve by asking for less: a page then has an eighth
+    /// of its size, 125 rows, which the slowest supported link delivers in time.
+    static let resolvableLateResponses = 3
 
     package enum State: Hashable, Sendable {
         case down(String)
@@ -29,10 +35,17 @@ package struct LinkMachine: Hashable, Sendable {
     init() {}
 
     /// Creates a machine in a recorded state.
-    package init(state: State, backoff: Backoff, doubts: Int) {
+    package init(state: State, backoff: Backoff, doubts: Int, lateResponses: Int) {
         self.state = state
         self.backoff = backoff
         self.doubts = doubts
+        self.lateResponses = lateResponses
+    }
+
+    /// Whether the machine waits only because a response came too late, and the next request asks for less.
+    var isRecovering: Bool {
+        guard case .waiting = state else { return false }
+        return (1...Self.resolvableLateResponses).contains(lateResponses)
     }
 
     var hello: ServerHello? {
@@ -79,6 +92,7 @@ package struct LinkMachine: Hashable, Sendable {
             state = .online(hello)
             return [disarm]
         case .failure(let failure):
+            lateResponses = 0
             return [disarm] + wait(after: failure, &turn)
         }
     }
@@ -88,6 +102,7 @@ package struct LinkMachine: Hashable, Sendable {
         case .awaitingHello(let request, let deadline) where deadline.serial == timer:
             let failure = TransportError(
                 .timedOut, "the server did not answer a hello in \(turn.policy.requestDeadline)")
+            lateResponses = 0
             return [.server(.abandon(request))] + wait(after: failure, &turn)
         case .waiting(let armed, _) where armed.serial == timer, .refused(let armed, _) where armed.serial == timer,
             .storeFailed(let armed, _) where armed.serial == timer:
@@ -100,6 +115,7 @@ package struct LinkMachine: Hashable, Sendable {
     /// A request failed in a way that puts the contact itself in doubt.
     mutating func contactLost(_ failure: TransportError, _ turn: inout Turn) -> [SyncAction] {
         guard case .online = state else { return [] }
+        lateResponses = failure.code == .timedOut ? min(lateResponses, Self.resolvableLateResponses) + 1 : 0
         return wait(after: failure, &turn)
     }
 
@@ -137,11 +153,12 @@ package struct LinkMachine: Hashable, Sendable {
         }
     }
 
-    /// Resets the back-off and the doubts after a successful push or pull. A hello alone does not prove that the link
+    /// Resets the back-off and the counts after a successful push or pull. A hello alone does not prove that the link
     /// works.
     mutating func exchangeSucceeded() {
         backoff.reset()
         doubts = 0
+        lateResponses = 0
     }
 
     mutating func stop() -> [SyncAction] {

@@ -23,6 +23,8 @@ public struct SyncStatus: Hashable, Sendable, Coalescing {
         case online
         /// The server did not respond, or failed. The engine tries again by itself.
         case waiting(TransportError, retryIn: Duration)
+        /// A response came too late, and the next request asks for less. If that does not help, `waiting` follows.
+        case recovering(TransportError, retryIn: Duration)
         /// The server rejects the device, or speaks another protocol. Only a person can fix that.
         case refused(TransportError)
         case stopped
@@ -121,7 +123,10 @@ extension SessionMachine {
         case .down(let reason): .offline(reason)
         case .awaitingHello: .connecting
         case .online: .online
-        case .waiting(let timer, let failure): .waiting(failure, retryIn: max(.zero, timer.due - now))
+        case .waiting(let timer, let failure):
+            link.isRecovering
+                ? .recovering(failure, retryIn: max(.zero, timer.due - now))
+                : .waiting(failure, retryIn: max(.zero, timer.due - now))
         case .storeFailed(let timer, let failure):
             .waiting(TransportError(.cancelled, failure.message), retryIn: max(.zero, timer.due - now))
         case .refused(_, let failure): .refused(failure)

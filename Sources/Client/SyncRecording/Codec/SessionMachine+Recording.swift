@@ -59,6 +59,7 @@ extension JSONWriter {
         }
         member("failures", link.backoff.failures)
         member("doubts", link.doubts)
+        if link.lateResponses > 0 { member("late_responses", link.lateResponses) }
     }
 
     private mutating func machine(_ outbox: OutboxMachine) {
@@ -232,7 +233,9 @@ extension RecordingNode {
         case "refused": state = .refused(try timer(), try member("failure").failure())
         default: throw try unknownState()
         }
-        return LinkMachine(state: state, backoff: try backoff(), doubts: try member("doubts").count())
+        return LinkMachine(
+            state: state, backoff: try backoff(), doubts: try member("doubts").count(),
+            lateResponses: try optional("late_responses")?.count() ?? 0)
     }
 
     private func outboxMachine() throws(RecordingError) -> OutboxMachine {

@@ -19,7 +19,8 @@ extension Redaction {
             case .storeFailed(let timer, let reason): .storeFailed(timer, failure(reason))
             case .refused(let timer, let reason): .refused(timer, failure(reason))
             }
-        return LinkMachine(state: state, backoff: link.backoff, doubts: link.doubts)
+        return LinkMachine(
+            state: state, backoff: link.backoff, doubts: link.doubts, lateResponses: link.lateResponses)
     }
 
     private func outbox(_ outbox: OutboxMachine) -> OutboxMachine {

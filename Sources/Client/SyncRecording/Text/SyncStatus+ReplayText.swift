@@ -19,6 +19,8 @@ extension SyncStatus.Connection {
         case .offline: "offline"
         case .connecting: "connecting"
         case .online: "online"
+        case .recovering(let failure, let delay):
+            "recovering in \(SecondsText.text(delay)) s after \(failure.code.rawValue)"
         case .waiting(let failure, let delay): "waiting \(SecondsText.text(delay)) s after \(failure.code.rawValue)"
         case .refused(let failure): "refused: \(failure.code.rawValue)"
         case .stopped: "stopped"

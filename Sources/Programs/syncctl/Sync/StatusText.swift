@@ -9,7 +9,7 @@ enum StatusText {
         case .offline(let reason): "offline: \(reason)"
         case .connecting: "connecting"
         case .online: "online"
-        case .waiting(let failure, _): "offline: \(failure.message)"
+        case .waiting(let failure, _), .recovering(let failure, _): "offline: \(failure.message)"
         case .refused(let failure): "refused: \(failure.message)"
         case .stopped: "stopped"
         }
@@ -19,7 +19,7 @@ enum StatusText {
     static func word(_ connection: SyncStatus.Connection) -> String {
         switch connection {
         case .notRunning: "not_running"
-        case .offline, .waiting: "offline"
+        case .offline, .waiting, .recovering: "offline"
         case .connecting: "connecting"
         case .online: "online"
         case .refused: "refused"
@@ -86,7 +86,7 @@ enum StatusText {
     private static func reason(_ connection: SyncStatus.Connection) -> String? {
         switch connection {
         case .offline(let reason): reason
-        case .waiting(let failure, _), .refused(let failure): failure.message
+        case .waiting(let failure, _), .recovering(let failure, _), .refused(let failure): failure.message
         case .notRunning, .connecting, .online, .stopped: nil
         }
     }

@@ -161,7 +161,7 @@ struct SyncCommand: AsyncParsableCommand {
     /// since it was last in sync.
     ///
     /// `isLasting` is true when the server refuses this device, so that no later request will succeed by itself, or asks for
-    /// a pause. What the other process has recorded may be older than its present attempt.
+    /// a pause. A failure that the other process has recorded does not last: it may be older than the present attempt.
     private func obstacle(
         _ client: ClientComposition
     ) async throws -> (failure: TransportError, isLasting: Bool)? {

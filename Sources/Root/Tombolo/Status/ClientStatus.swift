@@ -66,7 +66,7 @@ extension ClientStatus {
         case .notRunning, .connecting: return (.connecting, "")
         case .online: return (.live, "")
         case .offline(let reason): return (.offline, reason)
-        case .waiting(let failure, _): return (.offline, failure.message)
+        case .waiting(let failure, _), .recovering(let failure, _): return (.offline, failure.message)
         case .refused(let failure):
             guard failure.code == .unauthorized else { return (.blocked, failure.message) }
             switch token {

@@ -78,6 +78,7 @@ extension SyncStatus.Connection {
         case .offline(let reason): "offline, \(reason)"
         case .connecting: "connecting"
         case .online: "online"
+        case .recovering(let failure, _): "recovers after \(failure.code.rawValue)"
         case .waiting(let failure, _): "waits after \(failure.code.rawValue)"
         case .refused(let failure): "refused: \(failure.code.rawValue)"
         case .stopped: "stopped"
