@@ -95,7 +95,11 @@ struct RestoreJournal: AsyncParsableCommand {
 
     @OptionGroup var options: GlobalOptions
     @Argument(help: "Numbers of the entries.") var entries: [Int64] = []
-    @Flag(help: "Restore everything that a restored server has lost: all open entries listed as forgotten.")
+    @Flag(
+        help: """
+            Restore everything that a restored server has lost: all open entries listed as forgotten. Of several values of \
+            one field, only the newest entry is restored; the others stay in the journal.
+            """)
     var forgotten = false
 
     func validate() throws {
@@ -107,9 +111,11 @@ struct RestoreJournal: AsyncParsableCommand {
     func run() async throws {
         try await options.withClient { client in
             let store = try client.store
-            let numbers = forgotten ? try store.forgottenEntries() : entries
-            if numbers.isEmpty { options.terminal.note("no entry of the journal is forgotten") }
-            try restore(numbers, in: store, client)
+            guard forgotten else { return try restore(entries, in: store, client) }
+            let (restored, left) = try store.forgottenEntries().selection()
+            if restored.isEmpty { options.terminal.note("no entry of the journal is forgotten") }
+            try restore(restored, in: store, client)
+            for conflict in left { say(conflict) }
         }
     }
 
@@ -143,6 +149,20 @@ struct RestoreJournal: AsyncParsableCommand {
         }
     }
 
+    private func say(_ conflict: ForgottenEntries.Conflict) {
+        if options.json {
+            var line = JSONLine()
+            line.set("entry", conflict.entry)
+            line.set("result", "left")
+            line.set("selected", conflict.selected)
+            options.terminal.say(line, after: nil)
+        } else {
+            options.terminal.say(
+                "entry \(conflict.entry) was left: entry \(conflict.selected) has another value of the same field; restore it by its number if you want its values"
+            )
+        }
+    }
+
     private func say(_ entry: Int64, _ sequences: [OutboxSequence], isSaved: Bool) {
         let effect = isSaved ? Terminal.saved : nil
         if options.json {
@@ -165,14 +185,14 @@ struct RestoreJournal: AsyncParsableCommand {
 }
 
 extension LocalStore {
-    /// Returns the open entries of changes that a restored server has lost, oldest first.
-    fileprivate func forgottenEntries() throws(StoreError) -> [Int64] {
-        var numbers: [Int64] = []
+    /// Returns the open entries of changes that a restored server has lost.
+    fileprivate func forgottenEntries() throws(StoreError) -> ForgottenEntries {
+        var forgotten = ForgottenEntries()
         try forEachJournalEntry(state: .active) { entry in
-            if case .forgotten = entry.event { numbers.append(entry.number) }
+            if case .forgotten(let changes) = entry.event { forgotten.add(entry.number, changes) }
             return true
         }
-        return numbers.reversed()
+        return forgotten
     }
 }
 
