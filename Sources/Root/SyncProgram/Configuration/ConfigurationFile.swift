@@ -26,7 +26,7 @@ package struct ConfigurationFile: Sendable {
 
     init(path: String) throws(ConfigurationError) {
         let data: Data
-        switch RegularFile.open(path) {
+        switch RegularFile.open(path, allowsInherited: true) {
         case .refused(let reason):
             throw ConfigurationError("the configuration file \(path) was not read: \(reason)")
         case .open(let descriptor):
