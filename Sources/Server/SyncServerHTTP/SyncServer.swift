@@ -73,7 +73,7 @@ public struct SyncServer: Service {
             logger: logger)
         let routes = Routes(
             endpoint: endpoint, authentication: authentication, configuration: configuration, connections: connections,
-            health: StoreHealth { endpoint.checkStore() }, logger: logger)
+            health: StoreHealth { endpoint.checkStore($0) }, logger: logger)
         let application = Application(
             responder: routes, server: try server(connections),
             configuration: ApplicationConfiguration(

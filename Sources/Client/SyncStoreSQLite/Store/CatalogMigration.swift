@@ -28,6 +28,11 @@ struct CatalogMigration {
 
     /// Creates and extends the tables. Must run inside a transaction.
     mutating func run() throws {
+        // Each statement that changes the schema makes SQLite search the whole schema table. With thousands of tables and
+        // indexes, that table does not fit into the usual cache, and SQLite would read it from the disk each time.
+        let usual = try connection.integer(of: "PRAGMA cache_size")
+        try connection.execute("PRAGMA cache_size = \(Self.cacheSize)")
+        defer { try? connection.execute("PRAGMA cache_size = \(usual)") }
         if let problem = SchemaCatalog(tables.map(\.model)).nameProblem { throw StoreError(.otherSchema, problem) }
         let stored = try storedFields()
         for name in stored.keys.sorted() where !tables.contains(where: { $0.name == name }) {
@@ -46,6 +51,9 @@ struct CatalogMigration {
         try updateIndexes()
         try StoredCatalog.store(StoredCatalog.text(of: tables), in: connection)
     }
+
+    /// In SQLite's unit: 64 MiB. The memory is used only as far as the schema needs it.
+    private static let cacheSize = -65_536
 
     // MARK: Stored schema
 
