@@ -43,7 +43,8 @@ extension TransportConformance {
                 }
                 try await world.expectNoEffect(client, record)
             },
-            Check("a transaction that does not match its hash has no effect, and nothing is decided about it") { world in
+            Check("a transaction that does not match its hash has no effect, and nothing is decided about it") {
+                world in
                 guard let exchange = world.subject.exchange else { return }
                 let (client, record, body) = try world.push()
                 let text = String(decoding: body, as: UTF8.self)
