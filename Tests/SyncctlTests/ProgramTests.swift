@@ -387,6 +387,8 @@ import Testing
         }
         let alone = try sync([:])
         #expect(alone.status == 1 && alone.output.contains("no server is configured"), "\(alone)")
+        let first = try sync(["CONTACTS_SERVER_URL": "http://127.0.0.1:9"])
+        #expect(first.status == 4, "\(first)")
         #expect(try programs.run("contacts", ["add", "Ned"]).status == 0)
         let offline = try sync(["CONTACTS_SERVER_URL": "http://127.0.0.1:9"])
         #expect(offline.status == 4, "\(offline)")

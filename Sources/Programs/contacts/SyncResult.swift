@@ -22,7 +22,7 @@ struct SyncResult: Equatable {
             default: "; \(status.pending) changes are kept here and sent later"
             }
         switch status.phase {
-        case _ where status.isInSync:
+        case .live where status.isInSync:
             let rejected =
                 status.rejected > 0 ? "; the server has rejected \(status.rejected): see contacts problems" : ""
             self.init("in sync\(rejected)", 0)
