@@ -6,10 +6,10 @@ import Testing
 import TomboloCommunity
 import TomboloModeling
 
-/// A model that an application adds beside the community's, with public names alone.
+/// Tests that an application can add a model to those of the community with public API only.
 @Suite struct BadgeTests {
     @Test(arguments: [true, false])
-    func `a model that an application adds lives beside the community's`(isMock: Bool) async throws {
+    func `an application can add a model that refers to the community's models`(isMock: Bool) async throws {
         let models = try ModelCatalog(CommunityCatalog.models + [Badge.self])
         let folder = try ScratchFolder()
         let runtime = EngineRuntime.mock()

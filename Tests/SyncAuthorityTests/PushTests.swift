@@ -2,6 +2,7 @@ import SyncAuthority
 import SyncConcurrency
 import SyncModel
 import SyncTestKit
+import SyncWire
 import Testing
 
 @Suite struct PushTests {
@@ -306,6 +307,25 @@ import Testing
         let corrected = try told(delete("user", 1), now: WallTime(milliseconds: earlier.milliseconds - 120_000))
         #expect(corrected < first, "the server's wall clock was ahead, and has been set right")
         #expect(try world.authority.hello(for: device.principal, now: AuthorityWorld.now).serverTime > corrected)
+    }
+
+    @Test func `a device with a wrong clock does not advance the server's clock`() throws {
+        let world = AuthorityWorld()
+        let device = Device(1)
+        let transaction = Transaction(
+            space: .default, mutations: [create("user", 1, at: 365 * 86_400_000, ["username": .text("a")])])
+        let numbered = NumberedTransaction(
+            number: device.next, hash: try PayloadHash(of: transaction), transaction: transaction, age: .seconds(1))
+        guard
+            case .answered(let results, _, let told) = try world.response(
+                device.request([numbered]), by: device.principal)
+        else {
+            Issue.record("the push was refused")
+            return
+        }
+        #expect(results.first?.outcome.version == Version(1))
+        #expect(told.wall == AuthorityWorld.now)
+        #expect(try world.authority.hello(for: device.principal, now: AuthorityWorld.now).serverTime.wall == told.wall)
     }
 
     @Test func `a later edit from a fast device wins even if the server's clock goes back`() throws {

@@ -5,6 +5,7 @@ import SyncAuthority
 import SyncConcurrency
 import SyncCore
 import SyncModel
+import SyncTestKit
 import SyncTransportHTTP
 import SyncWire
 import TestRings
@@ -12,7 +13,7 @@ import Testing
 
 @testable import SyncServerHTTP
 
-/// Requests that the sync client never sends.
+/// Raw requests to the server, among them those that the sync client never sends.
 @Suite(.ring(.test)) struct SyncServerTests {
     private static let authorized = "Authorization: Bearer \(TestServer.good)"
     private static let json = "Content-Type: application/json"
@@ -36,7 +37,51 @@ import Testing
         }
     }
 
-    @Test func `with a token, only routes that exist are served`() async throws {
+    /// A store whose writes find damage.
+    private struct DamagedStore: AuthorityStore {
+        let base = InMemoryAuthorityStore(epoch: Epoch(rawValue: "test-epoch"))
+
+        func read<Result>(_ body: (any AuthorityView) throws -> Result) throws -> Result { try base.read(body) }
+
+        func write<Result>(_ body: (any AuthorityTransaction) throws -> Result) throws -> Result {
+            throw AuthorityStoreError(.corrupt, "planted")
+        }
+    }
+
+    @Test func `a server whose pushes find damage is not healthy`() async throws {
+        let authority = Authority(store: DamagedStore(), catalog: TestServer.catalog)
+        let id = Identifier128(high: 0x0193_5A1B_2C3D_7001, low: 0x8000_0000_0000_0001)
+        let transaction = Transaction(
+            space: .default,
+            mutations: [
+                Mutation(
+                    collection: "notes", record: RecordID(bits: id),
+                    time: HybridTime(wall: TestServer.now(), counter: 0), intent: .create(["title": .text("x")]))
+            ])
+        let push = PushRequest(
+            identity: ClientIdentity(client: ClientID(bits: id), incarnation: 0), epoch: Epoch(rawValue: "test-epoch"),
+            account: TestServer.principal.account, cursors: [], acknowledged: .first,
+            transactions: [
+                NumberedTransaction(
+                    number: .first, hash: try PayloadHash(of: transaction), transaction: transaction)
+            ])
+        let body = String(decoding: try ServerRequest.push(push).encode(), as: UTF8.self)
+        let answers = try await TestServer.run(authority) { port in
+            var answers: [String] = []
+            for request in [
+                RawRequest.http("GET /healthz"),
+                RawRequest.http(
+                    "POST /v1/push",
+                    [Self.authorized, "Content-Type: application/json", "Content-Length: \(body.utf8.count)"], body),
+                RawRequest.http("GET /healthz"),
+            ] { answers.append(try await RawRequest.send([request], to: port)) }
+            return answers
+        }
+        #expect(answers.map(Self.status) == ["200", "503", "503"], "\(answers)")
+        #expect(answers[2].hasSuffix(#"{"status":"unavailable","reason":"damaged"}"#))
+    }
+
+    @Test func `a valid token does not open wrong methods, paths, queries, or spaces`() async throws {
         let cases = [
             ("GET /v1/hello", "200"), ("POST /v1/hello", "405"), ("GET /v1/push", "405"), ("GET /v1/hello/", "404"),
             ("GET /v1/%68ello", "404"), ("GET /v1/hints", "400"), ("GET /v1/hints?space=Bad", "400"),
@@ -107,7 +152,7 @@ import Testing
     @Test func `a body that arrives too slowly is refused`() async throws {
         var configuration = SyncServerConfiguration()
         configuration.bodyTimeout = .milliseconds(200)
-        // The client keeps dripping until it is answered, so the speed of the machine does not matter.
+        // The client sends one byte at a time until the server responds, so the speed of the machine does not matter.
         let head = RawRequest.http("POST /v1/push", [Self.authorized, Self.json, "Content-Length: 983040"])
         let response = try await TestServer.run(TestServer.authority(), configuration: configuration) { port in
             try await RawRequest.send(head, thenKeepSending: " ", every: .milliseconds(20), to: port) {
@@ -130,7 +175,7 @@ import Testing
         #expect(response.contains("\(start.utf8.count) bytes"), "\(response)")
     }
 
-    @Test func `a long body in many pieces is accepted`() async throws {
+    @Test func `a long body in many pieces is read to its end`() async throws {
         var configuration = SyncServerConfiguration()
         configuration.bodyTimeout = .seconds(3_600)
         let head = RawRequest.http("POST /v1/push", [Self.authorized, Self.json, "Content-Length: 983040"])
@@ -138,10 +183,11 @@ import Testing
         let response = try await TestServer.run(TestServer.authority(), configuration: configuration) { port in
             try await RawRequest.send([head] + pieces, pause: .milliseconds(2), to: port) { $0.contains("}}") }
         }
+        // The body was not too long or too slow, but it is not JSON.
         #expect(Self.status(response) == "400")
     }
 
-    @Test func `a silent connection is closed`() async throws {
+    @Test func `a connection that stops in the middle of a request is closed`() async throws {
         var configuration = SyncServerConfiguration()
         configuration.idleTimeout = .milliseconds(200)
         let answers = try await TestServer.run(TestServer.authority(), configuration: configuration) { port in
@@ -152,6 +198,7 @@ import Testing
                 ),
             ]
         }
+        // `send` returns only if the server closed the connection.
         for response in answers { #expect(Self.status(response) != "200", "\(response)") }
     }
 
@@ -242,7 +289,7 @@ import Testing
         let text = try await TestServer.run(authority, configuration: configuration) { port in
             let request = RawRequest.http("GET /v1/hints?space=hidden&space=default", [Self.authorized])
             return try await RawRequest.send([request], to: port) { text in
-                // The stream begins with the head of the space.
+                // The first hint is the head at the start. The second one is the commit that is published here.
                 authority.commits.publish(SpaceHeads(heads: [.default: Version(3), hidden: Version(8)]))
                 return text.split(separator: "event: hint", omittingEmptySubsequences: false).count > 2
             }

@@ -51,6 +51,31 @@ import Testing
         #expect(Self.ending(status, timeout: .zero)?.contains("version 2 changes a record of version 9") == true)
     }
 
+    /// The numbers are the statuses at which the sync ends: each late page is followed by another hello.
+    @Test func `a sync over a slow link goes on while the engine asks for smaller pages`() {
+        let late = SyncStatus.Connection.waiting(
+            TransportError(.timedOut, "the server did not answer a pull in 30.0 seconds"), retryIn: .seconds(1))
+        let lost = SyncStatus.Connection.waiting(TransportError(.unreachable, "refused"), retryIn: .seconds(1))
+        let page: [SyncStatus.Connection] = [.connecting, .online, late, late]
+        let pages = page + page + page
+        #expect(Self.end(of: pages) == nil)
+        #expect(Self.end(of: pages + page) == 14)
+        #expect(Self.end(of: [.connecting, late]) == 1, "a hello does not become smaller")
+        #expect(Self.end(of: page + [.connecting, late]) == 5)
+        #expect(Self.end(of: page + [.connecting, .online, lost]) == 6)
+    }
+
+    private static func end(of connections: [SyncStatus.Connection]) -> Int? {
+        let terminal = Terminal(isJSON: true, variables: [:])
+        var follower = SyncFollower(isWatching: false, timeout: .zero, terminal: terminal)
+        return connections.firstIndex { connection in
+            var status = status(OutboxSummary(), hasCaughtUp: false)
+            status.connection = connection
+            status.spaces[0].pull = .working
+            return follower.follow(status, Progress(terminal, uptime: { .zero })) != nil
+        }
+    }
+
     @Test func `a sync ends when only writes for a newer server are left`() {
         #expect(Self.ending(Self.status(OutboxSummary())) == "inSync")
         #expect(Self.ending(Self.status(OutboxSummary(waiting: 2, held: 2))) == "held")

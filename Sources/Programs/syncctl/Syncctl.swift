@@ -9,8 +9,9 @@ import SyncProgram
     static let configuration = CommandConfiguration(
         commandName: "syncctl", abstract: "Read, write, sync, and repair the records of this device.",
         discussion: """
-            All commands except sync work offline. Results go to standard output, everything else to standard error. \
-            Output has no colors if NO_COLOR is set or standard output is not a terminal.
+            All commands except sync work offline. doctor contacts the server unless --local is given. Results go to \
+            standard output, everything else to standard error. Output has no colors if NO_COLOR is set or standard \
+            output is not a terminal.
 
             Shell completions: syncctl --generate-completion-script bash (or zsh, fish).
 
@@ -61,7 +62,7 @@ import SyncProgram
         switch exitCode(for: error) {
         // Help, the version, and completions are normal output, but ArgumentParser throws them.
         case .success: exit(withError: error)
-        // The parser's message is text for people that quotes the command line, so it is escaped.
+        // The parser's message quotes the command line, so control characters must be escaped for the terminal.
         case .validationFailure:
             ProgramOutput.note("\(TerminalText(document: fullMessage(for: error)))\n")
             Glibc.exit(CommandStatus.usage.rawValue)

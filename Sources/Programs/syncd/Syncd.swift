@@ -2,7 +2,7 @@ import SyncModel
 import TomboloCommunity
 import TomboloServer
 
-/// The stock server: of the community's models, or of those of a file.
+/// The stock server. It serves the community's models, or the models in the file that `--catalog` names.
 @main struct Syncd {
     static func main() async {
         await SyncServerProgram.main(models: CommunityCatalog.catalog, rule: FieldRule.named)

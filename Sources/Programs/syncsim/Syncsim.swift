@@ -10,7 +10,7 @@ import SyncSimulation
         commandName: "syncsim", abstract: "Run the engine in simulated worlds where everything fails on demand.",
         discussion: """
             A seed, or a script that a failing seed was reduced to, determines a world: it is the same on every machine \
-            with the same build.
+            with the same sources, in debug and release builds.
 
             Exit status: 0 if every promise was kept, 1 if one was broken, 64 if the command line is invalid, 66 if a \
             script cannot be read or the world to shrink keeps every promise, 74 if a file cannot be written.

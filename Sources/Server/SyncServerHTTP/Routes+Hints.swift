@@ -12,8 +12,9 @@ import SyncWire
 extension Routes {
     /// Responds with server-sent events.
     ///
-    /// The stream sends a hint for each space at first, and whenever something is committed in it, and a comment line
-    /// as a heartbeat. It ends when the client disconnects, the token is no longer valid, or the server shuts down.
+    /// The stream starts with a hint for each space, and sends another one after each commit in it. A comment line is
+    /// the heartbeat. The stream ends when the client disconnects, when the server shuts down, or when the token is no
+    /// longer valid, which is checked before each message.
     ///
     /// - Parameter reservation: a reservation to return when the stream ends.
     func hints(
@@ -52,7 +53,7 @@ extension Routes {
         }
         guard (1...SyncServerLimits.spacesPerStream).contains(spaces.count) else {
             throw Refusal(
-                .badRequest, .malformed, "expected ?space=<name>, at most \(SyncServerLimits.spacesPerStream) of them")
+                .badRequest, .malformed, "expected 1 to \(SyncServerLimits.spacesPerStream) parameters ?space=<name>")
         }
         return spaces
     }
@@ -98,7 +99,8 @@ struct StreamHints: Coalescing {
         self.heads = heads
     }
 
-    /// Returns nil when no commit is in `spaces`, so that not even a heartbeat reveals commits in other spaces.
+    /// Returns nil when no commit is in `spaces`. Hints without heads would be sent as a heartbeat, which would reveal
+    /// that something was committed in another space.
     init?(of commits: SpaceHeads, in spaces: Set<SpaceID>) {
         heads = commits.heads.filter { spaces.contains($0.key) }
         if heads.isEmpty { return nil }

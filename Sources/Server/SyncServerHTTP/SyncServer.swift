@@ -28,7 +28,7 @@ public struct SyncServer: Service {
     /// Creates a server.
     ///
     /// - Parameters:
-    ///   - authentication: finds out who asks.
+    ///   - authentication: determines the principal of each request from its token.
     ///   - review: the application's own rules for what clients write.
     ///   - now: the server's wall clock.
     ///   - onRunning: called once with the port on which the server listens.
@@ -48,7 +48,7 @@ public struct SyncServer: Service {
         self.onRunning = onRunning
     }
 
-    /// A server whose authenticator may block, and whose application has no rules.
+    /// Creates a server with an authenticator that may block its thread, and without a review.
     public init(
         configuration: SyncServerConfiguration, authority: any AuthorityService, catalog: SchemaCatalog,
         authenticator: any Authenticator, now: @escaping @Sendable () -> WallTime, logger: Logger,
@@ -73,7 +73,7 @@ public struct SyncServer: Service {
             logger: logger)
         let routes = Routes(
             endpoint: endpoint, authentication: authentication, configuration: configuration, connections: connections,
-            health: StoreHealth { endpoint.checkStore() }, logger: logger)
+            health: StoreHealth { endpoint.checkStore($0) }, logger: logger)
         let application = Application(
             responder: routes, server: try server(connections),
             configuration: ApplicationConfiguration(
@@ -153,7 +153,7 @@ public struct SyncServer: Service {
         try checkReadable(path, "certificate")
         guard let chain = try? NIOSSLCertificate.fromPEMFile(path), !chain.isEmpty else {
             throw SyncServerConfigurationError(
-                description: "\(path) contains no certificate; expected PEM, with BEGIN CERTIFICATE in its first line")
+                description: "\(path) contains no certificate; expected PEM, with a BEGIN CERTIFICATE line")
         }
         return chain.map { .certificate($0) }
     }
@@ -163,7 +163,7 @@ public struct SyncServer: Service {
         guard let key = try? NIOSSLPrivateKey(file: path, format: .pem) else {
             throw SyncServerConfigurationError(
                 description:
-                    "\(path) contains no private key; expected PEM without a passphrase, with BEGIN PRIVATE KEY in its first line"
+                    "\(path) contains no private key; expected PEM without a passphrase, with a BEGIN PRIVATE KEY line"
             )
         }
         return .privateKey(key)

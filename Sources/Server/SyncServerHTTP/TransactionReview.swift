@@ -1,14 +1,15 @@
 public import SyncAuthority
 public import SyncModel
 
-/// The application's own rules for what clients write, asked before a push is carried out.
+/// The application's own rules for the writes of clients. The server evaluates them before it applies a push.
 public protocol TransactionReview: Sendable {
-    /// Returns the transactions of a push that are rejected, with the reasons.
+    /// Returns the rejections of a push by transaction number.
     ///
-    /// A push may repeat transactions that were decided before. Their first outcome stays.
+    /// A push may repeat transactions that already have an outcome. A rejection does not change that outcome.
     ///
     /// - Parameter records: reads the records as they are before this push.
-    /// - Throws: when the question cannot be answered. Nothing of the push is carried out then, and the client tries again later.
+    /// - Throws: an error if the rules cannot be evaluated. The server then applies nothing of the push, and the client
+    ///   tries again later.
     func rejections(
         of transactions: [NumberedTransaction], by principal: Principal, records: RecordReader
     ) async throws -> [TransactionNumber: Rejection]
@@ -22,16 +23,16 @@ public struct RecordReader: Sendable {
         self.fetch = fetch
     }
 
-    /// Returns a record; nil when there is none, or none that the principal may see.
+    /// Returns a record; nil if it does not exist, or if the principal may not read it.
     public func record(_ collection: CollectionName, _ id: RecordID, in space: SpaceID) async throws -> Record? {
         try await fetch(space, collection, id)
     }
 }
 
-/// The way to find out who holds a bearer token.
+/// A way to authenticate bearer tokens.
 public enum Authentication: Sendable {
-    /// Asked on a thread that may block.
+    /// Called on a thread that may block.
     case blocking(any Authenticator)
-    /// Returns nil for a token that is unknown or no longer good. When it throws, the client tries again later.
+    /// Returns nil for a token that is unknown or no longer valid. When it throws, the client tries again later.
     case asynchronous(@Sendable (_ token: String) async throws -> Principal?)
 }

@@ -111,7 +111,7 @@ public final class Simulation: Sendable {
 
     /// Returns an executor for one actor.
     public func makeActorExecutor() -> SimulationSerialExecutor {
-        SimulationSerialExecutor(scheduler: scheduler)
+        SimulationSerialExecutor(scheduler: scheduler, tasks: taskExecutor)
     }
 
     /// Suspends a device: nothing that waits on its clock continues, while virtual time and its wall clock do.

@@ -15,7 +15,7 @@ extension Mutant {
 
     /// Bugs in the server's calls.
     static let authorities: [Mutant] = [
-        authority("acknowledged commit not applied", breaks: [.I1, .I5, .I9], "the last of a push is not applied") {
+        authority("acknowledged commit not applied", breaks: [.I1, .I5, .I9], "the last of a push is only confirmed") {
             $0.onPush = { (base, request, principal, now) throws(AuthorityError) in
                 guard request.transactions.count > 1, let last = request.transactions.last else {
                     return try base.push(request, by: principal, now: now)
@@ -32,7 +32,7 @@ extension Mutant {
                 return .answered(results, epoch: epoch, serverTime: time)
             }
         },
-        authority("identity taken from the device", breaks: [.I2, .I16, .I18], "all clients share one ledger") {
+        authority("one ledger for all clients", breaks: [.I2, .I16, .I18], "all clients share one identity") {
             $0.onPush = { (base, request, principal, now) throws(AuthorityError) in
                 try principal.check(isMeantBy: request.account)
                 let shared = ClientIdentity(client: ClientID(bits: Identifier128(high: 1, low: 1)), incarnation: 0)
@@ -42,7 +42,7 @@ extension Mutant {
                 return try base.push(request, by: Principal(name: "all"), now: now)
             }
         },
-        authority("repeat refused forever", breaks: [.I17, .I18, .I16], "a repeat is taken for a conflict") {
+        authority("some numbers refused forever", breaks: [.I17, .I18, .I16], "their pushes are identity conflicts") {
             $0.onPush = { (base, request, principal, now) throws(AuthorityError) in
                 if let first = request.transactions.first, first.number.rawValue % 5 == 4 {
                     return .refused(.identityConflict(number: first.number))
@@ -51,7 +51,7 @@ extension Mutant {
             }
         },
         authority(
-            "conflicts not told", breaks: [.I6], "an outcome says nothing of the values that gave way",
+            "conflicts not reported", breaks: [.I6], "outcomes omit the conflicts, and so the losing values",
             shape: {
                 // Conflicts occur if devices write without knowing each other's edits.
                 $0.setting.devices = max($0.setting.devices, 2)
@@ -69,7 +69,7 @@ extension Mutant {
                     return .answered(silent, epoch: epoch, serverTime: time)
                 }
             }),
-        authority("outcomes in another order", breaks: [.I3], "two responses change places") {
+        authority("outcomes in another order", breaks: [.I3], "the first two outcomes of a push are swapped") {
             $0.onPush = { (base, request, principal, now) throws(AuthorityError) in
                 guard
                     case .answered(var results, let epoch, let time) = try base.push(
@@ -80,7 +80,7 @@ extension Mutant {
             }
         },
         authority(
-            "shorter feed below the horizon", breaks: [.I14], "who is too far behind is told of no change",
+            "no reset below the horizon", breaks: [.I14], "a client below the horizon skips the commits it has missed",
             shape: {
                 $0.rates.compactServer = 0.1
                 $0.rates.dropLink = 0.1
@@ -101,7 +101,7 @@ extension Mutant {
                     }
                 }
             }),
-        authority("reset without need", breaks: [.I14, .I18], "a client is told to begin again now and then") {
+        authority("reset without need", breaks: [.I14, .I18], "a valid cursor is refused at some times") {
             $0.onPull = { (base, request, principal, now) throws(AuthorityError) in
                 if request.cursor?.rawValue.contains("log.") == true, now.milliseconds % 5 == 0 {
                     return .mustReset(.horizon)
@@ -109,7 +109,7 @@ extension Mutant {
                 return try base.pull(request, by: principal, now: now)
             }
         },
-        authority("reset forever", breaks: [.I18, .I14], "every cursor of the feed is refused") {
+        authority("reset forever", breaks: [.I18, .I14], "every cursor of the change feed is refused") {
             $0.onPull = { (base, request, principal, now) throws(AuthorityError) in
                 if request.cursor?.rawValue.contains("log.") == true { return .mustReset(.horizon) }
                 return try base.pull(request, by: principal, now: now)
@@ -124,7 +124,7 @@ extension Mutant {
                 return .page(page.with(.commits(commits)))
             }
         },
-        authority("last commit of a page skipped", breaks: [.I9, .I8, .I18], "the cursor is behind what is shown") {
+        authority("last commit of a page skipped", breaks: [.I9, .I8, .I18], "the cursor points past it") {
             $0.onPull = { (base, request, principal, now) throws(AuthorityError) in
                 let response = try base.pull(request, by: principal, now: now)
                 guard case .page(let page) = response, case .commits(let commits) = page.content, commits.count > 1
@@ -136,7 +136,7 @@ extension Mutant {
                         version: commits[commits.count - 2].version, head: page.head, hasMore: page.hasMore))
             }
         },
-        authority("uncommitted head", breaks: [.I9, .I18], "a head is promised that nobody can reach") {
+        authority("uncommitted head", breaks: [.I9, .I18], "a page names a head that was never committed") {
             $0.onPull = { (base, request, principal, now) throws(AuthorityError) in
                 let response = try base.pull(request, by: principal, now: now)
                 guard case .page(let page) = response else { return response }
@@ -148,7 +148,7 @@ extension Mutant {
         },
         authority(
             "restored without a new epoch", breaks: [.I15, .I18, .I9, .I5],
-            "the hello names the first history forever", shape: { $0.rates.restoreServer = 0.03 },
+            "the hello still names the epoch of the first history", shape: { $0.rates.restoreServer = 0.03 },
             plant: {
                 $0.onHello = { hello in
                     ServerHello(
@@ -157,7 +157,7 @@ extension Mutant {
                 }
             }),
         authority(
-            "stamps from the future", breaks: [.I22], "a stamp is taken however far ahead it is",
+            "stamps from the future", breaks: [.I22], "a stamp may be 11 days in the future",
             settings: {
                 var settings = SQLiteParts()
                 settings.authority.permittedSkew = .seconds(1_000_000)
@@ -172,7 +172,8 @@ extension Mutant {
             },
             plant: { _ in }),
         authority(
-            "small pushes refused forever", breaks: [.I17, .I18], "the limit is smaller than it says",
+            "small pushes refused forever", breaks: [.I17, .I18],
+            "a push of one transaction with several mutations is refused as too large",
             settings: SQLiteParts()
         ) {
             $0.onPush = { (base, request, principal, now) throws(AuthorityError) in
@@ -183,7 +184,7 @@ extension Mutant {
             }
         },
         authority(
-            "account of a push ignored", breaks: [.I21, .I16], "a push is taken on whoever's token comes with it",
+            "account of a push ignored", breaks: [.I21, .I16], "a push is accepted with the token of another account",
             shape: { $0.rates.changeUser = 0.1 },
             plant: {
                 $0.onPush = { (base, request, principal, now) throws(AuthorityError) in
@@ -193,7 +194,7 @@ extension Mutant {
                     return try base.push(request, by: principal, now: now)
                 }
             }),
-        authority("valid writes rejected", breaks: [.I17], "what breaks no rule is refused") {
+        authority("valid writes rejected", breaks: [.I17], "every ninth transaction is reported as rejected") {
             $0.onPush = { (base, request, principal, now) throws(AuthorityError) in
                 let response = try base.push(request, by: principal, now: now)
                 guard case .answered(let results, let epoch, let time) = response else { return response }

@@ -37,7 +37,7 @@ extension Mutant {
     /// Bugs between a device's engine and the network.
     static let transports: [Mutant] = [
         transport(
-            "failed requests repeated at once", breaks: [.I18], "a request that failed is repeated at once",
+            "pushes repeated at once", breaks: [.I18], "a push that failed is repeated at once",
             shape: { $0.setting.network.refuseRate = 0.5 },
             plant: {
                 $0.onPush = { (base, request, _) async throws(TransportError) in
@@ -53,7 +53,7 @@ extension Mutant {
                 }
             }),
         transport(
-            "retry-after ignored", breaks: [.I18], "the pause that a server asks for is ignored",
+            "retry-after ignored by pushes", breaks: [.I18], "a push ignores the pause that a server requests",
             shape: { $0.setting.network.busyRate = 0.5 },
             plant: {
                 $0.onPush = { (base, request, _) async throws(TransportError) in
@@ -61,7 +61,7 @@ extension Mutant {
                 }
             }),
         transport(
-            "retry-after ignored by pulls", breaks: [.I18], "who wants news does not leave the server alone",
+            "retry-after ignored by pulls", breaks: [.I18], "a pull ignores the pause that a server requests",
             shape: { $0.setting.network.busyRate = 0.5 },
             plant: {
                 $0.onPull = { (base, request, _) async throws(TransportError) in
@@ -69,8 +69,7 @@ extension Mutant {
                 }
             }),
         transport(
-            "retry-after ignored in response to a hello", breaks: [.I18],
-            "who looks for the server does not leave it alone",
+            "retry-after ignored by hellos", breaks: [.I18], "a hello ignores the pause that a server requests",
             shape: { $0.setting.network.busyRate = 0.5 },
             plant: {
                 $0.onHello = { (base) async throws(TransportError) in
@@ -78,7 +77,8 @@ extension Mutant {
                 }
             }),
         transport(
-            "server errors are permanent", breaks: [.I17, .I18], "a failing server counts as a refusal for good",
+            "server errors are permanent", breaks: [.I17, .I18],
+            "a push that a busy or failing server refused counts as too large",
             shape: { $0.setting.network.busyRate = 0.3 },
             plant: {
                 $0.onPush = { (base, request, _) async throws(TransportError) in
@@ -91,7 +91,7 @@ extension Mutant {
             }),
         transport(
             "refusal taken for the whole batch", breaks: [.I17],
-            "when the server refuses a push for one transaction, all of the push are given up",
+            "when the server refuses a push for one transaction, all of its transactions are rejected",
             shape: { $0.rates.lie = 0.1 },
             plant: {
                 $0.onPush = { (base, request, _) async throws(TransportError) in
@@ -108,7 +108,7 @@ extension Mutant {
             }),
         transport(
             "pages without progress followed", breaks: [.I18],
-            "as long as a page says that more follows, the next is asked for, wherever the page leads",
+            "a page that does not advance the cursor is requested again up to 400 times",
             shape: {
                 $0.rates.lie = 0.2
                 $0.setting.network = .calm
@@ -124,7 +124,7 @@ extension Mutant {
                     return try await base.pull(request)
                 }
             }),
-        transport("lost responses invented", breaks: [.I1, .I16], "a push without a response counts as applied") {
+        transport("lost responses invented", breaks: [.I1, .I16], "a push that failed counts as applied") {
             $0.onPush = { (base, request, _) async throws(TransportError) in
                 do throws(TransportError) {
                     return try await base.push(request)
@@ -138,7 +138,7 @@ extension Mutant {
                 }
             }
         },
-        transport("lost responses rejected", breaks: [.I17], "a push without a response counts as rejected") {
+        transport("lost responses rejected", breaks: [.I17], "a push that failed counts as rejected") {
             $0.onPush = { (base, request, _) async throws(TransportError) in
                 do throws(TransportError) {
                     return try await base.push(request)
@@ -152,7 +152,7 @@ extension Mutant {
             }
         },
         transport(
-            "pages from a cache", breaks: [.I18, .I4, .I5, .I9], "a pull is answered with what was answered before"
+            "pages from a cache", breaks: [.I18, .I4, .I5, .I9], "a cursor always gets its first response again"
         ) {
             let cache = Guarded([Cursor?: PullResponse]())
             $0.onPull = { (base, request, _) async throws(TransportError) in
@@ -162,7 +162,7 @@ extension Mutant {
                 return response
             }
         },
-        transport("acknowledged too early", breaks: [.I2, .I16, .I18], "outcomes are acknowledged before they came") {
+        transport("acknowledged too early", breaks: [.I2, .I16, .I18], "a push acknowledges its own outcomes") {
             $0.onPush = { (base, request, _) async throws(TransportError) in
                 let early = PushRequest(
                     identity: request.identity, epoch: request.epoch, account: request.account,
@@ -171,7 +171,7 @@ extension Mutant {
                 return try await base.push(early)
             }
         },
-        transport("one identity for all", breaks: [.I16, .I2, .I1], "all devices push under one name") {
+        transport("one identity for all", breaks: [.I16, .I2, .I1], "all devices push with one client id") {
             $0.onPush = { (base, request, _) async throws(TransportError) in
                 try await base.push(
                     PushRequest(
@@ -183,7 +183,7 @@ extension Mutant {
             }
         },
         transport(
-            "epoch not told", breaks: [.I15, .I18, .I16], "a push does not say which history it means",
+            "epoch omitted from pushes", breaks: [.I15, .I18, .I16], "a push does not name its epoch",
             shape: { $0.rates.restoreServer = 0.03 },
             plant: {
                 $0.onPush = { (base, request, _) async throws(TransportError) in
@@ -195,7 +195,7 @@ extension Mutant {
                 }
             }),
         transport(
-            "account of a pull not told", breaks: [.I21], "a pull does not say for whose database it is",
+            "account omitted from pulls", breaks: [.I21], "a pull does not name the account of the database",
             shape: { $0.rates.changeUser = 0.1 },
             plant: {
                 $0.onPull = { (base, request, _) async throws(TransportError) in
@@ -203,7 +203,7 @@ extension Mutant {
                         PullRequest(space: request.space, cursor: request.cursor, limit: request.limit))
                 }
             }),
-        transport("refusals in the wrong place", breaks: [.I18], "a lost contact counts as a refusal for good") {
+        transport("lost contact taken for throttling", breaks: [.I18], "after lost contact, a push waits an hour") {
             $0.onPush = { (base, request, _) async throws(TransportError) in
                 do throws(TransportError) {
                     return try await base.push(request)

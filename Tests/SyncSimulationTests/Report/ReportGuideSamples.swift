@@ -2,7 +2,7 @@ import Foundation
 import SimulationRecipes
 import SyncSimulation
 
-// The code of the guide "Read a report". GuideTests compares each line.
+// The code of the guide "Read a report". GuideTests checks that this file contains each line of it.
 
 private func readAReport(_ parts: WorldParts, _ file: URL) throws {
     let recording = WorldRecording()

@@ -56,7 +56,7 @@ import Testing
     @Test(arguments: [
         ("", 1, "expected \"tombolo-world 1\""),
         ("tombolo-world 2", 1, "expected \"tombolo-world 1\""),
-        ("tombolo-world 1\nseed -1", 2, "a whole number of 64 bits"),
+        ("tombolo-world 1\nseed -1", 2, "a whole number from 0 to 18446744073709551615"),
         ("tombolo-world 1\ndevices 0", 2, "from 1 to 64"),
         ("tombolo-world 1\ndevices 2 3", 2, "the end of the line"),
         ("tombolo-world 1\nunflushed", 2, "the line ends too early"),

@@ -1,13 +1,14 @@
 public import SyncModel
 
-/// Reads CSV. The first row names the columns: `key` or `id` identifies the record, and the other columns are fields.
+/// Reads CSV. The first row names the columns.
 ///
-/// An empty cell leaves its field unchanged.
+/// The column `key` or `id` identifies the record. The columns `uid`, `version`, and `pending`, which an export adds,
+/// are ignored. All other columns are fields. An empty cell leaves its field unchanged.
 public struct CSVImport: Sendable {
     let schema: ModelSchema
     let fallbackKey: FieldName?
 
-    /// - Parameter fallbackKey: The field that serves as key when there is no column `key` or `id`.
+    /// - Parameter fallbackKey: The field whose value is the key of a row that has neither a `key` nor an `id`.
     public init(schema: ModelSchema, fallbackKey: FieldName?) {
         self.schema = schema
         self.fallbackKey = fallbackKey
@@ -81,8 +82,7 @@ public struct CSVImport: Sendable {
     private func value(_ cell: String, _ field: FieldSchema, _ line: Int) throws(ImportError) -> FieldValue {
         guard let value = FieldValue(cell, as: field.type) else {
             throw ImportError(
-                line: line,
-                "\(schema.collection).\(field.name): '\(cell.prefix(64))' is not a valid \(field.type.rawValue)")
+                line: line, "\(schema.collection).\(field.name): \(field.type.problem(parsing: cell))")
         }
         return value
     }

@@ -11,7 +11,7 @@ public struct Importer: Sendable {
     let rules: Rules
     let now: @Sendable () -> WallTime
 
-    /// Returns the values in the form in which they are written, or throws the model's rule that they break.
+    /// Returns the normalized values to write. Throws an error that names the violated rule of the model.
     public typealias Rules = @Sendable (Patch, CollectionName) throws -> Patch
 
     /// - Parameter now: The device's wall clock.
@@ -30,7 +30,8 @@ public struct Importer: Sendable {
     ///
     /// - Parameters:
     ///   - strict: Whether a single broken row stops the import before anything is written.
-    ///   - progress: Called after each transaction with the number of rows that are written, and of all rows to write.
+    ///   - progress: Called after each transaction with the number of rows written so far, and the number of rows to
+    ///     write in total.
     public func run(
         _ input: ImportedRows, strict: Bool, progress: (_ done: Int, _ total: Int) -> Void
     ) throws(StoreError) -> ImportSummary {

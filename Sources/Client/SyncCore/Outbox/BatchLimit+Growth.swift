@@ -1,6 +1,7 @@
 extension BatchLimit {
-    /// Returns the limit grown by a quarter, or nil once it reaches `limit`. Restoring the full limit at once would
-    /// make the next batch as slow as before.
+    /// Returns this limit with a quarter more transactions, or nil if they would reach the full `limit`.
+    ///
+    /// The number of bytes stays. Restoring the full limit at once would make the next batch as slow as before.
     func grown(within limit: BatchLimit) -> BatchLimit? {
         let next = transactions.grown
         return next < limit.transactions ? BatchLimit(transactions: next, bytes: bytes) : nil
@@ -8,6 +9,6 @@ extension BatchLimit {
 }
 
 extension Int {
-    /// The number increased by a quarter.
+    /// The number increased by a quarter, but at least by 1.
     var grown: Int { self + Swift.max(1, self / 4) }
 }

@@ -7,8 +7,8 @@ package import SyncModel
 ///        └─waiting ←───────────┘
 ///     resetting: the cursor is no longer valid; the next pull starts a snapshot
 ///     vacating: the account may not read the space; its shown data is removed, and a long rest follows
-///     braked: a snapshot, or the loss of access, would delete much of the device's data; a person's consent ends this
-///             state, or a later response of the server, which is asked again from time to time
+///     braked: a snapshot or the loss of access would delete much of the device's data; the machine waits for a
+///             person's consent, and polls the server, whose next response may need no consent
 package struct PullMachine: Hashable, Sendable {
     package let space: SpaceID
     package private(set) var state = State.resting(poll: nil)
@@ -57,7 +57,7 @@ package struct PullMachine: Hashable, Sendable {
         case resetting(then: FollowUp)
         case vacating(then: FollowUp)
         case waiting(ArmedTimer, Obstacle)
-        /// A nil page means that the space would be vacated.
+        /// If the page is nil, vacating the space would delete the records.
         case braked(PullPage?, deletes: Int, of: Int, poll: ArmedTimer?)
     }
 
@@ -81,7 +81,9 @@ package struct PullMachine: Hashable, Sendable {
 
     // MARK: Events, in life-cycle order
 
-    /// Pulls now, or as soon as the current operation has ended.
+    /// Starts a pull, or notes that one must follow the current operation.
+    ///
+    /// Does nothing while the brake holds. A wait ends early only for `.request`, and only if its obstacle permits.
     mutating func requested(by reason: Reason, hello: ServerHello?, _ turn: inout Turn) -> [SyncAction] {
         if case .report(let version) = reason, version <= head { return [] }
         switch state {
@@ -116,12 +118,13 @@ package struct PullMachine: Hashable, Sendable {
         let disarm = SyncAction.timer(.disarm(deadline.serial))
         switch result {
         case .success(.page(let page)):
-            // Another server, which has not received a hello yet, may have answered.
+            // The page may come from another server, to which the device has not sent a hello yet.
             guard page.epoch == epoch else {
                 state = .resting(poll: nil)
                 return ([disarm], .epochDoubted)
             }
-            // A page requested before the server confirmed the commit may also have been made before it.
+            // A head below a confirmed commit means that the server may have lost the commit. But if the commit was
+            // confirmed during this pull (`.again`), the server may have made the page before the commit.
             if then != .again, let receipt = stored.receipt, page.head < receipt.version {
                 return (
                     [disarm] + wait(for: .historyInDoubt(confirmed: receipt.version, head: page.head), &turn), nil
@@ -143,12 +146,12 @@ package struct PullMachine: Hashable, Sendable {
             state = .resetting(then: then)
             return ([disarm, .store(.resetCursor(space))], nil)
         case .success(.noAccess(let reportedEpoch)):
-            // Only the history that the device follows can take away what it has shown.
+            // Remove data only if the server reports the epoch that the device follows.
             guard reportedEpoch == epoch else {
                 state = .resting(poll: nil)
                 return ([disarm], .epochDoubted)
             }
-            // Until the space is vacated, the device holds data that it may not hold.
+            // Not in sync until the space is vacated: the device still shows data that the account may not read.
             hasCaughtUp = false
             state = .vacating(then: then)
             return ([disarm, .store(.vacate(space, of: reportedEpoch, brake: turn.policy.deleteBrake))], nil)
@@ -158,7 +161,7 @@ package struct PullMachine: Hashable, Sendable {
         }
     }
 
-    /// The server has confirmed a commit. Later pulls carry the proof.
+    /// Records that the server has confirmed a commit. Later pulls send the receipt.
     mutating func confirmed(by receipt: CommitReceipt) {
         stored = stored.confirmed(by: receipt)
     }
@@ -172,8 +175,7 @@ package struct PullMachine: Hashable, Sendable {
         return pull(hello, &turn)
     }
 
-    /// Handles the result of vacating. The space is pulled again after a long rest, because no hint announces that
-    /// access has returned.
+    /// Handles the result of vacating. The space is then polled, because no hint announces that access has returned.
     mutating func vacated(
         _ result: VacateResult, hello: ServerHello?, _ turn: inout Turn
     ) -> (actions: [SyncAction], report: Report?) {
@@ -214,11 +216,12 @@ package struct PullMachine: Hashable, Sendable {
             self.stored = stored
             head = max(page.head, page.version)
             trail.follow(stored.cursor)
-            // A snapshot that starts over again and again is no progress.
+            // After a reset or a contradiction, keep the backoff until the pull has caught up. Otherwise, a snapshot
+            // that is restarted after each page would never back off.
             if resets == 0, contradictions == 0 { backoff.reset() }
             pace.pageArrived(turn.policy)
-            // A server that announces more than it shows must not cause a loop. Without progress, wait for the next
-            // poll.
+            // Without progress, wait for the next poll. Otherwise, a server that announces more than it sends would
+            // cause an endless loop.
             if then.requestsPull(at: head) || hasMoreNotices || (isProgress && (page.hasMore || !isCaughtUp)) {
                 return (pull(hello, &turn), .progressed(outbox))
             }
@@ -238,7 +241,7 @@ package struct PullMachine: Hashable, Sendable {
         }
     }
 
-    /// A person has agreed to the deletions that the brake held back.
+    /// Handles a person's consent to the deletions that the brake holds back.
     mutating func deletesAllowed(epoch: Epoch?) -> [SyncAction] {
         guard case .braked(let page, _, _, let poll) = state else {
             // The server is being asked again. Its new response may need the same consent.
@@ -280,7 +283,7 @@ package struct PullMachine: Hashable, Sendable {
         case .resting(let poll?) where poll.serial == timer:
             return (pull(hello, &turn), nil)
         case .braked(let page, let deletes, let total, let poll?) where poll.serial == timer:
-            // Without contact, keep asking the person.
+            // Without a connection, stay braked until the next poll.
             guard hello != nil else { return (brake(page, deletes: deletes, of: total, &turn), nil) }
             return (pull(hello, &turn), nil)
         case .pulling(let request, let deadline, _, _) where deadline.serial == timer:
@@ -297,9 +300,9 @@ package struct PullMachine: Hashable, Sendable {
         }
     }
 
-    /// Replaces a long rest by a short one, because no hints will announce changes.
+    /// Replaces a long rest with a short one, because no hints will announce changes.
     ///
-    /// A rest that ends sooner is left alone, so that streams that end again and again do not postpone it.
+    /// A rest that would end sooner does not change, so that repeated losses of the hint stream cannot postpone it.
     mutating func hintsLost(_ turn: inout Turn) -> [SyncAction] {
         pollSooner(&turn)
     }
@@ -338,7 +341,8 @@ package struct PullMachine: Hashable, Sendable {
 
     // MARK: Transitions
 
-    /// Whether nothing is in the way and everything known to exist is here. Another pull may be in progress.
+    /// Whether the device has everything that is known to exist and no obstacle blocks the space. A pull may be in
+    /// progress.
     var isInSync: Bool {
         switch state {
         case .waiting, .braked: false
@@ -346,8 +350,8 @@ package struct PullMachine: Hashable, Sendable {
         }
     }
 
-    /// Whether everything that the server shows is here, including all that it has confirmed, and nothing is in
-    /// progress.
+    /// Whether the device has everything that is known to exist, including every commit that the server has
+    /// confirmed, and no operation is in progress.
     var showsAll: Bool {
         guard case .resting = state else { return false }
         return hasCaughtUp && (!stored.hasAccess || isCaughtUp && stored.receipt == nil)
@@ -414,8 +418,8 @@ package struct PullMachine: Hashable, Sendable {
 
     /// Handles a contradiction.
     ///
-    /// The first one may be a stale response, so the page is requested again. From the second on, a fresh snapshot is
-    /// taken; after `contradictionsBeforeRest` of them, only rarely.
+    /// The first one may come from a stale response, so the page is requested again. Each further one starts a fresh
+    /// snapshot: after a backoff up to `contradictionsBeforeRest`, and then after `restAfterContradictions`.
     private mutating func contradicted(_ message: String, _ turn: inout Turn) -> [SyncAction] {
         contradictions += 1
         trail = nil
@@ -425,15 +429,15 @@ package struct PullMachine: Hashable, Sendable {
         return actions
     }
 
-    /// Whether a repeated request or a first fresh snapshot is to resolve a contradiction.
+    /// Whether the machine waits to resolve a contradiction with a repeated request or the first fresh snapshot.
     var isRecovering: Bool {
         guard case .waiting(_, .contradiction) = state else { return false }
         return contradictions <= 2
     }
 
-    /// Number of contradictions after which the server is asked only rarely: four snapshots have not helped.
+    /// Maximum number of contradictions with a normal backoff. At the next one, four snapshots have not helped.
     static let contradictionsBeforeRest = 5
-    /// The time for which the server is not contacted then. A person who requests a sync does not have to wait for it.
+    /// Time to wait after each further contradiction. A sync that a person requests ends the wait.
     static let restAfterContradictions = Duration.seconds(3_600)
 
     private mutating func wait(for obstacle: Obstacle, _ turn: inout Turn) -> [SyncAction] {

@@ -58,9 +58,9 @@ extension ServerHello {
 extension PushResponse {
     fileprivate var facts: String {
         switch self {
-        case .answered(let results, _, _): "\(results.count) results"
-        case .refused(.gap(let expected)): "refused: a gap; expected number \(expected)"
-        case .refused(.identityConflict(let number)): "refused: number \(number) was seen with other contents"
+        case .answered(let results, _, _): "\(results.count) outcomes"
+        case .refused(.gap(let expected)): "refused: a gap; expected transaction number \(expected)"
+        case .refused(.identityConflict(let number)): "refused: an identity conflict at transaction number \(number)"
         case .refused(.epochChanged(let epoch)): "refused: the epoch is \(epoch)"
         }
     }

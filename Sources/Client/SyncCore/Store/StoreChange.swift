@@ -1,10 +1,11 @@
 public import SyncConcurrency
 public import SyncModel
 
-/// The places that a commit in the local store touched. It says where to look again, not what is there.
+/// The records that a commit to the local store may have changed, and whether it changed the outbox or the journal.
+/// It contains record ids but no values: observers read the records again.
 public struct StoreChange: Coalescing, Hashable, Sendable {
     public var extents: [CollectionName: Extent]
-    /// Whether a transaction was written, answered, confirmed, rejected or cancelled.
+    /// Whether the outbox or the journal may have changed, including the states of their entries.
     public var touchesOutbox: Bool
     /// Whether a transaction was written that the engine must send.
     public var addsToOutbox: Bool
@@ -23,7 +24,7 @@ public struct StoreChange: Coalescing, Hashable, Sendable {
         self.addsToOutbox = addsToOutbox
     }
 
-    /// Returns the change after another process has written: everything may have changed.
+    /// Returns a change that covers every record and the outbox, for use after another process has written.
     public static func everything(in catalog: SchemaCatalog) -> StoreChange {
         StoreChange(
             extents: Dictionary(uniqueKeysWithValues: catalog.models.map { ($0.collection, .all) }),

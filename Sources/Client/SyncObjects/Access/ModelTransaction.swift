@@ -16,7 +16,8 @@ public final class ModelTransaction {
 
     /// Creates an object in this transaction.
     ///
-    /// - Parameter space: The space of the record; nil for that of the other records of the transaction, or `default`.
+    /// - Parameter space: The space of the record. If nil, the space of the other records of the transaction, or else
+    ///   the space that the client uses by default.
     /// - Returns: The object; nil if the model is not in the list of models. The write then throws.
     @discardableResult public func create<M: Model>(
         _ type: M.Type, in space: SpaceID? = nil, _ fill: (Live<M>) -> Void
@@ -58,9 +59,9 @@ public final class ModelTransaction {
         if problem == nil { problem = failure }
     }
 
-    /// The states to write and to delete.
+    /// Returns the cells to write and the cells to delete.
     ///
-    /// - Throws: The first error of a step.
+    /// - Throws: The first error of a call to `create`, `edit`, or `delete`.
     func steps() throws(ModelError) -> (written: [LiveCell], deleted: [LiveCell]) {
         if let problem { throw problem }
         return (written, deleted)

@@ -3,11 +3,13 @@ public import TomboloModeling
 
 /// The objects of a rejected transaction, with the attempted values staged. See ``RejectedWrite/edit(_:)``.
 public final class RejectedEdit {
-    /// The changes that are written. Add others to it, or take the objects from ``objects(_:)``.
+    /// The transaction to write, which already contains the rejected changes. Add others to it, or correct the objects
+    /// that ``objects(_:)`` returns.
     public let transaction: ModelTransaction
     private let live: LiveObjects
     private var staged: [AnyObject] = []
-    /// The drafts that stand for records whose creation was rejected: an id is never used twice.
+    /// Maps the id of each record whose creation was rejected to the id of its new draft, because an id is never used
+    /// twice.
     private var drafts: [RecordID: RecordID] = [:]
 
     init(_ objects: LiveObjects) {
@@ -15,12 +17,12 @@ public final class RejectedEdit {
         transaction = ModelTransaction(objects)
     }
 
-    /// The objects of a model whose creation or change was rejected.
+    /// Returns the objects of a model whose creation or update was rejected. Rejected deletions are not among them.
     public func objects<M: Model>(_ type: M.Type) -> [Live<M>] {
         staged.compactMap { $0 as? Live<M> }
     }
 
-    /// Stages the attempted values on the objects.
+    /// Stages the changes of a rejected transaction, including its deletions, in `transaction`.
     func stage(_ rejected: Transaction) throws(ModelError) {
         for mutation in rejected.mutations {
             guard let type = live.models.model(of: mutation.collection) else {

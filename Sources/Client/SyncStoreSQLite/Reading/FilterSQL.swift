@@ -2,9 +2,9 @@ import SyncModel
 
 /// A filter as SQL. Names come from the schema, and values are bound.
 ///
-/// SQL has three truth values, and a filter has two: a comparison with NULL must be false, and its negation true. Negations
-/// are therefore moved to the comparisons, which test `IS NOT TRUE` there. Comparisons that are not negated stay plain, so
-/// that SQLite can use an index for them.
+/// A filter is true or false, but an SQL condition can also be NULL. Such a condition must count as false, and its
+/// negation as true. Negations are therefore pushed down to the single conditions, which become `(…) IS NOT TRUE`.
+/// Conditions that are not negated stay plain, so that SQLite can use an index for them.
 struct FilterSQL {
     private(set) var values: [FieldValue] = []
     /// The number of the first parameter.
@@ -14,7 +14,7 @@ struct FilterSQL {
         first = firstParameter
     }
 
-    /// Returns the condition, and adds its values.
+    /// Returns the SQL of a filter, and appends the values that it binds to `values`.
     mutating func condition(_ filter: RecordFilter, negated: Bool = false) -> String {
         switch filter {
         case .all(let parts): return join(parts, negated ? " OR " : " AND ", empty: negated ? "0" : "1", negated)
@@ -67,8 +67,9 @@ struct FilterSQL {
         }
     }
 
-    /// Returns the first text after all texts with this prefix; nil if there is none. The order of UTF-8 bytes is the order
-    /// of Unicode scalars.
+    /// Returns the first text after all texts with this prefix; nil if there is none.
+    ///
+    /// It compares Unicode scalars, because their order is the order of the UTF-8 bytes that SQLite compares.
     private static func successor(ofPrefix prefix: String) -> String? {
         var scalars = Array(prefix.unicodeScalars)
         while let last = scalars.popLast() {

@@ -31,6 +31,11 @@ struct CatalogMigration {
     /// - Throws: `newerSchema` or `otherSchema` when the database has other models; `corrupt` when it contradicts itself,
     ///   which can look like other models.
     mutating func run(_ file: String) throws {
+        // Each statement that changes the schema makes SQLite search the whole schema table. With thousands of tables and
+        // indexes, that table does not fit into the usual cache, and SQLite would read it from the disk each time.
+        let usual = try connection.integer(of: "PRAGMA cache_size")
+        try connection.execute("PRAGMA cache_size = \(Self.cacheSize)")
+        defer { try? connection.execute("PRAGMA cache_size = \(usual)") }
         if let problem = SchemaCatalog(tables.map(\.model)).nameProblem { throw StoreError(.otherSchema, problem) }
         let stored = try StoredModels.described(in: connection)
         do {
@@ -53,6 +58,9 @@ struct CatalogMigration {
         try updateIndexes()
         try StoredCatalog.store(StoredCatalog.text(of: tables), in: connection)
     }
+
+    /// In SQLite's unit: 64 MiB. The memory is used only as far as the schema needs it.
+    private static let cacheSize = -65_536
 
     private typealias Column = StoredModels.Column
 

@@ -7,10 +7,10 @@ extension WriteTransaction {
     /// Corrects the hybrid clock and the times of outbox entries after the device's wall clock was ahead and has been
     /// set right.
     ///
-    /// The server orders edits by their ages, which are computed from the times of the entries. If the clock was ahead
-    /// at the last contact with the server, the times of entries in the future are reduced by as much. Times that are
-    /// then still in the future, and those of a clock whose error is unknown, become the current time, which is the
-    /// latest possible one.
+    /// The server orders edits by their ages, which are computed from the times of the entries. Only times in the
+    /// future are changed. If the clock was ahead at the last contact with the server, its lead is subtracted from
+    /// them. A time that is then still in the future becomes the current time, because an entry cannot have been written
+    /// later. If no lead is known, every time in the future becomes the current time.
     func correctClock(now: WallTime) throws {
         guard meta.clock.heal(now: now, permitting: SchemaLimits.permittedSkew) else { return }
         let statement = try connection.statement(
@@ -20,7 +20,7 @@ extension WriteTransaction {
         try statement.run()
     }
 
-    /// Advances the clock past the server's time, and records the offset between the two wall clocks.
+    /// Advances the clock past the server's time, and records how far the server's wall clock is ahead of this one.
     func observe(_ serverTime: HybridTime, now: WallTime) throws {
         try correctClock(now: now)
         meta.clock.observe(serverTime, now: now, permitting: SchemaLimits.permittedSkew)

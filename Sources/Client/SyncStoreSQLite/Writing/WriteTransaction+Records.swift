@@ -35,16 +35,27 @@ extension WriteTransaction {
             statement.reset()
             throw error
         }
-        try statement.run()
+        do {
+            try statement.run()
+        } catch {
+            guard error.code == .constraint,
+                let holder = try holder(of: row.record.uid, besides: row.record.id, in: table)
+            else { throw error }
+            throw StoreError(
+                .contradiction,
+                "the server gives \(table.name) \(row.record.id) the uid \(row.record.uid), which \(table.name) \(holder.id) has; expected each uid once"
+            )
+        }
         change.touch(table.model.collection, row.record.id)
     }
 
-    /// Clears a uid on a record that has it from a lost history: a server that was restored from a backup gives the
-    /// same uids again, to other records (I15).
+    /// Clears a uid, which the server has now given to the record `id`, on any other record that has it from a lost
+    /// history.
     ///
-    /// Such a record has version 0. A record that the current history has shown keeps its uid, and the page is refused
-    /// (I13). The exception is a record that a fresh snapshot of its space has not shown yet: the snapshot decides
-    /// which records exist.
+    /// A server that was restored from a backup gives the same uids again, to other records (I15). A record from a lost
+    /// history has version 0. A record that the current history has shown keeps its uid, and the page is refused (I13).
+    /// The exception is a record that a fresh snapshot of its space has not shown yet: the snapshot decides which
+    /// records exist.
     func release(_ uid: UID, for id: RecordID, in table: RecordTable) throws {
         guard uid.isValid else { return }
         // The SELECT comes first because it finds something only after a restore, and an UPDATE that finds nothing
@@ -102,11 +113,21 @@ extension WriteTransaction {
         return try statement.recordID(0)
     }
 
-    func setUID(_ uid: UID, of id: RecordID, in table: RecordTable) throws {
+    /// Sets the uid of a record.
+    ///
+    /// - Returns: false if another record has this uid. Then nothing has changed.
+    @discardableResult
+    func setUID(_ uid: UID, of id: RecordID, in table: RecordTable) throws -> Bool {
         let statement = try connection.statement(composed: table.setUID)
         statement.bind(1, id)
         statement.bind(2, uid.rawValue)
-        try statement.run()
+        do {
+            try statement.run()
+        } catch {
+            guard error.code == .constraint else { throw error }
+            return false
+        }
+        return true
     }
 
     func deleteRow(_ place: RecordRow) throws {
@@ -172,18 +193,18 @@ extension WriteTransaction {
         case .absent: return try dropBase(place)
         case .deleted:
             let last = try storedBase(place).base.record?.patch(schema: table.model)
-            // The base is already marked as deleted, and keeps the values from before.
+            // The base is already marked as deleted. Keep it, with the values from before the deletion.
             if last == nil, try lastShown(place) != nil { return }
             statement.bind(3, 1)
             statement.bind(4, UID.none.rawValue)
             statement.bind(5, 0)
             statement.bind(6, blob: nil)
-            // Reads never return these values. The journal needs them if the server rejects the waiting edits.
+            // A deleted base has no record. Only the journal reads these values, if the server rejects pending edits.
             statement.bind(7, text: try StoredForm.bytes(of: last ?? Patch()))
             statement.bind(8, nil as String?)
         case .shown(let record):
-            // This is needed even if no row is written now: the row of a record whose deletion is pending may come
-            // back.
+            // The row of a record whose deletion is pending is not written now, but it returns if the server rejects
+            // the deletion. Its uid must be unique then.
             if mayHoldOldUIDs { try release(record.uid, for: record.id, in: table) }
             statement.bind(3, 0)
             statement.bind(4, record.uid.rawValue)
@@ -202,8 +223,8 @@ extension WriteTransaction {
         try statement.run()
     }
 
-    /// Returns the current values of a record with pending changes or, if a server deleted it meanwhile, the values
-    /// from before; nil when no server has shown it.
+    /// Returns the current values of a record with pending changes or, if the server has deleted it meanwhile, its last
+    /// values; nil for a record that no server has shown, or without pending changes.
     func lastShown(_ place: RecordRow) throws -> Patch? {
         let table = tables[place.table]
         let statement = try connection.statement("SELECT fields FROM sync_base WHERE collection = ?1 AND id = ?2")

@@ -2,9 +2,11 @@ public import SyncModel
 import TomboloModeling
 
 extension FieldRule {
-    /// Returns the rule of a name, for a catalog that was read from a file: `name`, `address`, or `url(SCHEME,…)`; nil for others.
+    /// Returns the rule with a name, for a catalog that was read from a file; nil for an unknown name.
+    ///
+    /// The names are `name`, `address`, and `url(SCHEME,…)`.
     public static func named(_ name: String) -> FieldRule? {
-        // Rules of one name are equal.
+        // Rules with the same name are equal, so the closure of this one does not matter.
         let wanted = FieldRule(name: name) { _ in nil }
         if let rule = [FieldRule.name, .address].first(where: { $0 == wanted }) { return rule }
         guard name.hasPrefix("url("), name.hasSuffix(")") else { return nil }

@@ -2,9 +2,11 @@ public import SyncObjects
 
 /// A member of the community.
 public protocol User: Presentable, CustomStringConvertible {
-    /// Empty while the user is a placeholder. Normalized to NFC when it is set; checked when it is written.
+    /// The user's name; empty while the user is a placeholder.
+    ///
+    /// A new value is normalized to NFC when it is set, and validated when it is written.
     var username: String { get set }
 
-    /// Nil until it is set, because an avatar's author must exist first.
+    /// The user's avatar; initially nil, because the avatar needs an author, so the user is created first.
     var avatar: (any Avatar)? { get set }
 }

@@ -15,6 +15,7 @@ enum StatusText {
         }
     }
 
+    /// Returns the name of the connection's state in JSON output.
     static func word(_ connection: SyncStatus.Connection) -> String {
         switch connection {
         case .notRunning: "not_running"
@@ -26,16 +27,18 @@ enum StatusText {
         }
     }
 
+    /// Returns what is left to do, for the progress display of `syncctl sync`.
     static func progress(_ status: SyncStatus) -> String {
         guard case .online = status.connection else { return connection(status.connection) }
         var parts: [String] = []
         if status.outbox.count > 0 { parts.append("\(status.outbox.count) to send") }
         for space in status.spaces where !space.hasCaughtUp && space.hasAccess {
-            parts.append(space.isComplete ? "fetching \(space.version) of \(space.head)" : "taking a first copy")
+            parts.append(space.isComplete ? "fetching \(space.version) of \(space.head)" : "downloading a snapshot")
         }
         return parts.isEmpty ? "finishing" : parts.joined(separator: ", ")
     }
 
+    /// Returns the whole status as one line of text.
     static func sentence(_ status: SyncStatus) -> String {
         var parts = [connection(status.connection)]
         if status.outbox.count > 0 { parts.append("\(status.outbox.count) to send") }
@@ -57,6 +60,7 @@ enum StatusText {
         return parts.joined(separator: "; ")
     }
 
+    /// Returns the whole status as a JSON object.
     static func line(_ status: SyncStatus) -> JSONLine {
         var line = JSONLine()
         line.set("connection", word(status.connection))

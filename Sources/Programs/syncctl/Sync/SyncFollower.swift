@@ -49,6 +49,7 @@ struct SyncFollower: Sendable {
     /// The engine accepts the call only while the brake holds, so it is made when a status shows the brake.
     private let allowDeletes: (@Sendable (SpaceID) -> Void)?
     private var shown: TerminalText = ""
+    private var lateResponses = LateResponses()
 
     init(
         isWatching: Bool, timeout: Duration, terminal: Terminal,
@@ -71,6 +72,7 @@ struct SyncFollower: Sendable {
             return nil
         }
         progress.show(StatusText.progress(status))
+        lateResponses.follow(status.connection)
         let isPatient = progress.elapsed < timeout
         if let failure = status.storeFailure, !isPatient { return .storeFailed(failure) }
         switch status.connection {
@@ -78,7 +80,7 @@ struct SyncFollower: Sendable {
         case .stopped: return .interrupted
         case .offline(let reason): return isPatient ? nil : .offline(reason)
         case .refused(let failure): return .failed(failure)
-        case .waiting(let failure, _): return isPatient ? nil : .failed(failure)
+        case .waiting(let failure, _): return isPatient || lateResponses.mayBecomeSmaller ? nil : .failed(failure)
         case .online: break
         }
         if !status.spaces.isEmpty, status.isInSync { return .inSync }
@@ -121,6 +123,37 @@ struct SyncFollower: Sendable {
         guard line != shown else { return }
         shown = line
         terminal.say(line)
+    }
+}
+
+/// Counts the responses that came too late from a server that had just answered a hello.
+///
+/// After each, the engine asks for less. On a slow link, a sync that ended at the first one would never download
+/// anything: the next process begins with large pages again.
+private struct LateResponses: Sendable {
+    /// Pages then have an eighth of their size: 125 rows, which a link at 64 kbit/s delivers in time.
+    private static let mostInOneSync = 3
+    private var count = 0
+    private var wasOnline = false
+    private var isLate = false
+
+    /// Whether the present failure is a late response, and the next one will be smaller.
+    var mayBecomeSmaller: Bool { isLate && count <= Self.mostInOneSync }
+
+    mutating func follow(_ connection: SyncStatus.Connection) {
+        switch connection {
+        case .online:
+            wasOnline = true
+            isLate = false
+        case .waiting(let failure, _) where failure.code == .timedOut:
+            guard wasOnline else { return }
+            wasOnline = false
+            isLate = true
+            count += 1
+        case .waiting, .connecting, .notRunning, .offline, .refused, .stopped:
+            wasOnline = false
+            isLate = false
+        }
     }
 }
 

@@ -15,7 +15,7 @@ public final class ClientComposition {
     public let logger: Logger
     private let recipes: ClientRecipes
     private let createsStore: Bool
-    /// Whether anything can confirm what is written here.
+    /// Whether a server can confirm writes: one is configured, or a transport was passed to the initializer.
     public let hasServer: Bool
 
     private var openStore: OpenStore?
@@ -23,7 +23,8 @@ public final class ClientComposition {
     private var madeEngine: SyncEngine?
     /// The models of the application, for its live objects.
     public let models: ModelCatalog
-    /// The schemas of the database: those of the models, unless a program serves the database of any application.
+    /// The schemas of the database. They differ from those of `models` in a program that opens the database of any
+    /// application, such as `syncctl`.
     public private(set) var catalog: SchemaCatalog
     /// The damage or the newer build that kept the database's own models from being read; nil when `catalog` can be trusted.
     private var catalogDamage: StoreError?
@@ -65,8 +66,8 @@ public final class ClientComposition {
 
     /// The live objects over the store.
     ///
-    /// There is one set per client, so that a record has one live object. Without a server, the store alone confirms
-    /// writes.
+    /// There is one set per client, so that a record has one live object. Without a server, waiting for the
+    /// confirmation of a write throws `noServer`.
     public var objects: LiveObjects {
         get throws(StoreError) {
             if let madeObjects { return madeObjects }
@@ -128,10 +129,10 @@ public final class ClientComposition {
         throw StoreError(.corrupt, "the last sync found damage: \(failure.message)")
     }
 
-    /// Throws if the last contact ended because the server contradicts the database.
+    /// Throws if the last contact ended because the server contradicted the database.
     ///
-    /// If the server keeps contradicting an undamaged database, the numbers in the database may still be wrong. A new
-    /// database, as `salvageStore(for:)` makes one, agrees with the server in both cases.
+    /// The file of such a database may be undamaged and still hold wrong versions. `salvageStore(for:)` replaces it
+    /// with a new database, which downloads the server's data again.
     ///
     /// - Throws: `contradiction`, with the server's message.
     public func requireAgreement() throws(StoreError) {
@@ -141,14 +142,14 @@ public final class ClientComposition {
         throw StoreError(.contradiction, "the server contradicts this database: \(failure.message)")
     }
 
-    /// Begins to report what other processes write to the store's observers.
+    /// Starts to notify the store's observers of the writes of other processes.
     ///
-    /// - Returns: a closure that ends it.
+    /// - Returns: a closure that stops these notifications.
     package func watchOtherProcesses() throws(StoreError) -> @Sendable () -> Void {
         try opened.watch()
     }
 
-    /// Tries to become the one process that syncs this database. It outlives the composition.
+    /// A function that tries to become the only process that syncs this database. It does not retain the composition.
     package var leasing: @Sendable () throws(StoreError) -> LeaseAttempt {
         let (recipes, settings) = (recipes, settings)
         return { () throws(StoreError) in try recipes.store.lease(settings, .zero) }
@@ -160,7 +161,7 @@ public final class ClientComposition {
         openStore = nil
     }
 
-    /// Closes what has been made, in the reverse order. It outlives the composition.
+    /// A function that closes the parts that are open now, in reverse order. It does not retain the composition.
     package var closing: @Sendable () async -> Void {
         let (transport, store) = (openTransport, openStore)
         return {
@@ -236,7 +237,9 @@ public final class ClientComposition {
         try services(handlesSignals: handlesSignals, watch: try opened.watch)
     }
 
-    /// - Parameter watch: begins to report what other processes write, for as long as the services run.
+    /// Returns the services of a client that syncs, with another way to watch the writes of other processes.
+    ///
+    /// - Parameter watch: starts to report these writes, and returns a closure that stops it.
     package func services(
         handlesSignals: Bool, watch: @escaping @Sendable () throws(StoreError) -> @Sendable () -> Void
     ) throws -> ClientServices {

@@ -9,14 +9,15 @@ package enum ConfigurationHelp {
             return "  \(setting.name)\n" + wrapped(text, indent: "      ")
         }
         let intro = """
-            A key is given as a flag (--set KEY=VALUE), as an environment variable (log.level is \
-            \(program.variable("log.level"))), or in a JSON file: --config FILE, \(program.fileVariable) or \
-            ~/.config/\(program.name)/config.json. Flags win over variables, variables over the file, the file over defaults.
+            Set a key with a flag (--set KEY=VALUE), with an environment variable (log.level is \
+            \(program.variable("log.level"))), or in a JSON file (--config FILE, \(program.fileVariable), or \
+            ~/.config/\(program.name)/config.json). Flags win over environment variables, which win over the file, \
+            which wins over defaults.
             """
         return "CONFIGURATION\n\(wrapped(intro, indent: "  "))\n\n\(entries.joined(separator: "\n"))"
     }
 
-    /// Lines that a terminal of 80 columns shows as they are.
+    /// Wraps a text into lines of at most 78 characters, for a terminal with 80 columns.
     private static func wrapped(_ text: String, indent: String) -> String {
         var lines: [String] = []
         var line = indent

@@ -20,7 +20,7 @@ package struct DurationText: Hashable, Sendable, CustomStringConvertible {
         duration = .milliseconds(milliseconds)
     }
 
-    /// The duration in the largest unit that represents it exactly.
+    /// The duration in the largest unit that gives a whole number. A fraction of a millisecond is dropped.
     package var description: String {
         let milliseconds = duration.wholeMilliseconds
         guard milliseconds != 0 else { return "0s" }
@@ -30,7 +30,8 @@ package struct DurationText: Hashable, Sendable, CustomStringConvertible {
         return "\(milliseconds)ms"
     }
 
-    /// The units, with `ms` before `s` and `m`, because `ms` ends with `s`.
+    /// The units, in ascending order. `ms` must come before `s`, because the parser takes the first unit with which
+    /// the text ends.
     private static let units: [(suffix: String, milliseconds: Int64)] = [
         ("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000),
     ]

@@ -5,10 +5,10 @@ public import SyncModel
 public import SyncProgram
 public import SyncServerHTTP
 
-/// The functions that create the parts of a server. As with `ClientRecipes`, a missing part does not compile.
+/// The functions that create the parts of a server. As in `ClientRecipes`, the initializer requires every part.
 public struct ServerRecipes: Sendable {
     public var machine: @Sendable (ServerSettings) -> EngineRuntime
-    /// Opens the authority's store.
+    /// Opens the store, and creates the authority over it.
     public var authority:
         @Sendable (ServerSettings, ServerApplication, EngineRuntime, Logger, StoreOpening) throws(ConfigurationError)
             ->
@@ -57,10 +57,10 @@ public struct ServerRecipes: Sendable {
 /// An authority with an open store.
 public struct OpenAuthority: Sendable {
     public let authority: Authority
-    /// The models with which its records were written; nil when it remembers none.
+    /// The models that are stored with the records; nil when none are stored.
     public let catalog: SchemaCatalog?
-    /// Begins to publish the commits of other servers over the same store, and returns a closure that ends it; nil for a
-    /// store that one server has to itself.
+    /// Starts to publish the commits of other servers on the same store, and returns a closure that stops it. Nil for a
+    /// store that only one server can use.
     public let follow: (@Sendable () throws -> @Sendable () -> Void)?
     public let close: @Sendable () -> Void
 

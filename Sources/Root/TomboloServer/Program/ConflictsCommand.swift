@@ -6,19 +6,19 @@ struct ConflictsCommand: ServerCommand {
         commandName: "conflicts",
         abstract: "List the conflicts of a space, oldest first, while the server is stopped.",
         discussion: """
-            Each line has these columns, separated by tabs: the number of the conflict, the version of the commit, the \
-            record, the field, the merge rule, and both values with their accounts. The devices that wrote the losing \
-            values also have them in their journals.
+            Each line has six columns, separated by tabs: the number of the conflict, the version of its commit, the \
+            field with its collection and record, the merge rule, the value that was kept, and the value that was \
+            lost. Each value is followed by its author. The device that wrote a lost value has it in its journal.
             """)
 
     @OptionGroup var options: ServerOptions
-    @Option(help: "Space to list.") var space = "default"
-    @Option(help: "Only list conflicts with greater numbers.") var after: Int64 = 0
-    @Option(help: "Maximum number to list.") var limit = 100
+    @Option(help: "Space whose conflicts are listed.") var space = "default"
+    @Option(help: "List only the conflicts after this conflict number.") var after: Int64 = 0
+    @Option(help: "Maximum number of conflicts to list.") var limit = 100
 
     func validate() throws {
-        guard limit > 0, limit <= 10_000 else { throw ValidationError("--limit is 1 to 10000") }
-        guard after >= 0 else { throw ValidationError("--after is 0 or more") }
+        guard limit > 0, limit <= 10_000 else { throw ValidationError("--limit must be 1 to 10000") }
+        guard after >= 0 else { throw ValidationError("--after must be 0 or more") }
     }
 
     func run(_ application: ServerApplication) async throws {

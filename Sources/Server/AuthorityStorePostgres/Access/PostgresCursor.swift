@@ -36,7 +36,7 @@ final class PostgresCursor: SQLCursor {
     func finish() {
         clear()
         isAtEnd = true
-        // A connection that fails here is lost, and the next caller finds that out.
+        // An error here means that the connection is lost. The next statement on it then throws.
         while let result = try? wire.next() { PQclear(result) }
     }
 

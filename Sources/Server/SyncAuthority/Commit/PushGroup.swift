@@ -52,7 +52,7 @@ struct PushGroup {
             if let outcome = try formerOutcome(of: numbered, in: transaction) {
                 effect = CommitPlan.Effect(outcome: outcome, newVersion: nil)
             } else {
-                observe(numbered.transaction, with: &state.clock)
+                observe(numbered, with: &state.clock)
                 effect = try carryOut(numbered, in: transaction)
             }
             try transaction.keep(
@@ -175,7 +175,7 @@ struct PushGroup {
             author: TransactionAuthor(
                 principal: principal, identity: request.identity,
                 formerClients: numbered.formerly.map(\.identity.client)),
-            clock: StampClock(now: now, age: numbered.age, permittedSkew: policy.permittedSkew))
+            clock: stampClock(of: numbered))
         let decision = try planner.decide(transaction, over: records)
         guard case .commit(let plan) = decision else { return decision }
         let bytes = plan.conflicts.reduce(0) { $0 + $1.byteCount }
@@ -190,9 +190,18 @@ struct PushGroup {
         return decision
     }
 
-    private func observe(_ transaction: Transaction, with clock: inout HybridClock) {
-        for mutation in transaction.mutations {
-            clock.observe(mutation.time, now: now, permitting: policy.permittedSkew)
+    private func stampClock(of numbered: NumberedTransaction) -> StampClock {
+        StampClock(now: now, age: numbered.age, permittedSkew: policy.permittedSkew)
+    }
+
+    /// Advances the server's clock past the times by which the edits are compared.
+    ///
+    /// The times that a device claims do not count: a device whose clock is wrong would advance the clocks of all
+    /// devices with the server's, and their edits would win over later ones of devices that have not synced since.
+    private func observe(_ numbered: NumberedTransaction, with clock: inout HybridClock) {
+        let times = stampClock(of: numbered)
+        for mutation in numbered.transaction.mutations {
+            clock.observe(times.time(claimed: mutation.time), now: now, permitting: policy.permittedSkew)
         }
     }
 }

@@ -1,9 +1,13 @@
 /// The server's open connections, and the rule that decides which of them a new connection replaces.
 ///
-/// A connection begins as a stranger, and becomes a member with its first request that has a valid token. When the
-/// table is full, the oldest stranger is closed. Once strangers hold no more than the share `unauthenticatedShare` of the
-/// table, idle members are closed first, because a new connection starts as a stranger and needs time to present its
-/// token. As a result, neither strangers nor members can keep all others out.
+/// A connection begins as a stranger, and becomes a member with its first request that has a valid token. A new
+/// connection to a full table replaces the oldest stranger. But while strangers hold at most
+/// `total / unauthenticatedShare` connections, it replaces the member that has been idle for longest, because strangers
+/// need time to present their tokens. If it finds none of the preferred kind, it replaces one of the other. As a
+/// result, neither strangers nor members can keep all others out.
+///
+/// If an address has `perAddress` connections, a new one from there replaces the oldest stranger of the address, or
+/// else its member that has been idle for longest.
 struct ConnectionTable<ID: Hashable & Sendable>: Sendable {
     struct Limits: Hashable, Sendable {
         /// Maximum number of open connections.
@@ -18,7 +22,7 @@ struct ConnectionTable<ID: Hashable & Sendable>: Sendable {
         case admitted
         /// The new connection is admitted, and the caller must close this one, which is no longer in the table.
         case admittedInstead(of: ID)
-        /// Every connection that could be closed has a request in progress.
+        /// Every connection of the full table, or of the address, is a member with a request in progress.
         case refused
     }
 
@@ -93,7 +97,7 @@ struct ConnectionTable<ID: Hashable & Sendable>: Sendable {
         change(entry.address) { group in group.idleMembers.remove(id) }
     }
 
-    /// Notes that a request has been answered.
+    /// Notes that a request has ended.
     mutating func requestEnded(_ id: ID) {
         guard var entry = entries[id], entry.requests > 0 else { return }
         entry.requests -= 1
@@ -102,7 +106,7 @@ struct ConnectionTable<ID: Hashable & Sendable>: Sendable {
         change(entry.address) { group in group.idleMembers.append(id) }
     }
 
-    /// Removes a closed connection. Ignores a connection that is not in the table, because it was cut or refused.
+    /// Removes a closed connection. Does nothing if the connection was refused or has already been replaced.
     mutating func closed(_ id: ID) {
         guard let entry = entries.removeValue(forKey: id) else { return }
         change(entry.address) { group in
@@ -151,8 +155,8 @@ struct AgeQueue<Element: Hashable & Sendable>: Sendable {
         forgetGone()
     }
 
-    /// Keeps the size of `order` proportional to the number of members. Each element is moved a bounded number of
-    /// times.
+    /// Removes from `order` the elements that are no longer members, once they outnumber the members by more than 16.
+    /// `append` and `remove` thus take amortized constant time.
     private mutating func forgetGone() {
         guard order.count > 2 * members.count + 16 else { return }
         order = order[head...].filter { members[$0.element] == $0.serial }

@@ -1,10 +1,10 @@
 public import SyncModel
 
 extension FieldRule {
-    /// An absolute URL with one of the given schemes: `scheme://`, then only visible ASCII characters (RFC 3986,
-    /// appendix A).
+    /// An absolute URL: one of the given schemes, `://`, and a host, or for `file` an absolute path.
     ///
-    /// `javascript:` and other URLs that a viewer would run are rejected.
+    /// All characters must be visible ASCII characters; RFC 3986 requires that others are percent-encoded. URLs with
+    /// other schemes are rejected, such as `javascript:`, which a viewer would run.
     ///
     /// - Parameter schemes: The allowed schemes, in lowercase.
     public static func url(schemes: [String]) -> FieldRule {

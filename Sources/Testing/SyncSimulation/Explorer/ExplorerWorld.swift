@@ -14,7 +14,7 @@ struct ExplorerWorld: Hashable, Sendable {
         return policy
     }()
 
-    /// A generator with a fixed state, because the explorer does not explore the lengths of waits.
+    /// A generator whose copies all draw the same numbers, because the explorer does not vary the lengths of waits.
     static let steady = SeededRandom(seed: 1, stream: "explorer")
 
     private(set) var devices: [ExplorerDevice]
@@ -48,7 +48,7 @@ struct ExplorerWorld: Hashable, Sendable {
         case crash(Int)
         /// The operator withdraws the device's access, or restores it.
         case changeAccess(Int)
-        /// An abandoned push arrives after all.
+        /// An abandoned push arrives after all. This move does not count as a fault.
         case lateRequestArrives(Int)
 
         var isFault: Bool {

@@ -4,6 +4,7 @@ public struct NetworkConditions: Hashable, Sendable {
     public var delay: ClosedRange<Duration>
     /// The fraction of messages that take much longer, so that later messages overtake them.
     public var lateRate: Double
+    /// The additional delay of such a message.
     public var lateness: ClosedRange<Duration>
     /// The connection is refused or breaks at once. The server receives nothing.
     public var refuseRate: Double
@@ -16,13 +17,13 @@ public struct NetworkConditions: Hashable, Sendable {
     /// The request arrives twice.
     public var duplicateRate: Double
     public var damageRequestRate: Double
-    /// A bit of the response is changed, its end or its whole body is missing, or a captive portal answers instead.
+    /// The response has a flipped bit, lacks its end or its whole body, or is replaced with a captive portal's page.
     public var damageResponseRate: Double
-    /// A proxy answers that the server is busy, in half of the cases with a time to wait.
+    /// A proxy responds that the server is busy. Half of these responses say how long to wait.
     public var busyRate: Double
     /// A hint never arrives.
     public var loseHintRate: Double
-    /// The stream of hints ends.
+    /// The stream of hints ends when this hint is sent.
     public var endHintsRate: Double
 
     /// Every message arrives, with a short delay.
@@ -31,8 +32,8 @@ public struct NetworkConditions: Hashable, Sendable {
         loseRequestRate: 0, loseResponseRate: 0, breakResponseRate: 0, duplicateRate: 0, damageRequestRate: 0,
         damageResponseRate: 0, busyRate: 0, loseHintRate: 0, endHintsRate: 0)
 
-    /// Draws the conditions of a seed. Each rate is 0 in half of all worlds, so that rare faults are tested without
-    /// others, too.
+    /// Returns random conditions. Each rate is 0 with a probability of one half, so that some worlds test a fault
+    /// without the others.
     public static func drawn(_ random: inout SeededRandom) -> NetworkConditions {
         let slow = random.within(10...2_000)
         return NetworkConditions(

@@ -1,8 +1,9 @@
 public import SyncCore
 
-/// A reader of the files of one machine, which works through its process but without the code under test.
+/// Opens an inspector of the files of one simulated machine, and keeps it as long as the machine's process lives.
 ///
-/// An open database is kept as long as the process lives: opening one takes longer than reading a small one.
+/// An inspector reads through the disk of the process, but without the code under test. It is kept because opening a
+/// database takes longer than reading a small one.
 struct Audit<Inspector> {
     private let open: @Sendable (DiskProcess) throws -> Inspector
     private var opened: (process: DiskProcess, inspector: Inspector)?
@@ -11,7 +12,7 @@ struct Audit<Inspector> {
         self.open = open
     }
 
-    /// Returns a reader of the files of a process, which must be alive and have a working disk.
+    /// Returns the inspector of a process, which must be alive and have a working disk.
     mutating func inspector(through process: DiskProcess) throws -> Inspector {
         if let opened, opened.process === process { return opened.inspector }
         let inspector = try open(process)
@@ -20,7 +21,7 @@ struct Audit<Inspector> {
     }
 }
 
-/// The readers of a device's files, with a cache of its outbox.
+/// Reads the files of one device, and caches the decoded entries of its outbox.
 struct ReplicaFiles {
     private var audit: Audit<any ReplicaInspector>
     private var reader = OutboxReader()

@@ -74,7 +74,12 @@ public final class SimulationScheduler: Sendable {
         tripwire_enter()
         switch entry.place {
         case .task(let executor): entry.job.runSynchronously(on: executor.asUnownedTaskExecutor())
-        case .actor(let executor): entry.job.runSynchronously(on: executor.asUnownedSerialExecutor())
+        case .actor(let executor):
+            // With the executor of tasks, too. Without it, a task that stays on the actor would be enqueued again at each
+            // call of an asynchronous function. The optimizer removes some of these calls' hops, so the same seed would
+            // give different worlds in debug and release builds.
+            entry.job.runSynchronously(
+                isolatedTo: executor.asUnownedSerialExecutor(), taskExecutor: executor.tasks.asUnownedTaskExecutor())
         }
         let escaped = tripwire_leave()
         if escaped > 0 { state.withLock { $0.escaped += escaped } }

@@ -2,9 +2,12 @@
 /// between a call to the actor and its execution.
 public final class SimulationSerialExecutor: SerialExecutor {
     private let scheduler: SimulationScheduler
+    /// The executor of the tasks that call the actor.
+    let tasks: SimulationTaskExecutor
 
-    init(scheduler: SimulationScheduler) {
+    init(scheduler: SimulationScheduler, tasks: SimulationTaskExecutor) {
         self.scheduler = scheduler
+        self.tasks = tasks
     }
 
     public func enqueue(_ job: consuming ExecutorJob) {

@@ -14,7 +14,7 @@ struct ScriptWords {
         }
     }
 
-    /// The longest time in a script: ten years in microseconds, which does not overflow any clock of a world.
+    /// The longest time in a script, in microseconds: ten years, so that no clock of a world overflows.
     static let longestTime: Int64 = 10 * 366 * 86_400 * 1_000_000
 
     private var rest: ArraySlice<String>
@@ -53,7 +53,9 @@ struct ScriptWords {
     }
 
     mutating func seed() throws(Unexpected) -> UInt64 {
-        guard let number = first.flatMap({ UInt64($0) }) else { throw unexpected("a seed: a whole number of 64 bits") }
+        guard let number = first.flatMap({ UInt64($0) }) else {
+            throw unexpected("a seed: a whole number from 0 to \(UInt64.max)")
+        }
         skip()
         return number
     }
@@ -91,7 +93,7 @@ struct ScriptWords {
         }
         guard let word = first, word.hasPrefix("device"), let place = Int(word.dropFirst("device".count)),
             (0..<64).contains(place)
-        else { throw unexpected("\"server\", or a device such as \"device0\"") }
+        else { throw unexpected("\"server\", or a device such as \"device0\", up to \"device63\"") }
         skip()
         return .device(place)
     }

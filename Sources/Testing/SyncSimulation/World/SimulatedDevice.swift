@@ -88,7 +88,7 @@ public final class SimulatedDevice: Sendable {
     ///   - connect: makes the transport of a process.
     ///   - wrap: wraps the engine's transport, for tests that intercept its calls.
     ///   - witness: observes the batches that the engine takes from the store.
-    ///   - brakes: checks the mass-delete brake against the user's consent and the effects of pages.
+    ///   - brakes: checks that no snapshot deletes a large part of the records without the user's consent.
     init(
         name: String, simulation: Simulation, policy: SyncPolicy, storage: DeviceStorage, pausesClock: Bool,
         mayOvertake: Bool, witness: any DeviceWitness, tally: FaultTally, lostHistory: LostHistoryWatch,
@@ -218,7 +218,7 @@ public final class SimulatedDevice: Sendable {
             store: store, commands: TransportCommands(wrap(transport, runtime)), reachability: reachability,
             runtime: runtime,
             policy: policy, logger: Logger(label: name, factory: { _ in SwiftLogNoOpLogHandler() }),
-            // A recorder's ring holds the turns of one engine: the one that holds the lease.
+            // Only the first process records, because a recorder's ring holds the turns of one engine.
             recorder: isRival ? nil : recorder?(opened, runtime),
             trace: { [weak self] turn in self?.note(turn, opened, process) })
         let task = simulation.start(name) { [weak self] in
@@ -276,7 +276,8 @@ public final class SimulatedDevice: Sendable {
         }
     }
 
-    /// Kills the process as SIGKILL does. Its remaining tasks can reach neither the disk nor the network.
+    /// Kills the process, and the second process if there is one, as SIGKILL does. Their remaining tasks can reach
+    /// neither the disk nor the network.
     public func kill() {
         let life = state.withLock { state in
             defer { state.life = nil }
@@ -288,7 +289,7 @@ public final class SimulatedDevice: Sendable {
         simulation.note("killed", by: name, as: .down)
     }
 
-    /// Cleans up after processes that died of a disk fault.
+    /// Kills what remains of each process that a disk fault has ended.
     func endIfDead() {
         if state.withLock({ $0.life?.process })?.isDead == true { kill() }
         if state.withLock({ $0.rival?.process })?.isDead == true { endRival() }
@@ -300,7 +301,7 @@ public final class SimulatedDevice: Sendable {
         kill()
     }
 
-    /// Asks the engine to stop. The process and its store stay.
+    /// Asks the engine to stop. The process keeps running, and its store stays open.
     func stop() {
         simulation.note("is asked to stop", by: name, as: .fault)
         let engine = state.withLock { state in
@@ -310,14 +311,15 @@ public final class SimulatedDevice: Sendable {
         engine?.requestStop()
     }
 
-    /// Restarts the time that the engine has to stop, after the device was suspended.
+    /// Restarts `timeToStop` when the device wakes up, because an engine cannot stop while its device is suspended.
     func hasSlept() {
         state.withLock { state in
             if state.stopping != nil { state.stopping = simulation.now }
         }
     }
 
-    /// The time since the engine was asked to stop; nil when it was not asked, or has ended.
+    /// The time since the engine was asked to stop, or since the device last woke up after that; nil when the engine
+    /// was not asked to stop, or has ended.
     var timeToStop: Duration? {
         state.withLock { state in state.ending == nil ? state.stopping.map { simulation.now - $0 } : nil }
     }
@@ -400,7 +402,7 @@ protocol DeviceWitness: Sendable {
     /// Reports that the store has given its engine a new identity or a new history.
     func sessionChanged(_ session: StoredSession, of device: String)
     func pushRefused(_ refusal: PushRefusal, of device: String)
-    /// Reports that the store has checkpointed its WAL, and has flushed the WAL first.
+    /// Reports a checkpoint that flushed the WAL to disk. All earlier commits now survive a loss of power.
     func logFlushed(of device: String)
     /// Reports that the store could not apply a page.
     func pageRefused(_ failure: StoreError, by device: String)

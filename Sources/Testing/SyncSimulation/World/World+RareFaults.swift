@@ -39,7 +39,7 @@ extension World {
             count(.deviceDiskReadOnly)
             device.disk.setReadOnly(true)
         case .userChanges(let isAnnounced):
-            // The first account that meets the server owns the database. A guest must not be the first.
+            // The first account that connects to the server owns the database. It must not be a guest.
             guard device.isUp, try device.disk.withoutFaults({ try device.store?.session().account }) != nil else {
                 return
             }
@@ -61,7 +61,8 @@ extension World {
 
     /// Replaces a device's disk with a copy of another's, so that both claim to be the same client.
     ///
-    /// The loss of the data on the overwritten disk is permitted. Both devices owe what the original owes.
+    /// The data that was only on the overwritten disk may be lost. Both devices must then deliver the original's
+    /// unconfirmed transactions and keep its journal.
     private func clone(_ original: SimulatedDevice, to device: SimulatedDevice) throws {
         let image = original.disk.image()
         let told = userOracle.image(of: original.name)
@@ -87,7 +88,8 @@ extension World {
         device.readCopy { try $0.wholeJournal() } ?? []
     }
 
-    /// Ends the faults outside the process: full and read-only disks, expired tokens, second engines, other users.
+    /// Ends the faults outside the device's main process: another user, a full or read-only disk, scripted and
+    /// false responses, and a second engine.
     func free(_ device: SimulatedDevice) {
         device.changeUserBack()
         device.disk.release()

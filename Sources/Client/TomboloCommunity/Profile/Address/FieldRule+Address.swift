@@ -1,7 +1,7 @@
 import SyncModel
 
 extension FieldRule {
-    /// An address as JSON. The parts of known kinds are checked; other kinds are kept whole.
+    /// An address as a JSON object with a kind. The parts of a known kind are checked; those of other kinds are not.
     static let address = FieldRule(name: "address") { json in
         do throws(InvalidAddressError) {
             try AddressCodec.address(json: json).validate()
