@@ -83,7 +83,8 @@ extension Mutant {
                             page.with(.commits([nothing] + commits)), after: cursor, brake: brake, now: now)
                     }
                 }
-            }),
+            }
+        ).rare,
         store("results not recorded", breaks: [.I18, .I4], "answers are received and not written down") {
             $0.onRecord = { (base, _, _, _) throws(StoreError) in try base.outboxSummary() }
         },
