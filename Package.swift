@@ -309,7 +309,7 @@ let package = Package(
         .testTarget(name: "SyncConcurrencyTests", dependencies: ["SyncConcurrency"]),
         .testTarget(name: "SyncModelTests", dependencies: ["TestRings", "SyncModel"]),
         .testTarget(name: "SyncJSONTests", dependencies: ["SyncJSON"]),
-        .testTarget(name: "SyncWireTests", dependencies: ["SyncWire", "SyncModel", "SyncJSON"]),
+        .testTarget(name: "SyncWireTests", dependencies: ["TestRings", "SyncWire", "SyncModel", "SyncJSON"]),
         .testTarget(
             name: "SyncAuthorityTests",
             dependencies: [
@@ -343,7 +343,7 @@ let package = Package(
         .testTarget(
             name: "SyncTransportTests",
             dependencies: [
-                "TestRings", "SyncModel", "SyncCore", "SyncAuthority", "SyncWire", "SyncConcurrency",
+                "TestRings", "SyncModel", "SyncCore", "SyncAuthority", "SyncJSON", "SyncWire", "SyncConcurrency",
                 "SyncTransportHTTP", "SyncServerHTTP", "SyncTestKit", "Schemas",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -408,8 +408,8 @@ let package = Package(
         .testTarget(
             name: "SyncctlTests",
             dependencies: [
-                "TestRings", "syncctl", "syncd", "syncsim", "SyncProgram", "SyncModel", "SyncCore",
-                "SyncSimulation",
+                "TestRings", "syncctl", "syncd", "syncsim", "contacts", "SyncProgram", "SyncModel", "SyncCore",
+                "SyncJSON", "SyncSimulation",
             ]),
         // Tests of the programs with real processes, signals, sockets, and disks.
         .testTarget(

@@ -54,6 +54,8 @@ import Testing
         "Tests/SyncSimulationTests/Mutants/MutantTests.swift": "prints how long it took",
         "Tests/SyncTransportTests/SyncServerTests.swift": "waits for a count that tells nobody of its changes",
         "Tests/SyncTransportTests/TestServer.swift": "the real client's clock; nothing is timed",
+        "Tests/SyncWireTests/DecoderWorkTests.swift":
+            "compares the processor times of two inputs; a quadratic step exceeds the bound on any machine",
         "Tests/TestRings/TestTimes.swift": "prints how long tests took",
     ]
 

@@ -351,6 +351,35 @@ import Testing
         }
     }
 
+    @Test func `a check of the whole store finds damage that a read of its state does not, and its repair`() throws {
+        let folder = try Folder()
+        let store = try folder.open()
+        let authority = Authority(store: store, catalog: Self.catalog)
+        for number in 0..<200 {
+            _ = try authority.push(try Self.request(number), by: Principal(name: "anna"), now: Self.now)
+        }
+        try authority.checkStore(now: Self.now)
+        try store.close()
+        let sound = try Data(contentsOf: URL(filePath: folder.file))
+        var damaged = sound
+        // Overwrites pages at the end of the file, which hold records and not the state.
+        damaged.replaceSubrange(
+            sound.count / 2..<sound.count, with: Data(repeating: 0xA5, count: sound.count - sound.count / 2))
+        for (bytes, isSound) in [(damaged, false), (sound, true)] {
+            try bytes.write(to: URL(filePath: folder.file))
+            let store = try folder.open()
+            defer { try? store.close() }
+            let authority = Authority(store: store, catalog: Self.catalog)
+            _ = try authority.hello(for: Principal(name: "anna"), now: Self.now)
+            if isSound {
+                try authority.checkStore(now: Self.now)
+            } else {
+                let failure = #expect(throws: AuthorityError.self) { try authority.checkStore(now: Self.now) }
+                #expect(failure?.isDamage == true, "\(failure?.description ?? "")")
+            }
+        }
+    }
+
     @Test(arguments: [0, 1, 2, 3, 5, 8, 13, 21])
     func `a write that fails at any call is rolled back`(n: Int) throws {
         let faulty = FaultyAuthorityStore(

@@ -12,7 +12,7 @@ extension ForeignDecoder {
                 let folder = try TemporaryFolder()
                 let file = folder.path + "/cache.sqlite"
                 try folder.write(FileDamage(bytes).applied(to: try SampleDatabase.bytes.get()), to: "cache.sqlite")
-                use(file)
+                try use(file)
             }),
         salvage,
     ]
@@ -47,18 +47,35 @@ extension ForeignDecoder {
             }
         })
 
-    /// Calls the store's methods. Each must return or throw a `StoreError` for any contents of the file.
-    private static func use(_ file: String) {
+    /// Calls the store's methods. Each must return or throw a `StoreError` for any contents of the file, and none may find
+    /// damage in a database that `verify()` calls undamaged.
+    private static func use(_ file: String) throws {
         guard let store = try? SampleDatabase.open(file) else { return }
         defer { store.close() }
-        try? store.verify()
-        _ = try? store.session()
-        _ = try? store.contact()
-        _ = try? store.journal(state: nil, limit: 100)
-        _ = try? store.outbox(after: nil, limit: 100)
-        _ = try? store.records(matching: RecordQuery("users"))
-        _ = try? store.commit([SampleDatabase.creation(999)], in: .default, now: SampleDatabase.now)
-        _ = try? store.takeBatch(BatchLimit(transactions: 10, bytes: 100_000), now: SampleDatabase.now)
-        _ = try? store.apply(SampleDatabase.page(2), after: nil, brake: nil, now: SampleDatabase.now)
+        let isSound = (try? store.verify()) != nil
+        func call(_ name: String, _ body: () throws -> Void) throws {
+            do {
+                try body()
+            } catch {
+                guard isSound, let failure = error as? StoreError,
+                    [.corrupt, .notADatabase, .inputOutput].contains(failure.code)
+                else { return }
+                throw PropertyViolation("\(name) fails in a database that was verified: \(failure)")
+            }
+        }
+        try call("session") { _ = try store.session() }
+        try call("contact") { _ = try store.contact() }
+        try call("journal") { _ = try store.journal(state: nil, limit: 100) }
+        try call("outbox") { _ = try store.outbox(after: nil, limit: 100) }
+        try call("records") { _ = try store.records(matching: RecordQuery("users")) }
+        try call("commit") {
+            _ = try store.commit([SampleDatabase.creation(999)], in: .default, now: SampleDatabase.now)
+        }
+        try call("takeBatch") {
+            _ = try store.takeBatch(BatchLimit(transactions: 10, bytes: 100_000), now: SampleDatabase.now)
+        }
+        try call("apply") {
+            _ = try store.apply(SampleDatabase.page(2), after: nil, brake: nil, now: SampleDatabase.now)
+        }
     }
 }

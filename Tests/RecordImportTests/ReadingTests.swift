@@ -111,8 +111,13 @@ enum Village {
         (#"{"username":"Ned"}"#, "no \"type\""), (#"{"type":"dragon","key":"d"}"#, "no type 'dragon'"),
         (#"{"type":"user","key":"n","name":"Ned"}"#, "no field 'name'"),
         (#"{"type":"user","username":"a","username":"b"}"#, "not JSON"),
-        (#"{"type":"user","username":5}"#, "holds text"), (#"{"type":"user","username":""}"#, "is empty"),
-        (#"{"type":"user","username":"Ned","age":1.5}"#, "holds integer"),
+        (#"{"type":"user","username":5}"#, "user.username: 5 is not a valid text; expected text"),
+        (#"{"type":"user","username":""}"#, "is empty"),
+        (
+            #"{"type":"user","username":"Ned","age":1.5}"#,
+            "user.age: 1.5 is not a valid integer; expected a whole number from -9223372036854775808 to 9223372036854775807, such as 42"
+        ),
+        (#"{"type":"user","username":"Ned","age":"35"}"#, #"user.age: "35" is not a valid integer"#),
         (#"{"type":"user","username":"Ned","avatar":"nobody"}"#, "is not a valid reference"),
         (#"{"type":"avatar","author":"@ned"}"#, "does not identify a record"),
         (#"{"type":"user","key":7}"#, "is not text"),

@@ -94,7 +94,7 @@ import Testing
     @Test func `a text in double quotes is never taken for a string`() throws {
         let connection = try Connection(opening: ":memory:", busyTimeout: .zero)
         try connection.harden()
-        #expect(code { _ = try connection.prepare("SELECT \"nothing\"") } == .inputOutput)
+        #expect(code { _ = try connection.prepare("SELECT \"nothing\"") } == .corrupt)
     }
 
     @Test func `with checkpoints taken over, the WAL grows until one is asked for`() throws {

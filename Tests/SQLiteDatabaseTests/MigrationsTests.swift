@@ -28,7 +28,7 @@ import Testing
         let broken = Migrations.Step(
             name: "second", sql: "CREATE TABLE two (id INTEGER); INSERT INTO nowhere VALUES (1)")
         let migrations = Migrations("a test's database", applicationID: 7, [Self.steps[0], broken])
-        #expect(code { try migrations.run(on: folder.open(), folder.file) } == .inputOutput)
+        #expect(code { try migrations.run(on: folder.open(), folder.file) } == .corrupt)
         let connection = try folder.open()
         #expect(try connection.text(of: "SELECT group_concat(name) FROM sync_migration") == "first")
         #expect(try connection.integer(of: "SELECT count(*) FROM sqlite_schema WHERE name = 'two'") == 0)
@@ -53,7 +53,11 @@ import Testing
 
     @Test(arguments: [
         ("INSERT INTO sync_migration VALUES (3, 'third'); PRAGMA user_version = 3", DatabaseError.Code.newerSchema),
-        ("UPDATE sync_migration SET name = 'other' WHERE number = 2", .newerSchema),
+        ("UPDATE sync_migration SET name = 'other' WHERE number = 2", .corrupt),
+        (
+            "UPDATE sync_migration SET name = 'other' WHERE number = 2; INSERT INTO sync_migration VALUES (3, 'third'); PRAGMA user_version = 3",
+            .corrupt
+        ),
         ("PRAGMA user_version = 3", .corrupt),
         ("PRAGMA user_version = 1", .corrupt),
         ("DELETE FROM sync_migration", .corrupt),

@@ -148,6 +148,44 @@ private func problem(_ body: () throws(ConfigurationError) -> Void) -> String {
         }
     }
 
+    @Test(arguments: [
+        (
+            #"{"server": "x"}"#,
+            #"server in tombolo.json is a string; expected an object, such as {"server": {"url": …}} | syncctl config show lists the keys"#
+        ),
+        (
+            #"{"log": 5}"#,
+            #"log in tombolo.json is an integer; expected an object, such as {"log": {"level": …}} | syncctl config show lists the keys"#
+        ),
+        (
+            #"{"server": null}"#,
+            #"server in tombolo.json is null; expected a string, a whole number, true or false, or an object such as {"log": {"level": "debug"}}"#
+        ),
+        (
+            #"{"sync": {"page-rows": 1.5}}"#,
+            #"sync.page-rows in tombolo.json is a number with a fraction, or one beyond 64 bits; expected a string, a whole number, true or false, or an object such as {"log": {"level": "debug"}}"#
+        ),
+        (
+            #"["x"]"#,
+            #"the configuration file tombolo.json is not a JSON object; expected one such as {"log": {"level": "debug"}}"#
+        ),
+        (
+            #"{"server": {"url": 5}}"#,
+            "server.url in tombolo.json is an integer; expected a URL such as https://sync.example.org, as JSON string"
+        ),
+        (
+            #"{"sync": {"hints": "yes"}}"#,
+            "sync.hints in tombolo.json is a string; expected true or false, as JSON boolean"
+        ),
+        (
+            #"{"log": {"level": "loud"}}"#,
+            "log.level (tombolo.json): 'loud' is not one of trace, debug, info, notice, warning, error, critical"
+        ),
+    ])
+    func `a wrong value in a file is reported with what was given and what is expected`(file: String, words: String) {
+        #expect(problem { () throws(ConfigurationError) in _ = try resolve(file: file) } == words)
+    }
+
     @Test func `a secret is masked and not accepted as a flag`() throws {
         let resolved = try resolve(variables: ["HOME": "/h", "SYNCCTL_SERVER_TOKEN": "canary-7f"])
         let entry = try #require(resolved.entries.first { $0.name == "server.token" })

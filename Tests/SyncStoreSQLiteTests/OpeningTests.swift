@@ -80,9 +80,44 @@ import Testing
         // A process that is killed while it creates a database leaves this file behind.
         try write([], to: scratch.file + ".creating")
         #expect(
-            refusal { () throws(StoreError) in try scratch.open { $0.createsIfMissing = false } } == .notADatabase)
+            refusal { () throws(StoreError) in try scratch.open { $0.createsIfMissing = false } } == .missingFile)
         try scratch.open().close()
         #expect(!scratch.names.contains("cache.sqlite.creating"))
+    }
+
+    /// Before, the next command gave such a database other models, and an identity.
+    @Test(arguments: [true, false])
+    func `a database whose creation was interrupted keeps its models, and only a creation completes it`(
+        isEmpty: Bool
+    ) throws {
+        let scratch = try Scratch()
+        let catalog = SchemaCatalog([ModelSchema(collection: "notes", fields: [.text("body")])])
+        try scratch.open(catalog).close()
+        let raw = try RawDatabase(scratch.file)
+        let models = try raw.run("SELECT models FROM sync_catalog")
+        try raw.run(
+            """
+            DELETE FROM sync_meta; DELETE FROM sync_catalog; DELETE FROM sync_field; DROP VIEW notes_shown;
+            DROP TABLE notes; PRAGMA wal_checkpoint(TRUNCATE)
+            """)
+        for creates in [true, false] {
+            let refused = refusal { () throws(StoreError) in
+                try scratch.open(catalog) { $0.createsIfMissing = creates }
+            }
+            #expect(refused == .corrupt, "without the mark, its contents are lost")
+        }
+        if isEmpty {
+            for suffix in ["", "-wal", "-shm"] { unlink(scratch.file + suffix) }
+            try write([], to: scratch.file)
+        }
+        try write(Array(models.joined(separator: "\n").utf8), to: scratch.file + ".creating")
+        #expect(try SQLiteStore.storedCatalog(of: StoreConfiguration(file: scratch.file)) { _ in nil } == catalog)
+        #expect(
+            refusal { () throws(StoreError) in try scratch.open(catalog) { $0.createsIfMissing = false } }
+                == .missingFile)
+        let store = try scratch.open(catalog)
+        try store.verify()
+        #expect(scratch.names.filter { $0.contains("creating") } == [])
     }
 
     @Test func `an empty file beside the WAL of a database is damaged, and the WAL is left alone`() throws {

@@ -279,6 +279,75 @@ import Testing
         #expect(batch.transactions.allSatisfy { $0.formerly.allSatisfy { $0.identity == original.session.identity } })
     }
 
+    /// Returns the original after SQL. The last connection to close writes the WAL back.
+    private static func changed(_ sql: String...) throws -> [UInt8] {
+        let scratch = try Scratch()
+        try Data(try original.get().bytes).write(to: URL(filePath: scratch.file))
+        for sql in sql { try RawDatabase(scratch.file).run(sql) }
+        return Array(try Data(contentsOf: URL(filePath: scratch.file)))
+    }
+
+    @Test func `a salvage keeps the versions of own commits and what the journal needs, and reports the rest`() throws {
+        let id = "x'00112233445566778899aabbccddeeff'"
+        let bytes = try Self.changed(
+            """
+            UPDATE sync_space SET key = 7;
+            INSERT INTO sync_confirmed VALUES (0, 7, 3), (9, 7, 4), (10, 8, 5);
+            INSERT INTO sync_replacement VALUES ('users', \(id), \(id)), ('users', x'01', \(id));
+            INSERT INTO sync_deleted VALUES ('users', \(id), 7, '{"username":"x"}'), ('users', x'02', 7, '{}');
+            INSERT INTO sync_former VALUES ('users', \(id), 3, NULL)
+            """)
+        let scratch = try Scratch()
+        let (report, store) = try Self.salvage(bytes, in: scratch)
+        try store.verify()
+        let raw = try RawDatabase(scratch.file)
+        #expect(
+            try raw.run("SELECT slot, name, sync_confirmed.version FROM sync_confirmed JOIN sync_space ON key = space")
+                == ["0|default|3", "9|default|4"])
+        #expect(
+            try raw.run("SELECT collection, hex(id) FROM sync_replacement") == [
+                "users|00112233445566778899AABBCCDDEEFF"
+            ])
+        #expect(
+            try raw.run("SELECT fields, name FROM sync_deleted JOIN sync_space ON key = space") == [
+                #"{"username":"x"}|default"#
+            ])
+        #expect(report.spaces == SalvageReport.Count(saved: 1, lost: 0))
+        #expect(report.formerRecords == 1)
+    }
+
+    @Test func `a space that cannot be read is reported`() throws {
+        let bytes = try Self.changed("INSERT INTO sync_space (name) VALUES ('A B')")
+        let (report, _) = try Self.salvage(bytes, in: try Scratch())
+        #expect(report.spaces == SalvageReport.Count(saved: 1, lost: 1))
+    }
+
+    /// The pages of a new database cannot replace the schema of this one, because its tables are elsewhere.
+    @Test(arguments: ["sync_outbox", "sync_journal", "sync_meta"], ["name", "tbl_name", "sql", "type"])
+    func `a damaged row of the schema costs no write, wherever the tables are`(table: String, column: String) throws {
+        let original = try Self.original.get()
+        let bytes = try Self.changed(
+            "VACUUM",
+            """
+            PRAGMA writable_schema = ON;
+            UPDATE sqlite_schema SET \(column) = 'u' || substr(\(column), 2) WHERE type = 'table' AND name = '\(table)'
+            """)
+        let scratch = try Scratch()
+        let (report, store) = try Self.salvage(bytes, in: scratch)
+        #expect(report.outbox == SalvageReport.Count(saved: original.outbox.count, lost: 0))
+        #expect(report.journal == SalvageReport.Count(saved: 2, lost: 0))
+        #expect(report.identity == .kept(original.session.identity))
+        #expect(try store.outbox(after: nil, limit: 1_000) == original.outbox)
+    }
+
+    /// Before, the report named two billion lost writes.
+    @Test func `an impossible count of writes is not a loss`() throws {
+        let bytes = try Self.changed("UPDATE sync_meta SET waiting = waiting + 2147483648, journal_entries = -5")
+        let (report, _) = try Self.salvage(bytes, in: try Scratch())
+        #expect(report.outbox == SalvageReport.Count(saved: try Self.original.get().outbox.count, lost: 0))
+        #expect(report.journal == SalvageReport.Count(saved: 2, lost: 0))
+    }
+
     @Test func `the next snapshot completes a salvaged database`() throws {
         let original = try Self.original.get()
         let scratch = try Scratch()

@@ -242,6 +242,46 @@ import Testing
         #expect(try store.session().spaces.map(\.space) == ["family", "work"])
     }
 
+    @Test func `an outcome with the uid of another record is recorded without it, and its page is a contradiction`()
+        throws
+    {
+        let scratch = try Scratch()
+        let store = try scratch.open()
+        let epoch = Epoch(rawValue: "e")
+        _ = try store.adopt(epoch, as: AccountID(rawValue: "ada"))
+        func page(_ content: PullPage.Content, _ cursor: String, at version: Int64) -> PullPage {
+            PullPage(
+                space: .default, epoch: epoch, serverTime: .zero, content: content, cursor: Cursor(rawValue: cursor),
+                version: Version(version), head: Version(version), hasMore: false)
+        }
+        let shown = Record(id: Samples.id(1), uid: UID(7), version: Version(1), values: [.text("ada"), .null])
+        let first = page(
+            .snapshot([SnapshotRows(collection: "users", records: [shown])], isFirst: true, isLast: true), "1", at: 1)
+        _ = try store.apply(first, after: nil, brake: nil, now: Samples.now)
+        _ = try store.commit([Samples.create(2)], in: .default, now: Samples.now)
+        _ = try store.takeBatch(BatchLimit(transactions: 9, bytes: 9_999), now: Samples.now)
+        let uid = AssignedUID(collection: "users", record: Samples.id(2), uid: UID(7))
+        let summary = try store.record(
+            [
+                TransactionResult(
+                    number: .first, outcome: .applied(version: Version(2), uids: [uid], conflicts: []))
+            ], of: store.session().identity, now: Samples.now)
+        #expect(summary.answered == 1)
+        #expect(try store.record("users", .id(Samples.id(1)))?.uid == UID(7))
+        #expect(try store.record("users", .id(Samples.id(2)))?.uid.isValid == false)
+        let change = RecordChange(
+            collection: "users", id: Samples.id(2), effect: .created(uid: UID(7), ["username": .text("u")]))
+        let second = page(.commits([Commit(version: Version(2), changes: [change])]), "2", at: 2)
+        let failure = #expect(throws: StoreError.self) {
+            try store.apply(second, after: Cursor(rawValue: "1"), brake: nil, now: Samples.now)
+        }
+        #expect(failure?.code == .contradiction)
+        #expect(
+            failure?.message
+                == "the server gives users \(Samples.id(2)) the uid 7, which users \(Samples.id(1)) has; expected each uid once"
+        )
+    }
+
     @Test func `readers see only complete commits while a writer runs`() throws {
         let scratch = try Scratch()
         let store = try scratch.open()

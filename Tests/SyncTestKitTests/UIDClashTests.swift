@@ -47,11 +47,50 @@ import TomboloModeling
         try testbed.advance(by: .seconds(3_600))
         // The write was pushed in spite of the clash.
         #expect(try phone.store.outboxSummary().waiting == 0)
+        let failure = try #require(try phone.store.contact().lastFailure)
+        #expect(failure.code == "contradiction")
+        #expect(failure.message.contains("the uid 7, which user "), "\(failure.message)")
+        #expect(failure.message.contains("expected each uid once"), "\(failure.message)")
         let pulls = phone.server.log.count { if case .call(.pull, _, _) = $0 { true } else { false } }
         #expect(pulls > 4 && pulls < 150, "\(pulls) pulls in an hour")
         // The device gets the correct records with its next request.
         try testbed.settle(within: .seconds(24 * 3_600))
         #expect(try phone.store.count(matching: RecordQuery("user")) == 2)
+        try testbed.finish()
+    }
+
+    @Test func `an outcome with the uid of another record is recorded, and the device recovers`() throws {
+        let testbed = try SyncTestbed(models: CommunityCatalog.models)
+        let (tablet, phone) = (try testbed.device("tablet"), try testbed.device("phone"))
+        try testbed.run { try await tablet.community.users.make(username: "Arya").create() }
+        try testbed.settle()
+        phone.isOnline = false
+        let arya = try #require(try phone.store.records(matching: RecordQuery("user")).first)
+        try testbed.run { try await phone.community.users.make(username: "Ned").create() }
+        let ned = try #require(try phone.store.records(matching: RecordQuery("user")).first { $0.id != arya.id })
+        phone.server.script(
+            .push,
+            .response(
+                .push(
+                    .answered(
+                        [
+                            TransactionResult(
+                                number: .first,
+                                outcome: .applied(
+                                    version: Version(2),
+                                    uids: [AssignedUID(collection: "user", record: ned.id, uid: arya.uid)],
+                                    conflicts: []))
+                        ], epoch: Epoch(rawValue: "testbed"),
+                        serverTime: HybridTime(wall: WallTime(milliseconds: 1_763_728_464_000), counter: 0)))))
+        phone.isOnline = true
+        try testbed.advance(by: .seconds(5))
+        #expect(phone.server.remainingSteps == 0)
+        #expect(try phone.store.contact().lastFailure?.code != "contradiction")
+        // The outcome was a lie: the feed never shows the transaction, so the device sends it again.
+        try testbed.settle(within: .seconds(24 * 3_600))
+        let uids = try phone.store.records(matching: RecordQuery("user")).map(\.uid)
+        #expect(uids.count == 2 && Set(uids).count == 2, "\(uids)")
+        #expect(try tablet.store.count(matching: RecordQuery("user")) == 2)
         try testbed.finish()
     }
 }

@@ -127,6 +127,28 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        ("400 Bad Request", "damaged"), ("500 Internal Server Error", "damaged"),
+        ("503 Service Unavailable", "damaged"),
+        ("500 Internal Server Error", "malformed"), ("502 Bad Gateway", "too_large"),
+        ("503 Service Unavailable", "forbidden"), ("500 Internal Server Error", "not_found"),
+    ])
+    func `an answer that a request was damaged, or that the server failed, decides about no transaction`(
+        status: String, code: String
+    ) async throws {
+        let body =
+            #"{"error":{"code":"\#(code)","message":"transaction 4 does not match","request":"\#(HostileServer.requestID)"}}"#
+        let response = HostileServer.http(status, [Self.json, "Content-Length: \(body.utf8.count)"], body)
+        try await HostileServer.run(.bytes(response)) { url in
+            try await TestServer.withTransport(Self.configuration(url)) { transport in
+                let error = await #expect(throws: TransportError.self) { try await transport.hello() }
+                #expect(error?.code == .serverFailed)
+                #expect(error?.isDefinite == false)
+                #expect(error?.message.contains("transaction 4 does not match") == true)
+            }
+        }
+    }
+
     /// Error bodies from a sender that has not read the request. Some have the correct form.
     static let strangers = [
         #"{"error":{"code":"too_large","message":"at most 1 byte"}}"#,

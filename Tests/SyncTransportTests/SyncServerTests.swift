@@ -5,6 +5,7 @@ import SyncAuthority
 import SyncConcurrency
 import SyncCore
 import SyncModel
+import SyncTestKit
 import SyncTransportHTTP
 import SyncWire
 import TestRings
@@ -34,6 +35,50 @@ import Testing
         for field in ["x-content-type-options: nosniff", "cache-control: no-store", "content-security-policy:"] {
             #expect(health.lowercased().contains(field))
         }
+    }
+
+    /// A store whose writes find damage.
+    private struct DamagedStore: AuthorityStore {
+        let base = InMemoryAuthorityStore(epoch: Epoch(rawValue: "test-epoch"))
+
+        func read<Result>(_ body: (any AuthorityView) throws -> Result) throws -> Result { try base.read(body) }
+
+        func write<Result>(_ body: (any AuthorityTransaction) throws -> Result) throws -> Result {
+            throw AuthorityStoreError(.corrupt, "planted")
+        }
+    }
+
+    @Test func `a server whose pushes find damage is not healthy`() async throws {
+        let authority = Authority(store: DamagedStore(), catalog: TestServer.catalog)
+        let id = Identifier128(high: 0x0193_5A1B_2C3D_7001, low: 0x8000_0000_0000_0001)
+        let transaction = Transaction(
+            space: .default,
+            mutations: [
+                Mutation(
+                    collection: "notes", record: RecordID(bits: id),
+                    time: HybridTime(wall: TestServer.now(), counter: 0), intent: .create(["title": .text("x")]))
+            ])
+        let push = PushRequest(
+            identity: ClientIdentity(client: ClientID(bits: id), incarnation: 0), epoch: Epoch(rawValue: "test-epoch"),
+            account: TestServer.principal.account, cursors: [], acknowledged: .first,
+            transactions: [
+                NumberedTransaction(
+                    number: .first, hash: try PayloadHash(of: transaction), transaction: transaction)
+            ])
+        let body = String(decoding: try ServerRequest.push(push).encode(), as: UTF8.self)
+        let answers = try await TestServer.run(authority) { port in
+            var answers: [String] = []
+            for request in [
+                RawRequest.http("GET /healthz"),
+                RawRequest.http(
+                    "POST /v1/push",
+                    [Self.authorized, "Content-Type: application/json", "Content-Length: \(body.utf8.count)"], body),
+                RawRequest.http("GET /healthz"),
+            ] { answers.append(try await RawRequest.send([request], to: port)) }
+            return answers
+        }
+        #expect(answers.map(Self.status) == ["200", "503", "503"], "\(answers)")
+        #expect(answers[2].hasSuffix(#"{"status":"unavailable","reason":"damaged"}"#))
     }
 
     @Test func `a valid token does not open wrong methods, paths, queries, or spaces`() async throws {

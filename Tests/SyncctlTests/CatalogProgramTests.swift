@@ -56,6 +56,40 @@ import Testing
         #expect(stock.errors.contains("todo is stored, but is not in the catalog"), "\(stock.errors)")
     }
 
+    @Test func `several conflicts are listed on one line of advice`() throws {
+        try serveOnce(try catalog("first", fields: title, #"{"name": "due", "type": "integer"}"#))
+        let other = try catalog("other", fields: #"{"name": "title", "type": "json", "required": true}"#)
+        let response = try programs.run("syncd", ["catalog", "check", other])
+        #expect(
+            response.errors == """
+                syncd: the catalog does not fit the stored one: todo.title is stored as text, but is json in the catalog; todo.due is stored, but is not in the catalog
+                  todo.title: add a field with another name for the new type; todo.due: keep the field in the catalog; the application does not have to use it
+
+                """)
+        #expect(response.status == 78)
+        let changed = try catalog(
+            "changed", fields: title, #"{"name": "due", "type": "integer", "default": 3}"#)
+        #expect(
+            try programs.run("syncd", ["catalog", "check", changed]).output
+                == "changes todo.due has the default 3\nthe catalog fits the stored one\n")
+    }
+
+    @Test func `the stored models of a folder are printed, or the reason why they cannot be`() throws {
+        let file = try catalog("first", fields: title)
+        try serveOnce(file)
+        let folder = ["--folder", programs.folder + "/.local/share/syncd"]
+        let stored = try programs.run("syncd", ["catalog", "show"] + folder)
+        #expect(stored.output == (try programs.run("syncd", ["catalog", "show", "--catalog", file]).output))
+        #expect(stored.output.contains("todo"))
+        let other = try programs.run("syncd", ["catalog", "show", "--folder", programs.folder + "/none"])
+        #expect(other.status == 78 && other.errors.contains("there is no database at"), "\(other)")
+        let server = try programs.serve("--catalog", file).process
+        let served = try programs.run("syncd", ["catalog", "show"] + folder)
+        #expect(served.status == 78 && served.errors.contains("is being served by another process"), "\(served)")
+        kill(server.processIdentifier, SIGTERM)
+        server.waitUntilExit()
+    }
+
     @Test func `the models of a server are printed as a file that serves them`() throws {
         let shown = try programs.run("syncd", ["catalog", "show"])
         let path = "\(programs.folder)/community.json"

@@ -78,6 +78,17 @@ import Testing
         #expect(try programs.syncctl("status").status == 0)
     }
 
+    @Test func `--fix does not claim a change of a folder that only its owner may write`() throws {
+        let programs = try Programs()
+        try programs.syncctl("init")
+        let file = programs.folder + "/.local/share/syncctl/tombolo.sqlite"
+        #expect(link(file, file + "-other-name") == 0)
+        let response = try programs.syncctl("doctor", "--fix")
+        #expect(response.status == CommandStatus.unhealthy.rawValue)
+        #expect(response.output.hasPrefix("broken     database: \(file) has 2 names"), "\(response)")
+        #expect(!response.output.contains("fixed "), "\(response)")
+    }
+
     /// Creates a device with 60 writes and a checkpointed WAL.
     private static func deviceWithWrites() throws -> (programs: Programs, file: String) {
         let programs = try Programs()
@@ -96,6 +107,77 @@ import Testing
         let path = programs.folder + "/community.json"
         try programs.run("syncd", ["catalog", "show"]).output.write(toFile: path, atomically: true, encoding: .utf8)
         return path
+    }
+
+    private static func change(_ file: String, _ sql: String, _ programs: Programs) throws {
+        #expect(try programs.tool("sqlite3", [file, "PRAGMA writable_schema = ON; \(sql)"]) == 0)
+    }
+
+    /// Before, a sync failed with a status that named no repair, and `--fix` did nothing.
+    @Test(arguments: [
+        "UPDATE sync_journal SET payload = '{'", "DROP INDEX sync_outbox_number",
+        "DELETE FROM sqlite_schema WHERE name = 'sync_confirmed'", "DELETE FROM sync_meta",
+        "UPDATE sync_space SET name = 'A B'", "UPDATE user SET sync_unknown = '{'",
+        "UPDATE sync_migration SET name = 'm0003_accounu' WHERE number = 3",
+        "UPDATE sync_field SET field = 'usernbme' WHERE field = 'username'",
+        "DELETE FROM sync_field WHERE field = 'username'", "DELETE FROM sync_field WHERE collection = 'user'",
+        "UPDATE sync_catalog SET models = replace(models, 'username', 'usernbme')", "DELETE FROM sync_catalog",
+        "UPDATE sqlite_schema SET sql = replace(sql, 'username', 'usernbme') WHERE name = 'user'",
+        "UPDATE sync_contact SET failure_code = 'corrupt', failure_message = 'a page', failure_at = 1; "
+            + "INSERT OR IGNORE INTO sync_contact (one, failure_code, failure_message, failure_at) VALUES (1, 'corrupt', 'a page', 1)",
+    ])
+    func `damage is reported with a line for each check, and repaired with every write`(damage: String) throws {
+        let (programs, file) = try Self.deviceWithWrites()
+        let written = try Self.outbox(programs)
+        try programs.syncctl("user", "create", "username=cancelled")
+        try programs.syncctl("outbox", "cancel", "7")
+        try Self.change(file, damage, programs)
+        let told = try programs.syncctl("doctor")
+        #expect(told.status == CommandStatus.unhealthy.rawValue, "\(told)")
+        #expect(told.output.contains("broken     database: "), "\(told)")
+        #expect(told.output.contains("doctor --fix keeps the damaged file"), "\(told)")
+        for check in ["database", "disk", "account", "engine", "contact", "outbox", "journal", "space", "server"] {
+            #expect(told.output.contains(" \(check)"), "\(check) is missing: \(told)")
+        }
+        let fixed = try programs.syncctl("doctor", "--fix")
+        #expect(fixed.output.contains("fixed      database: a new database took the place of this one"), "\(fixed)")
+        #expect(!fixed.output.contains("broken"), "\(fixed)")
+        #expect(try Self.outbox(programs).count == written.count)
+        #expect(!(try programs.syncctl("doctor").output.contains("broken")))
+        #expect(try programs.syncctl("user", "create", "username=Next").status == 0)
+    }
+
+    @Test func `damaged models of an application are told from those of a newer build`() throws {
+        let (programs, file, models) = try Self.deviceOfOwnModels()
+        try Self.change(file, "UPDATE sync_catalog SET models = replace(models, '\"title\"', '\"titke\"')", programs)
+        for command in [["status"], ["record", "list", "todo"], ["outbox"]] {
+            let response = try programs.run("syncctl", command)
+            #expect(response.errors.contains("sync_catalog and sync_field have different fields"), "\(response)")
+            #expect(response.errors.contains("doctor --fix"), "\(response)")
+        }
+        let refused = try programs.syncctl("doctor", "--fix")
+        #expect(refused.output.contains("run syncctl doctor --fix --catalog FILE"), "\(refused)")
+        #expect(try programs.syncctl("doctor", "--fix", "--catalog", models).status == 0)
+        #expect(try programs.syncctl("record", "list", "todo").output.contains("unsent"))
+        // In this table, the field is damaged, and the stored models are not.
+        try Self.change(file, "UPDATE sync_field SET field = 'titke' WHERE field = 'title'", programs)
+        #expect(try programs.syncctl("doctor", "--fix").status == 0)
+        #expect(try programs.syncctl("record", "list", "todo").output.contains("unsent"))
+    }
+
+    @Test func `a creation that was interrupted is completed with its own models only`() throws {
+        let (programs, file, _) = try Self.deviceOfOwnModels()
+        try Self.change(file, "SELECT writefile('\(file).creating', models) FROM sync_catalog", programs)
+        try FileManager.default.removeItem(atPath: file)
+        #expect(FileManager.default.createFile(atPath: file, contents: nil, attributes: [.posixPermissions: 0o600]))
+        for command in [["status"], ["record", "create", "todo", "title=x"], ["user", "create", "username=Ned"]] {
+            let response = try programs.run("syncctl", command)
+            #expect(response.status == CommandStatus.noStore.rawValue, "\(response)")
+            #expect(response.errors.contains("the creation of \(file) was interrupted"), "\(response)")
+            #expect(response.errors.contains("create it with syncctl init"), "\(response)")
+        }
+        #expect(try programs.syncctl("init").status == 0)
+        #expect(try programs.syncctl("record", "create", "todo", "title=x").status == 0)
     }
 
     /// Creates a device of an application's own models with one unsent write, and a checkpointed WAL.

@@ -355,6 +355,65 @@ import Testing
         #expect(response.errors.contains("syncd token add"))
     }
 
+    @Test func `the time of the last sync is current after each sync that succeeds`() throws {
+        let programs = try Programs()
+        let token = programs.folder + "/token"
+        #expect(try programs.run("syncd", ["token", "add", "ned", "--output", token]).status == 0)
+        let server = ["--server", try programs.serve().url, "--token-file", token]
+        #expect(try programs.syncctl("init").status == 0)
+        func syncedAt() throws -> String {
+            #expect(try programs.run("syncctl", ["sync"] + server).status == 0)
+            let status = try programs.syncctl("status", "--local", "--json").output
+            let object = try JSONSerialization.jsonObject(with: Data(status.utf8)) as? [String: Any]
+            return try #require(object?["last_sync"] as? String)
+        }
+        let first = try syncedAt()
+        // As if a minute had passed.
+        let database = programs.folder + "/.local/share/syncctl/tombolo.sqlite"
+        #expect(
+            try programs.tool("sqlite3", [database, "UPDATE sync_contact SET last_sync = last_sync - 60000"]) == 0)
+        #expect(try syncedAt() >= first)
+    }
+
+    @Test func `contacts sync says what happened, and its exit status tells it`() throws {
+        let programs = try Programs()
+        func sync(_ variables: [String: String]) throws -> Programs.Answer {
+            let (process, output, errors) = try programs.start("contacts", ["sync", "1"], variables: variables)
+            process.waitUntilExit()
+            return Programs.Answer(
+                status: process.terminationStatus,
+                output: String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self),
+                errors: String(decoding: try errors.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self))
+        }
+        let alone = try sync([:])
+        #expect(alone.status == 1 && alone.output.contains("no server is configured"), "\(alone)")
+        let first = try sync(["CONTACTS_SERVER_URL": "http://127.0.0.1:9"])
+        #expect(first.status == 4, "\(first)")
+        #expect(try programs.run("contacts", ["add", "Ned"]).status == 0)
+        let offline = try sync(["CONTACTS_SERVER_URL": "http://127.0.0.1:9"])
+        #expect(offline.status == 4, "\(offline)")
+        #expect(offline.output.hasPrefix("not synced: offline: cannot connect to http://127.0.0.1:9"), "\(offline)")
+        #expect(offline.output.hasSuffix("; 1 change is kept here and sent later\n"), "\(offline)")
+        let catalog = programs.folder + "/contacts.json"
+        let field = { (name: String) in #"{"name": "\#(name)", "type": "text"}"# }
+        try #"""
+        {"format": 1, "models": [
+            {"collection": "contact", "fields": [{"name": "name", "type": "text", "required": true},
+                \#(["phone", "email", "notes"].map(field).joined(separator: ", ")),
+                {"name": "company", "type": "reference", "target": "company"}]},
+            {"collection": "company", "fields": [{"name": "name", "type": "text", "required": true}]}]}
+        """#.write(toFile: catalog, atomically: true, encoding: .utf8)
+        let token = programs.folder + "/token"
+        #expect(try programs.run("syncd", ["token", "add", "ned", "--output", token]).status == 0)
+        let url = try programs.serve("--catalog", catalog).url
+        let refused = try sync(["CONTACTS_SERVER_URL": url, "CONTACTS_SERVER_TOKEN": "wrong"])
+        #expect(refused.status == 5 && refused.output.contains("another token"), "\(refused)")
+        let variables = ["CONTACTS_SERVER_URL": url, "CONTACTS_SERVER_TOKEN_FILE": token]
+        let synced = try programs.run("contacts", ["sync", "60"], variables: variables)
+        #expect(synced.status == 0 && synced.output == "in sync\n", "\(synced)")
+        #expect(try programs.run("contacts", ["sync", "soon"]).errors.contains("expected 0 to 3600, such as 30"))
+    }
+
     @Test func `in production the server does not listen on a network without TLS`() throws {
         let response = try Programs().run("syncd", ["--host", "0.0.0.0", "--port", "0"])
         #expect(response.status == 78)

@@ -63,7 +63,29 @@ import Testing
         (["list", "tood"], "this database has no collection 'tood'", "did you mean todo?"),
         (["list", "user"], "this database has no collection 'user'", "the collections are todo"),
         (["create", "todo", "titel=x"], "todo has no field 'titel'", "did you mean title?"),
-        (["create", "todo", "title=x", "stars=many"], "todo.stars: 'many' is not a valid integer", ""),
+        (
+            ["create", "todo", "title=x", "stars=many"],
+            "todo.stars: 'many' is not a valid integer; expected a whole number from -9223372036854775808 to 9223372036854775807, such as 42",
+            ""
+        ),
+        (
+            ["create", "todo", "title=x", "stars=2026-01-01"],
+            "todo.stars: '2026-01-01' is not a valid integer; expected a whole number. A date is the number of microseconds since 1970 in UTC, such as 1767225600000000 for 2026-01-01",
+            ""
+        ),
+        (
+            ["create", "todo", "title=x", "done=yes"],
+            "todo.done: 'yes' is not a valid boolean; expected true or false", ""
+        ),
+        (
+            ["create", "todo", "title=x", "weight=1,5"],
+            "todo.weight: '1,5' is not a valid real; expected a number, such as 1.5 or -2e3", ""
+        ),
+        (
+            ["create", "todo", "title=x", "labels={bad"],
+            "todo.labels: '{bad' is not valid JSON (byte 1: expected a key in double quotes, found 'b'); expected JSON, such as {\"a\": 1}, [1, 2], or \"text\"",
+            ""
+        ),
         (["create", "todo", "title= x"], "todo.title begins or ends with a space", ""),
         (["create", "todo", "stars=1"], "todo.title", ""),
         (["show", "todo", "7"], "there is no record of todo", "syncctl record list todo"),
@@ -76,6 +98,15 @@ import Testing
         #expect(
             response.errors.contains(words) && (advice.isEmpty || response.errors.contains(advice)),
             "\(response.errors)")
+    }
+
+    @Test func `one long value does not make the lines of other records long`() throws {
+        #expect(try record("create", "todo", "title=\(String(repeating: "x", count: 500))").status == 0)
+        #expect(try record("create", "todo", "title=Milk").status == 0)
+        let lines = try record("list", "todo", "--sort", "id").output.split(separator: "\n")
+        #expect(lines.count == 3)
+        #expect(lines[1].contains(String(repeating: "x", count: 500)), "nothing is cut without a terminal")
+        #expect(lines[0].count < 200 && lines[2].count < 200, "\(lines.map(\.count))")
     }
 
     @Test func `the commands of one collection are those of any, and keep their own names`() throws {

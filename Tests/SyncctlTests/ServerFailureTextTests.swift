@@ -29,6 +29,20 @@ import Testing
 
                 """),
         Failure(
+            name: "an empty token file", preparation: ": > tokens",
+            text: """
+                syncd: authority.token-file: $FOLDER/tokens has no token, so nobody could use the server
+                  syncd token add NAME makes a token
+
+                """),
+        Failure(
+            name: "a token file with comments only", preparation: "echo '# none yet' > tokens",
+            text: """
+                syncd: authority.token-file: $FOLDER/tokens has no token, so nobody could use the server
+                  syncd token add NAME makes a token
+
+                """),
+        Failure(
             name: "a token file that others may read", preparation: "chmod 644 tokens",
             text: """
                 syncd: authority.token-file: $FOLDER/tokens is open to others: expected mode 0600, so run chmod 600 on it

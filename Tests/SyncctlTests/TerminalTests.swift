@@ -1,4 +1,5 @@
 import SyncCore
+import SyncJSON
 import SyncModel
 import SyncProgram
 import TestRings
@@ -71,5 +72,20 @@ import Testing
         var line = JSONLine()
         line.set("value", .json("[1,\n{\"type\":\"user\"}\r\n, \"a\\nb\"]"))
         #expect(line.text == #"{"value":[1, {"type":"user"}  , "a\nb"]}"#)
+    }
+
+    @Test(arguments: [
+        "{\"a\":\t1}", "\t[\t]\t", "{\"a\":\r\n\t\"b\\tc\"}", "{bad", "\"a\tb\"", "\"\u{1}\"", "", "\"\\ud800\"", "1 2",
+        "\"\u{2028}\u{7F}\u{202E}\"", "{\"a\":1,\"a\":2}", "\"]}\\n{[\"", "1e999", "nul",
+    ])
+    func `any stored text of a JSON field is printed as valid JSON on one line`(stored: String) throws {
+        var line = JSONLine()
+        line.set("value", .json(stored))
+        line.set("text", .text(stored + "\u{2028}\u{85}\u{1B}\u{7F}\n\t\u{0}"))
+        let printed = TerminalText(json: line.text).rendered
+        let value = try JSONValue(Array(printed.utf8))
+        #expect(value["value"] == (try? JSONValue(Array(stored.utf8))) ?? .string(stored))
+        #expect(value["text"] == .string(stored + "\u{2028}\u{85}\u{1B}\u{7F}\n\t\u{0}"))
+        #expect(printed.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F && $0.value != 0x2028 })
     }
 }

@@ -95,8 +95,13 @@ struct BoundedResponse {
                 "status \(status), without the error body of a sync server: perhaps a proxy or a gateway responded",
                 retryAfter: retryAfter.map { min($0, HTTPTransportLimits.longestForeignPause) })
         }
-        return TransportError(
-            TransportError.Code(error.code) ?? statusCode, error.message, retryAfter: retryAfter, isDefinite: true)
+        let code = TransportError.Code(error.code) ?? statusCode
+        // A request that was damaged on its way, or met a server that failed, is intact on this device: no answer of
+        // this kind decides about its contents.
+        if error.code == .damaged || (500..<600).contains(status) && code.isAboutContents {
+            return TransportError(.serverFailed, error.message, retryAfter: retryAfter)
+        }
+        return TransportError(code, error.message, retryAfter: retryAfter, isDefinite: true)
     }
 
     private var statusCode: TransportError.Code {
@@ -120,15 +125,25 @@ extension TransportError.Code {
     /// Returns nil for a code of a newer server.
     fileprivate init?(_ code: ErrorBody.Code) {
         switch code {
-        case .malformed, .damaged, .notFound: self = .refused
+        case .malformed, .notFound: self = .refused
         case .unauthorized: self = .unauthorized
         case .forbidden: self = .forbidden
         case .otherAccount: self = .otherAccount
         case .timedOut: self = .timedOut
         case .tooLarge: self = .tooLarge
         case .throttled: self = .throttled
-        case .unavailable, .failed: self = .serverFailed
+        case .unavailable, .failed, .damaged: self = .serverFailed
         default: return nil
+        }
+    }
+
+    /// Whether the code says that the contents of the request are at fault.
+    fileprivate var isAboutContents: Bool {
+        switch self {
+        case .refused, .forbidden, .tooLarge: true
+        case .unreachable, .timedOut, .unauthorized, .otherAccount, .throttled, .serverFailed, .incompatible,
+            .notUnderstood, .cancelled:
+            false
         }
     }
 }

@@ -173,14 +173,7 @@ public final class HTTPTransport: RemoteTransport {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.minimumTLSVersion = .tlsv12
         if let path = configuration.trustedCertificates {
-            do {
-                tls.trustRoots = .certificates(try NIOSSLCertificate.fromPEMFile(path))
-            } catch {
-                throw HTTPTransportConfigurationError(
-                    description:
-                        "\(path) cannot be read, or contains no certificates; expected the certificates to trust, in PEM format"
-                )
-            }
+            tls.trustRoots = .certificates(try CertificateFile.certificates(in: path))
         }
         var settings = HTTPClient.Configuration()
         settings.tlsConfiguration = tls

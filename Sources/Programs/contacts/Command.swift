@@ -3,7 +3,7 @@ import Tombolo
 /// One command of the command line.
 enum Command: Equatable {
     case list(String), watch, add(String, [Detail]), edit(String, [Detail]), remove(String)
-    case problems, retry(Int64), discard(Int64), sync, status, help
+    case problems, retry(Int64), discard(Int64), sync(seconds: Int), status, help
 
     static let usage = """
         contacts [list [PREFIX]]         shows contacts
@@ -13,8 +13,11 @@ enum Command: Equatable {
         contacts remove NAME
         contacts problems                shows what the server refused, and what lost against other devices
         contacts retry|discard NUMBER    decides about a problem
-        contacts sync                    syncs now, and waits for it
+        contacts sync [SECONDS]          syncs now, and waits for it: up to 10 seconds, or the given number
         contacts status
+
+        Exit status of sync: 0 in sync; 4 not in sync in time, and the changes are kept; 5 the server refuses the token;
+        9 a person has to act. Exit status of all commands: 0 done; 1 not done, and the message says why.
         """
 
     init(_ arguments: [String]) throws {
@@ -28,7 +31,7 @@ enum Command: Equatable {
         case ("problems", 0): self = .problems
         case ("retry", 1): self = .retry(try Self.number(rest[0]))
         case ("discard", 1): self = .discard(try Self.number(rest[0]))
-        case ("sync", 0): self = .sync
+        case ("sync", 0...1): self = .sync(seconds: try rest.first.map(Self.seconds) ?? 10)
         case ("status", 0): self = .status
         case ("help", _), ("--help", _): self = .help
         default: throw BookError("'\(arguments.joined(separator: " "))' is not a valid command\n\(Self.usage)")
@@ -38,6 +41,13 @@ enum Command: Equatable {
     private static func number(_ text: String) throws -> Int64 {
         guard let number = Int64(text) else { throw BookError("'\(text)' is not a valid number of a problem") }
         return number
+    }
+
+    private static func seconds(_ text: String) throws -> Int {
+        guard let seconds = Int(text), (0...3_600).contains(seconds) else {
+            throw BookError("'\(text)' is not a valid number of seconds; expected 0 to 3600, such as 30")
+        }
+        return seconds
     }
 
     /// Carries the command out.

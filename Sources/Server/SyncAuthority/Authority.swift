@@ -48,6 +48,10 @@ public struct Authority: AuthorityService {
         return Record(stored, schema: schema)
     }
 
+    public func checkStore(now: WallTime) throws(AuthorityError) {
+        do { try store.check() } catch { throw AuthorityError(storeError: error) }
+    }
+
     public func mayRead(_ space: SpaceID, _ principal: Principal) -> Bool {
         policy.access.mayRead(space, principal)
     }

@@ -38,6 +38,9 @@ public protocol AuthorityService: Sendable {
     /// Returns whether the principal may read the space, and so receive hints about its commits.
     func mayRead(_ space: SpaceID, _ principal: Principal) -> Bool
 
+    /// Looks for damage in the whole store, which may take long. The health check calls it after a call has found damage.
+    func checkStore(now: WallTime) throws(AuthorityError)
+
     /// A broadcast of the spaces that have new commits. It is published after the commits are durable.
     var commits: Broadcast<SpaceHeads> { get }
 }
@@ -52,6 +55,11 @@ extension AuthorityService {
             throw AuthorityError(.unavailable, "this server does not support rejections by the application")
         }
         return try push(request, by: principal, now: now)
+    }
+
+    /// Reads from the store as `hello` does.
+    public func checkStore(now: WallTime) throws(AuthorityError) {
+        _ = try hello(for: Principal(name: "health check"), now: now)
     }
 
     /// Performs the call of a request.
@@ -101,8 +109,13 @@ public struct AuthorityError: Error, Hashable, Sendable {
     public let detail: String?
     /// The time after which the client should retry; nil when no time is known.
     public let retryAfter: Duration?
+    /// Whether the store is damaged, so that its operator has to repair or restore it.
+    public let isDamage: Bool
 
-    public init(_ code: Code, _ message: String, detail: String? = nil, retryAfter: Duration? = nil) {
+    public init(
+        _ code: Code, _ message: String, detail: String? = nil, retryAfter: Duration? = nil, isDamage: Bool = false
+    ) {
+        self.isDamage = isDamage
         self.code = code
         self.message = message
         self.detail = detail

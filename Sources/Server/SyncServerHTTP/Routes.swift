@@ -47,6 +47,7 @@ struct Routes: HTTPResponder {
             log(route, response.status.code)
             return response
         } catch {
+            if let failure = error as? AuthorityError, failure.isDamage { health.damageFound() }
             return refuse(error, route, request.id, closing: nil)
         }
     }
@@ -146,9 +147,11 @@ struct Routes: HTTPResponder {
             try await health.check()
             return .json(Array(#"{"status":"ok"}"#.utf8))
         } catch {
-            // The reason goes only to the log, because this route is open to everyone.
+            // The details go only to the log, because this route is open to everyone.
             logger.debug("the store is not available", metadata: ["error": "\(error)"])
-            return .json(Array(#"{"status":"unavailable"}"#.utf8), status: .serviceUnavailable)
+            let isDamaged = error is StoreHealth.DamageFound || (error as? AuthorityError)?.isDamage == true
+            let body = #"{"status":"unavailable","reason":"\#(isDamaged ? "damaged" : "store")"}"#
+            return .json(Array(body.utf8), status: .serviceUnavailable)
         }
     }
 

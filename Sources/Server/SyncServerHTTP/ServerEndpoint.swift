@@ -49,10 +49,13 @@ struct ServerEndpoint: Sendable {
         }
     }
 
-    /// Reads from the store. The future fails when the read fails.
-    func checkStore() -> EventLoopFuture<Void> {
+    /// Reads from the store. The future fails when the read fails or finds damage.
+    func checkStore(_ extent: StoreHealth.Extent) -> EventLoopFuture<Void> {
         threads.runIfActive(eventLoop: MultiThreadedEventLoopGroup.singleton.any()) {
-            _ = try authority.hello(for: Self.inspector, now: now())
+            switch extent {
+            case .state: _ = try authority.hello(for: Self.inspector, now: now())
+            case .wholeStore: try authority.checkStore(now: now())
+            }
         }
     }
 

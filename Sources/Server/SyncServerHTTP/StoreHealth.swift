@@ -1,38 +1,74 @@
 import NIOCore
 import SyncConcurrency
 
-/// Checks whether the store responds, at most once per `SyncServerLimits.healthInterval`, however many clients ask.
+/// Checks whether the store can be used, at most once per `SyncServerLimits.healthInterval`, however many clients ask.
+///
+/// The usual check reads a few pages, and finds no damage elsewhere in the database. After a call has found damage, the
+/// store counts as damaged for `SyncServerLimits.damageInterval`, and then until a check of the whole store finds none.
 final class StoreHealth: Sendable {
     private let now: @Sendable () -> NIODeadline
-    private let check: @Sendable () -> EventLoopFuture<Void>
-    private let newest = Guarded<Check?>(nil)
+    private let check: @Sendable (_ extent: Extent) -> EventLoopFuture<Void>
+    private let state = Guarded(State())
 
-    private struct Check {
+    enum Extent {
+        case state, wholeStore
+    }
+
+    /// A call has found damage in the store.
+    struct DamageFound: Error {}
+
+    private struct State: Sendable {
+        var newest: Check?
+        /// When a call has last found damage; nil if the store counts as sound.
+        var damagedAt: NIODeadline?
+    }
+
+    private struct Check: Sendable {
         let began: NIODeadline
         let result: EventLoopFuture<Void>
     }
 
     /// Creates a check.
     ///
-    /// - Parameter check: reads from the store; its future fails when the read fails.
+    /// - Parameter check: reads from the store; its future fails when the read fails or finds damage.
     init(
-        now: @escaping @Sendable () -> NIODeadline = { .now() }, check: @escaping @Sendable () -> EventLoopFuture<Void>
+        now: @escaping @Sendable () -> NIODeadline = { .now() },
+        check: @escaping @Sendable (_ extent: Extent) -> EventLoopFuture<Void>
     ) {
         self.now = now
         self.check = check
     }
 
-    /// Waits for the latest check. All calls within `SyncServerLimits.healthInterval` of its beginning share it.
+    /// Notes that a call has found damage.
+    func damageFound() {
+        let now = now()
+        state.withLock { state in
+            state.newest = nil
+            state.damagedAt = now
+        }
+    }
+
+    /// Waits for the latest check. All calls within the interval after its beginning share it.
     ///
-    /// - Throws: the error of the check.
+    /// - Throws: the error of the check, or `DamageFound`.
     func check() async throws {
         let now = now()
-        let result = newest.withLock { [check] newest in
-            if let newest, now < newest.began + TimeAmount(SyncServerLimits.healthInterval) { return newest.result }
-            let result = check()
-            newest = Check(began: now, result: result)
-            return result
+        let (result, repaired): (EventLoopFuture<Void>, NIODeadline?) = try state.withLock { [check] state in
+            let damagedAt = state.damagedAt
+            let interval = TimeAmount(
+                damagedAt == nil ? SyncServerLimits.healthInterval : SyncServerLimits.damageInterval)
+            if let damagedAt, now < damagedAt + interval { throw DamageFound() }
+            if let newest = state.newest, now < newest.began + interval { return (newest.result, damagedAt) }
+            let result = check(damagedAt == nil ? .state : .wholeStore)
+            state.newest = Check(began: now, result: result)
+            return (result, damagedAt)
         }
         try await result.get()
+        guard let repaired else { return }
+        try state.withLock { state in
+            // Another call may have found damage during the check.
+            if state.damagedAt == repaired { state = State() }
+            if state.damagedAt != nil { throw DamageFound() }
+        }
     }
 }

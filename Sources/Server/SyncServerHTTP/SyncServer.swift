@@ -73,7 +73,7 @@ public struct SyncServer: Service {
             logger: logger)
         let routes = Routes(
             endpoint: endpoint, authentication: authentication, configuration: configuration, connections: connections,
-            health: StoreHealth { endpoint.checkStore() }, logger: logger)
+            health: StoreHealth { endpoint.checkStore($0) }, logger: logger)
         let application = Application(
             responder: routes, server: try server(connections),
             configuration: ApplicationConfiguration(
@@ -169,12 +169,20 @@ public struct SyncServer: Service {
         return .privateKey(key)
     }
 
+    /// Throws if a file cannot be opened. Opening a named pipe would wait for its writer, so it is refused, except for one
+    /// that a shell has given to this process.
     private static func checkReadable(_ path: String, _ what: String) throws {
-        let file = open(path, O_RDONLY | O_CLOEXEC)
+        let file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
         guard file >= 0 else {
             throw SyncServerConfigurationError(
                 description: "the \(what) cannot be read from \(path): \(String(cString: strerror(errno)))")
         }
-        close(file)
+        defer { close(file) }
+        var status = stat()
+        let isInherited = path.hasPrefix("/dev/fd/") || path.hasPrefix("/proc/self/fd/")
+        guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG || isInherited else {
+            throw SyncServerConfigurationError(
+                description: "the \(what) cannot be read from \(path): it is not a regular file")
+        }
     }
 }

@@ -29,11 +29,14 @@ public final class TokenFile: Authenticator {
     private let logger: Logger
     private let state: Guarded<State>
 
-    /// Reads the file. Throws `TokenFileError` when the file is invalid.
+    /// Reads the file. Throws `TokenFileError` when the file is invalid or has no token.
     public init(path: String, logger: Logger) throws(TokenFileError) {
         self.path = path
         self.logger = logger
         let (stamp, principals) = try Self.read(path)
+        guard !principals.isEmpty else {
+            throw TokenFileError("\(path) has no token, so nobody could use the server", hasNoToken: true)
+        }
         state = Guarded(State(stamp: stamp, principals: principals))
     }
 
@@ -87,7 +90,7 @@ public final class TokenFile: Authenticator {
             guard errno == ENOENT || errno == ENOTDIR else {
                 throw TokenFileError("\(path) cannot be read: \(String(cString: strerror(errno)))")
             }
-            throw TokenFileError("\(path) does not exist", fileIsMissing: true)
+            throw TokenFileError("\(path) does not exist", hasNoToken: true)
         }
         defer { close(file) }
         var status = stat()
@@ -143,12 +146,12 @@ public final class TokenFile: Authenticator {
 /// An error in a token file. It reveals nothing of the file's contents.
 public struct TokenFileError: Error, Hashable, Sendable, CustomStringConvertible {
     public let description: String
-    /// Whether the file is missing: no token has been created yet, or the path is wrong.
-    public let fileIsMissing: Bool
+    /// Whether the file is missing or has no token: none has been created yet, all were removed, or the path is wrong.
+    public let hasNoToken: Bool
 
-    init(_ description: String, fileIsMissing: Bool = false) {
+    init(_ description: String, hasNoToken: Bool = false) {
         self.description = description
-        self.fileIsMissing = fileIsMissing
+        self.hasNoToken = hasNoToken
     }
 }
 

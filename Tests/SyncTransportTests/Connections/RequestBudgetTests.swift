@@ -64,7 +64,7 @@ import Testing
         let loop = NIOAsyncTestingEventLoop()
         let health = StoreHealth(
             now: { now.withLock { $0 } },
-            check: {
+            check: { _ in
                 let count = looks.withLock { looks in
                     looks += 1
                     return looks
@@ -76,6 +76,36 @@ import Testing
         now.withLock { $0 = $0 + .seconds(1) }
         for _ in 0..<3 { await #expect(throws: Failure.self) { try await health.check() } }
         #expect(looks.withLock { $0 } == 2)
+        await loop.shutdownGracefully()
+    }
+
+    @Test func `a store in which a call has found damage is unhealthy until a check of the whole store finds none`()
+        async throws
+    {
+        let now = Guarded(NIODeadline.uptimeNanoseconds(0))
+        let extents = Guarded<[StoreHealth.Extent]>([])
+        let isDamaged = Guarded(true)
+        let loop = NIOAsyncTestingEventLoop()
+        let health = StoreHealth(
+            now: { now.withLock { $0 } },
+            check: { extent in
+                extents.withLock { $0.append(extent) }
+                return extent == .wholeStore && isDamaged.withLock { $0 }
+                    ? loop.makeFailedFuture(Failure()) : loop.makeSucceededVoidFuture()
+            })
+        try await health.check()
+        for _ in 0..<100 { health.damageFound() }
+        // Neither calls that find damage nor health checks cost a read at once.
+        for _ in 0..<100 { await #expect(throws: StoreHealth.DamageFound.self) { try await health.check() } }
+        #expect(extents.withLock { $0 } == [.state])
+        now.withLock { $0 = $0 + .seconds(10) }
+        for _ in 0..<100 { await #expect(throws: Failure.self) { try await health.check() } }
+        #expect(extents.withLock { $0 } == [.state, .wholeStore])
+        isDamaged.withLock { $0 = false }
+        await #expect(throws: Failure.self) { try await health.check() }
+        now.withLock { $0 = $0 + .seconds(10) }
+        for _ in 0..<3 { try await health.check() }
+        #expect(extents.withLock { $0 } == [.state, .wholeStore, .wholeStore, .state])
         await loop.shutdownGracefully()
     }
 }

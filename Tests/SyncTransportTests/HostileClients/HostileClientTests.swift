@@ -163,6 +163,43 @@ import Testing
         for line in seen { #expect(!line.contains(canary), "\(line)") }
     }
 
+    @Test func `S32: no response contains bytes of requests of another account`() async throws {
+        let canary = "canary-5e11d0c4"
+        let ben = "a-token-of-ben"
+        let accounts = TwoTokens(principals: [TestServer.good: TestServer.principal, ben: Principal(name: "ben")])
+        // Bodies of many sizes leave the canary in buffers of all sizes, and in values that were decoded and freed.
+        let secrets = [1, 10, 100, 1_000, 10_000].flatMap { count in
+            let text = Array(repeating: canary, count: count).joined(separator: " ")
+            return [
+                Self.post("/v1/fetch", #"{"space":"default","collection":"notes","id":"\#(text)"}"#),
+                Self.post("/v1/pull", #"{"space":"default","cursor":"\#(text)","limit":5}"#),
+                Self.post("/v1/push", "[\"\(text)\"]"), RawRequest.http("GET /\(canary)", [Self.authorized]),
+            ]
+        }
+        let other = "Authorization: Bearer \(ben)"
+        let questions = [
+            RawRequest.http("GET /healthz"), RawRequest.http("GET /v1/openapi"),
+            RawRequest.http("GET /v1/hello", [other]),
+            RawRequest.http("GET /v1/hello"), RawRequest.http("GET /none", [other]),
+            RawRequest.http(
+                "POST /v1/pull", [other, Self.json, "Content-Length: 29"], #"{"space":"default","limit":5}"#),
+            RawRequest.http("POST /v1/pull", [other, Self.json, "Content-Length: 1"], "{"),
+            "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
+        ]
+        let requests = (0..<3).flatMap { _ in secrets.flatMap { [$0] + questions } }
+        let answers = try await Self.answers(to: requests, authenticator: accounts)
+        for (request, response) in zip(requests, answers) where !request.contains(canary) {
+            #expect(
+                !response.isEmpty && !response.contains(canary) && !response.contains(TestServer.good), "\(response)")
+        }
+    }
+
+    private struct TwoTokens: Authenticator {
+        let principals: [String: Principal]
+
+        func principal(bearing token: String) -> Principal? { principals[token] }
+    }
+
     // MARK: Bodies
 
     @Test func `S5: a duplicate key is refused at every level of every request`() async throws {

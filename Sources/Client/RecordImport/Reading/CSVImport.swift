@@ -82,8 +82,7 @@ public struct CSVImport: Sendable {
     private func value(_ cell: String, _ field: FieldSchema, _ line: Int) throws(ImportError) -> FieldValue {
         guard let value = FieldValue(cell, as: field.type) else {
             throw ImportError(
-                line: line,
-                "\(schema.collection).\(field.name): '\(cell.prefix(64))' is not a valid \(field.type.rawValue)")
+                line: line, "\(schema.collection).\(field.name): \(field.type.problem(parsing: cell))")
         }
         return value
     }

@@ -98,7 +98,17 @@ public struct JSONLinesImport: Sendable {
         case (.json, _): return .json(value.text)
         case (.text, _), (.integer, _), (.real, _), (.boolean, _), (.reference, _):
             throw ImportError(
-                line: builder.line, "\(builder.schema.collection).\(field.name) holds \(field.type.rawValue)")
+                line: builder.line,
+                "\(builder.schema.collection).\(field.name): \(value.shortText) is not a valid \(field.type.rawValue); expected \(field.type.expectation)"
+            )
         }
+    }
+}
+
+extension JSONValue {
+    /// The value as JSON, cut after 64 characters.
+    fileprivate var shortText: String {
+        let text = text
+        return text.count > 64 ? "\(text.prefix(64))…" : text
     }
 }

@@ -13,9 +13,15 @@ public struct SalvageReport: Hashable, Sendable {
     /// them.
     public let perhapsSent: Int
     public let journal: Count
+    /// The spaces that the device keeps in sync.
+    public let spaces: Count
+    /// Number of records that only a lost history of the server has shown so far. They are not in the new database, because
+    /// they had not been compared with the server's current records.
+    public let formerRecords: Int
 
     public init(
-        keptFile: String, identity: Identity, account: AccountID?, outbox: Count, perhapsSent: Int, journal: Count
+        keptFile: String, identity: Identity, account: AccountID?, outbox: Count, perhapsSent: Int, journal: Count,
+        spaces: Count = Count(saved: 0, lost: 0), formerRecords: Int = 0
     ) {
         self.keptFile = keptFile
         self.identity = identity
@@ -23,6 +29,8 @@ public struct SalvageReport: Hashable, Sendable {
         self.outbox = outbox
         self.perhapsSent = perhapsSent
         self.journal = journal
+        self.spaces = spaces
+        self.formerRecords = formerRecords
     }
 
     /// The identity of the device from now on.

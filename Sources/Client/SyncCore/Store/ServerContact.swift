@@ -2,7 +2,9 @@ public import SyncModel
 
 /// The contact with the server, as the database remembers it for later runs and other programs.
 public struct ServerContact: Hashable, Sendable {
-    /// When everything was last in sync; nil when it never was. Written at most once every `precision`.
+    /// When everything was last in sync; nil when it never was.
+    ///
+    /// While a device stays in sync, it is written once every `precision`, and once more when a person has asked.
     public var lastSync: WallTime?
     /// The last failure since `lastSync`; nil when there was none.
     public var lastFailure: Failure?
@@ -58,8 +60,10 @@ public struct ServerContact: Hashable, Sendable {
 
 /// News of the contact with the server.
 public enum ContactChange: Hashable, Sendable {
-    /// Everything is in sync.
+    /// Everything is in sync. Not written if that was written less than `ServerContact.precision` ago.
     case inSync
+    /// Everything is in sync, and somebody has asked for that. Always written.
+    case confirmedInSync
     case failed(code: String, message: String)
     /// The server at this address asked for a pause of this length. The engine fills in the address.
     case paused(Duration, by: String? = nil)
@@ -80,6 +84,8 @@ extension ServerContact {
             {
                 return false
             }
+            self = ServerContact(lastSync: now)
+        case .confirmedInSync:
             self = ServerContact(lastSync: now)
         case .failed(let code, let message):
             // Of several equal failures in a row, keep the first one, whose time shows when they began.

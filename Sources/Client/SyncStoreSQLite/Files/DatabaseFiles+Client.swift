@@ -6,7 +6,8 @@ import SyncCore
 extension DatabaseFiles {
     var openLock: String { path + ".lock" }
     var syncLock: String { path + ".sync" }
-    /// A marker file that exists while a database is being created, when the database file may be empty.
+    /// A marker file that exists while a database is being created, when the database file may be empty. It contains the
+    /// models of the new database.
     private var creationMark: String { path + ".creating" }
 
     /// Prepares the files as `prepare(creatingIfMissing:allowingOtherNames:)` does, and throws `corrupt` if a salvage of
@@ -24,12 +25,54 @@ extension DatabaseFiles {
 
     /// Creates an empty file for the owner only if there is none.
     ///
-    /// A marker file distinguishes it from a database that has lost its contents. Must be called under the open lock.
-    func createWithMark() throws(DatabaseError) {
+    /// A marker file distinguishes it from a database that has lost its contents, and remembers the models that it will
+    /// have. Must be called under the open lock.
+    func createWithMark(for models: String) throws(DatabaseError) {
         var status = stat()
-        guard lstat(path, &status) != 0, errno == ENOENT else { return }
-        try Self.createPrivateFile(creationMark)
+        let isMissing = lstat(path, &status) != 0 && errno == ENOENT
+        guard isMissing || isBeingCreated else { return }
+        try writeMark(models)
         try createIfMissing()
+    }
+
+    /// Replaces the marker file, so that it never holds a part of the models.
+    private func writeMark(_ models: String) throws(DatabaseError) {
+        let new = creationMark + ".new"
+        unlink(new)
+        let file = open(new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard file >= 0 else { throw .file("create", new) }
+        defer { close(file) }
+        var rest = Array(models.utf8)[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { write(file, $0.baseAddress, $0.count) }
+            guard count > 0 else { throw .file("write", new) }
+            rest = rest.dropFirst(count)
+        }
+        guard rename(new, creationMark) == 0 else { throw .file("rename", new) }
+    }
+
+    /// Whether a process is creating the database, or was killed while it did.
+    var isBeingCreated: Bool {
+        var mark = stat()
+        return lstat(creationMark, &mark) == 0
+    }
+
+    /// Returns the models of the database that is being created; nil when none is, or when its models are unknown.
+    func modelsBeingCreated() throws -> String? {
+        guard isBeingCreated else { return nil }
+        do {
+            let text = String(decoding: try DatabaseFiles(path: creationMark).bytes(), as: UTF8.self)
+            return text.isEmpty ? nil : text
+        } catch let error as DatabaseError where error.code == .missingFile {
+            return nil
+        }
+    }
+
+    /// The error for a database whose creation was interrupted.
+    var incomplete: StoreError {
+        StoreError(
+            .missingFile,
+            "the creation of \(path) was interrupted, and nothing has been written in it: create it again")
     }
 
     /// Removes the marker file. Must be called once the database has its tables.
@@ -43,9 +86,9 @@ extension DatabaseFiles {
     ///   created.
     func checkContents(creatingIfMissing creates: Bool) throws {
         guard try isEmpty() else { return }
-        var mark = stat()
-        guard creates && lstat(creationMark, &mark) == 0 else {
+        guard isBeingCreated else {
             throw StoreError(.notADatabase, "\(path) is empty: it was never initialized, or its contents are lost")
         }
+        if !creates { throw incomplete }
     }
 }

@@ -22,6 +22,37 @@ final class DamagedDatabase {
         (try? connection.prepare("SELECT * FROM \(table) LIMIT 1")) != nil
     }
 
+    /// Gives the fixed tables the names and definitions of a new database, where only a part of their row in the schema is
+    /// damaged. The copy must be opened again afterward.
+    func repairSchema() throws {
+        let reference = try Connection(opening: ":memory:", busyTimeout: .zero)
+        try Writer.migrations.run(on: reference, "a new database")
+        let tables = try reference.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'table'").rows {
+            (name: $0.text(0), sql: $0.text(1))
+        }
+        // SQLite reports a malformed schema once, and then uses the part of it that it can read.
+        _ = try? connection.prepare("SELECT 1 FROM sqlite_schema")
+        let rows = try connection.prepare("SELECT rowid, type, name, tbl_name, sql FROM sqlite_schema").rows {
+            (row: $0.integer(0), texts: (1...4).map($0.text))
+        }
+        let update = try connection.prepare(
+            "UPDATE sqlite_schema SET type = 'table', name = ?2, tbl_name = ?2, sql = ?3 WHERE rowid = ?1")
+        for table in tables {
+            let wanted = ["table", table.name, table.name, table.sql]
+            if rows.contains(where: { $0.texts == wanted }) { continue }
+            // A row of the table has at least two of its texts. The row of an index has its name and another type.
+            let damaged = rows.first { row in
+                zip(row.texts, wanted).count { $0 == $1 } >= 2
+                    && (row.texts[0] == "table" || row.texts[1] == table.name || row.texts[3] == table.sql)
+            }
+            guard let damaged else { continue }
+            update.bind(1, damaged.row)
+            update.bind(2, table.name)
+            update.bind(3, table.sql)
+            try update.run()
+        }
+    }
+
     /// Returns the only column of the only row of a query; nil when it cannot be read.
     func integer(_ sql: String) -> Int64? {
         guard let statement = try? connection.prepare(sql) else { return nil }
@@ -83,6 +114,28 @@ final class DamagedDatabase {
         try walk("SELECT * FROM \(table) WHERE \(column) = ?1", from: number, column) { row, _ in
             try body(row)
             return true
+        }
+    }
+
+    /// Calls `body` for the rows of a table without an integer key, from both ends of it up to the first damage. It gets a row
+    /// twice if the damage is between two passes.
+    ///
+    /// - Returns: whether all of them could be read.
+    func forEachRow(of table: String, orderedBy keys: [String], _ body: (DamagedRow) throws -> Void) throws -> Bool {
+        if try walk("SELECT * FROM \(table) ORDER BY \(keys.joined(separator: ", "))", body) { return true }
+        let backward = keys.map { "\($0) DESC" }.joined(separator: ", ")
+        _ = try walk("SELECT * FROM \(table) ORDER BY \(backward)", body)
+        return false
+    }
+
+    private func walk(_ sql: String, _ body: (DamagedRow) throws -> Void) throws -> Bool {
+        guard let statement = try? connection.prepare(sql) else { return false }
+        defer { statement.reset() }
+        while true {
+            let isRow: Bool
+            do { isRow = try statement.step() } catch { return false }
+            guard isRow else { return true }
+            try body(DamagedRow(statement))
         }
     }
 

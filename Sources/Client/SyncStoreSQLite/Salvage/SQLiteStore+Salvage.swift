@@ -34,13 +34,17 @@ extension SQLiteStore {
         }
     }
 
-    /// Returns the models that a damaged database stores, searching all of its pages for them if need be; nil when they
-    /// cannot be read.
+    /// Returns the models of a damaged database; nil when they cannot be read.
     ///
-    /// - Parameter rule: returns the field rule of a name. A rule that is nil keeps its name, and checks nothing.
+    /// Its own models are searched for on all of its pages, if need be. Models that differ from both `sync_field` and the
+    /// tables are damaged, too.
+    ///
+    /// - Parameters:
+    ///   - known: models to consider as well, which are taken only if `sync_field` describes exactly these.
+    ///   - rule: returns the field rule of a name. A rule that is nil keeps its name, and checks nothing.
     /// - Throws: when the file itself cannot be read.
     public static func recoveredCatalog(
-        of configuration: StoreConfiguration, rule: (_ name: String) -> FieldRule?
+        of configuration: StoreConfiguration, known: [SchemaCatalog] = [], rule: (_ name: String) -> FieldRule?
     ) throws(StoreError) -> SchemaCatalog? {
         if let stored = try? storedCatalog(of: configuration, rule: rule) { return stored }
         return try StoreError.converting {
@@ -52,9 +56,28 @@ extension SQLiteStore {
             }.flatMap { image in
                 image.textsOfOnlyRows().compactMap { try? CatalogCodec.decodeStored(Array($0.utf8), rule: rule) }
             }
+            // SQLite deletes the WAL beside an empty file.
+            let isEmpty = (try? DatabaseFiles(path: configuration.file).isEmpty()) ?? true
+            let connection = isEmpty ? nil : try? connectionForReading(configuration)
+            // SQLite reports a malformed schema once, and then uses the part of it that it can read.
+            try? connection?.execute("PRAGMA writable_schema = ON")
+            _ = try? connection?.prepare("SELECT 1 FROM sqlite_schema")
+            let described = connection.flatMap { try? StoredModels.described(in: $0) }
+            let fitting = found.filter { catalog in
+                guard let connection else { return true }
+                let isDescribed = described.map { StoredModels.describe(catalog, $0) }
+                return isDescribed == true || StoredModels.hasTables(of: catalog, in: connection)
+                    || (isDescribed == nil && !has("sync_meta", connection))
+            }
             // Models only grow, so the largest ones are the newest.
-            return found.max { $0.fieldCount < $1.fieldCount }
+            return fitting.max { $0.fieldCount < $1.fieldCount }
+                ?? known.first { catalog in described.map { StoredModels.describe(catalog, $0) } ?? false }
         }
+    }
+
+    /// Whether the schema can be read as far as a table.
+    private static func has(_ table: String, _ connection: Connection) -> Bool {
+        (try? connection.prepare("SELECT * FROM \(table) LIMIT 1")) != nil
     }
 
     /// SQLite's own default, which every database of this store has.

@@ -85,6 +85,7 @@ struct Salvage {
     ) throws -> (DamagedDatabase, repaired: Set<String>) {
         try kept.copy(to: copy.path)
         var repaired: Set<String> = []
+        if !isReadable(copy) { try? DamagedDatabase(copy.path).repairSchema() }
         if !isReadable(copy) {
             repaired.formUnion(trees.map(\.table))
             copy.remove()
@@ -99,7 +100,7 @@ struct Salvage {
     /// file.
     private static func isReadable(_ copy: DatabaseFiles) -> Bool {
         guard let damaged = try? DamagedDatabase(copy.path) else { return false }
-        return damaged.has("sync_meta") && damaged.has("sync_outbox")
+        return ["sync_meta", "sync_outbox", "sync_journal", "sync_conflict", "sync_space"].allSatisfy(damaged.has)
     }
 
     /// A table that is valuable enough to search the whole file for its rows.
@@ -137,7 +138,7 @@ struct Salvage {
     private func run(newClient: ClientID, now: WallTime) throws -> SalvageReport {
         let old = try oldMeta()
         try takeOverFormerClients()
-        try takeOverSpaces()
+        let (spaces, keys) = try takeOverSpaces()
         if let old {
             transaction.meta.account = old.account
             transaction.meta.epoch = old.epoch
@@ -148,6 +149,9 @@ struct Salvage {
         }
         let journal = try takeOverJournal(expecting: old?.journalEntries, now: now)
         let outbox = try takeOverOutbox(expecting: old?.entries, now: now)
+        try takeOverConfirmed(keys)
+        try takeOverReplacements()
+        if outbox.count.saved > 0 { try takeOverDeleted(keys) }
 
         let identity: SalvageReport.Identity
         if let old {
@@ -169,7 +173,8 @@ struct Salvage {
         }
         return SalvageReport(
             keptFile: kept.database.path, identity: identity, account: transaction.meta.account, outbox: outbox.count,
-            perhapsSent: old == nil ? outbox.numbered : 0, journal: journal)
+            perhapsSent: old == nil ? outbox.numbered : 0, journal: journal, spaces: spaces,
+            formerRecords: Int(clamping: damaged.integer("SELECT count(*) FROM sync_former") ?? 0))
     }
 
     /// The contents of the damaged `sync_meta`; nil if its row cannot be read or is invalid.
@@ -180,9 +185,14 @@ struct Salvage {
         var account: AccountID?
         var clock: HybridClock
         var clockOffset: Int64?
-        /// The number of outbox entries.
-        var entries: Int
+        /// The number of outbox entries; nil when it is not a possible one.
+        var entries: Int?
         var journalEntries: Int?
+    }
+
+    /// Returns a count; nil when it exceeds twice the limit, which another build may have set, and so is damaged.
+    private func possible(_ count: Int64, atMost limit: Int) -> Int? {
+        (0...2 * Int64(limit)).contains(count) ? Int(count) : nil
     }
 
     private func oldMeta() throws -> OldMeta? {
@@ -200,8 +210,11 @@ struct Salvage {
                 nextNumber: TransactionNumber(next), epoch: row.text("epoch").map(Epoch.init(rawValue:)),
                 account: row.text("account").map(AccountID.init(rawValue:)),
                 clock: HybridClock(last: HybridTime(rawValue: UInt64(bitPattern: clock))),
-                clockOffset: row.integer("clock_offset"), entries: Int(clamping: waiting &+ sent &+ answered),
-                journalEntries: row.integer("journal_entries").map { Int(clamping: $0) })
+                clockOffset: row.integer("clock_offset"),
+                entries: possible(waiting &+ sent &+ answered, atMost: transaction.limits.outboxEntries),
+                journalEntries: row.integer("journal_entries").flatMap {
+                    possible($0, atMost: transaction.limits.journalEntries + transaction.limits.unseenJournalEntries)
+                })
         }
         return meta
     }
@@ -215,9 +228,17 @@ struct Salvage {
 
     /// Copies the spaces without their cursors, so that each is downloaded again, and with their receipts, which prove
     /// the commits that the server has confirmed (I15).
-    private func takeOverSpaces() throws {
-        _ = try damaged.forEachRow(of: "sync_space", by: "key") { row in
-            guard let name = row.text("name").flatMap({ SpaceID(rawValue: $0) }) else { return }
+    ///
+    /// - Returns: their number, and the new keys by the old ones.
+    private func takeOverSpaces() throws -> (count: SalvageReport.Count, keys: [Int64: Int64]) {
+        var keys: [Int64: Int64] = [:]
+        var saved = 0
+        var unreadable = 0
+        let isWhole = try damaged.forEachRow(of: "sync_space", by: "key") { row in
+            guard let name = row.text("name").flatMap({ SpaceID(rawValue: $0) }) else {
+                unreadable += 1
+                return
+            }
             var space = try SpaceRow.load(name, connection)
             space.notice = max(row.integer("notice") ?? 0, 0)
             if let cursor = row.text("receipt"), let version = row.integer("receipt_version"), version >= 0 {
@@ -225,6 +246,53 @@ struct Salvage {
                     space: name, version: Version(version), cursor: Cursor(rawValue: cursor))
             }
             try space.save(connection)
+            if let key = row.integer("key") { keys[key] = space.key }
+            saved += 1
+        }
+        let lost = lost(saved, unreadable, expected: nil, isWhole: isWhole)
+        return (SalvageReport.Count(saved: saved, lost: lost), keys)
+    }
+
+    /// Copies which versions were this device's own, for a server that will lose its history.
+    private func takeOverConfirmed(_ keys: [Int64: Int64]) throws {
+        let insert = try connection.prepare(
+            "INSERT OR IGNORE INTO sync_confirmed (slot, space, version) VALUES (?1, ?2, ?3)")
+        _ = try damaged.forEachRow(of: "sync_confirmed", orderedBy: ["slot"]) { row in
+            guard let slot = row.integer("slot"), let space = row.integer("space").flatMap({ keys[$0] }),
+                let version = row.integer("version"), version >= 0, (0..<StoreLimits.confirmedVersions).contains(slot)
+            else { return }
+            insert.bind(1, slot)
+            insert.bind(2, space)
+            insert.bind(3, version)
+            try insert.run()
+        }
+    }
+
+    /// Copies which records replaced deleted ones. The journal needs them to restore entries.
+    private func takeOverReplacements() throws {
+        let columns = ["collection", "id", "replacement"]
+        _ = try damaged.forEachRow(of: "sync_replacement", orderedBy: ["collection", "id"]) { row in
+            guard row.text("collection").flatMap(CollectionName.init(rawValue:)) != nil,
+                row.bytes("id")?.count == 16, row.bytes("replacement")?.count == 16
+            else { return }
+            _ = try copy(row, columns, into: "sync_replacement")
+        }
+    }
+
+    /// Copies the last values of deleted records. The journal needs them if the server rejects a saved write.
+    private func takeOverDeleted(_ keys: [Int64: Int64]) throws {
+        let insert = try connection.prepare(
+            "INSERT OR IGNORE INTO sync_deleted (collection, id, space, fields) VALUES (?1, ?2, ?3, ?4)")
+        _ = try damaged.forEachRow(of: "sync_deleted", orderedBy: ["collection", "id"]) { row in
+            guard let name = row.text("collection"), transaction.tables.contains(where: { $0.name == name }),
+                let id = row.bytes("id"), id.count == 16, let space = row.integer("space").flatMap({ keys[$0] }),
+                let fields = row.bytes("fields"), (try? StoredForm.patch(from: fields, of: name)) != nil
+            else { return }
+            insert.bind(1, name)
+            insert.bind(2, blob: id)
+            insert.bind(3, space)
+            insert.bind(4, text: fields)
+            try insert.run()
         }
     }
 

@@ -13,7 +13,7 @@ struct CatalogMigration {
 
     /// Whether the tables match this schema.
     mutating func isDone() throws -> Bool {
-        let stored = try storedFields()
+        let stored = try StoredModels.described(in: connection)
         guard stored.count == tables.count else { return false }
         for index in tables.indices {
             let wanted = tables[index].model.fields.map(Column.init)
@@ -27,13 +27,25 @@ struct CatalogMigration {
     }
 
     /// Creates and extends the tables. Must run inside a transaction.
-    mutating func run() throws {
+    ///
+    /// - Throws: `newerSchema` or `otherSchema` when the database has other models; `corrupt` when it contradicts itself,
+    ///   which can look like other models.
+    mutating func run(_ file: String) throws {
+        // Each statement that changes the schema makes SQLite search the whole schema table. With thousands of tables and
+        // indexes, that table does not fit into the usual cache, and SQLite would read it from the disk each time.
+        let usual = try connection.integer(of: "PRAGMA cache_size")
+        try connection.execute("PRAGMA cache_size = \(Self.cacheSize)")
+        defer { try? connection.execute("PRAGMA cache_size = \(usual)") }
         if let problem = SchemaCatalog(tables.map(\.model)).nameProblem { throw StoreError(.otherSchema, problem) }
-        let stored = try storedFields()
-        for name in stored.keys.sorted() where !tables.contains(where: { $0.name == name }) {
-            throw StoreError(
-                .newerSchema,
-                "the database has a collection \(name), which this build does not know: a newer one made it")
+        let stored = try StoredModels.described(in: connection)
+        do {
+            try refuseOtherModels(than: stored)
+        } catch {
+            try StoredModels.check(in: connection, of: file, requiringCatalog: false)
+            throw error
+        }
+        if !stored.isEmpty, tables.contains(where: { stored[$0.name]?.count != $0.model.fields.count }) {
+            try StoredModels.check(in: connection, of: file, requiringCatalog: false)
         }
         for index in tables.indices {
             if let fields = stored[tables[index].name] {
@@ -47,43 +59,10 @@ struct CatalogMigration {
         try StoredCatalog.store(StoredCatalog.text(of: tables), in: connection)
     }
 
-    // MARK: Stored schema
+    /// In SQLite's unit: 64 MiB. The memory is used only as far as the schema needs it.
+    private static let cacheSize = -65_536
 
-    private struct Column: Equatable {
-        let name: String
-        let type: String
-        let target: String?
-
-        init(_ field: FieldSchema) {
-            name = field.name.rawValue
-            type = field.type.rawValue
-            target = field.target?.rawValue
-        }
-
-        init(_ row: Statement) {
-            name = row.text(1)
-            type = row.text(2)
-            target = row.optionalText(3)
-        }
-
-        var words: String { target.map { "\(name): \(type) to \($0)" } ?? "\(name): \(type)" }
-    }
-
-    private func storedFields() throws -> [String: [Column]] {
-        let select = try connection.prepare(
-            "SELECT collection, field, type, target FROM sync_field ORDER BY collection, position")
-        defer { select.reset() }
-        var fields: [String: [Column]] = [:]
-        while try select.step() {
-            // A collection without fields is stored as one row with an empty field name.
-            if select.text(1).isEmpty {
-                fields[select.text(0), default: []] += []
-            } else {
-                fields[select.text(0), default: []].append(Column(select))
-            }
-        }
-        return fields
-    }
+    private typealias Column = StoredModels.Column
 
     // MARK: Tables
 
@@ -107,12 +86,23 @@ struct CatalogMigration {
         try createView(of: table)
     }
 
-    private func extend(_ table: inout RecordTable, having stored: [Column]) throws {
+    private func refuseOtherModels(than stored: [String: [Column]]) throws(StoreError) {
+        for name in stored.keys.sorted() where !tables.contains(where: { $0.name == name }) {
+            throw StoreError(
+                .newerSchema,
+                "the database has a collection \(name), which this build does not know: a newer one made it")
+        }
+        for table in tables {
+            if let fields = stored[table.name] { try refuseOtherFields(than: fields, in: table) }
+        }
+    }
+
+    private func refuseOtherFields(than stored: [Column], in table: RecordTable) throws(StoreError) {
         let wanted = table.model.fields.map(Column.init)
         let missing = stored.filter { column in !wanted.contains { $0.name == column.name } }
-        let new = wanted.filter { column in !stored.contains { $0.name == column.name } }
         guard missing.isEmpty else {
             let names = missing.map(\.name).joined(separator: ", ")
+            let new = wanted.filter { column in !stored.contains { $0.name == column.name } }
             guard !new.isEmpty else {
                 throw StoreError(
                     .newerSchema,
@@ -135,6 +125,12 @@ struct CatalogMigration {
                     """)
             }
         }
+    }
+
+    private func extend(_ table: inout RecordTable, having stored: [Column]) throws {
+        let new = table.model.fields.map(Column.init).filter { column in
+            !stored.contains { $0.name == column.name }
+        }
         order(&table, by: stored + new)
         guard !new.isEmpty else { return }
         for position in table.columnOrder[stored.count...] {
@@ -156,22 +152,17 @@ struct CatalogMigration {
     }
 
     private static func column(_ field: FieldSchema) -> String {
-        let type =
-            switch field.type {
-            case .boolean, .integer: "INTEGER"
-            case .real: "REAL"
-            case .text, .json: "TEXT"
-            case .reference: "BLOB"
-            }
-        return "\(RecordTable.quote(field.name.rawValue)) \(type)"
+        "\(RecordTable.quote(field.name.rawValue)) \(field.type.sqlType)"
     }
+
+    static let referencePrefix = "sync_ref_"
 
     /// Indexes the required references. Each delete checks whether a required reference points at the record; other
     /// references are never searched.
     private func index(_ table: RecordTable, from first: Int) throws {
         let fields = table.columnOrder[first...].map { table.model.fields[$0] }
         for field in fields where field.isRequired && field.type == .reference {
-            let name = RecordTable.quote("sync_ref_\(table.name)_\(field.name)")
+            let name = RecordTable.quote("\(Self.referencePrefix)\(table.name)_\(field.name)")
             let column = RecordTable.quote(field.name.rawValue)
             try connection.execute("CREATE INDEX \(name) ON \(table.quoted) (\(column))")
         }

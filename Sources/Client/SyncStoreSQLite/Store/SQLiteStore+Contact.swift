@@ -20,7 +20,7 @@ extension SQLiteStore {
 }
 
 extension ServerContact {
-    fileprivate static func load(_ connection: Connection) throws -> ServerContact {
+    static func load(_ connection: Connection) throws -> ServerContact {
         let statement = try connection.statement(
             "SELECT last_sync, failure_code, failure_message, failure_at, paused_until, paused_by FROM sync_contact")
         defer { statement.reset() }

@@ -82,6 +82,7 @@ public final class SQLiteStore: Sendable {
         let creates = configuration.createsIfMissing
         let uri = uri(configuration, creating: creates)
         if configuration.vfs != nil {
+            // There is no marker file, so a database without an identity counts as a new one.
             let writer = try Writer(
                 uri: uri, configuration: configuration, tables: tables, newClient: newClient)
             return SQLiteStore(writer: writer, configuration: configuration, catalog: catalog)
@@ -94,10 +95,11 @@ public final class SQLiteStore: Sendable {
                 .busy, "another program has been opening the database for \(timeout): \(files.openLock)")
         }
         defer { withExtendedLifetime(lock) {} }
-        if creates { try files.createWithMark() }
+        if creates { try files.createWithMark(for: StoredCatalog.text(of: tables)) }
         try files.checkContents(creatingIfMissing: creates)
+        let isNew = creates && files.isBeingCreated
         let writer = try Writer(
-            uri: uri, configuration: configuration, tables: tables, newClient: newClient)
+            uri: uri, configuration: configuration, tables: tables, newClient: isNew ? newClient : nil)
         files.created()
         return SQLiteStore(writer: writer, configuration: configuration, catalog: catalog)
     }
@@ -228,28 +230,13 @@ public final class SQLiteStore: Sendable {
         try withWriter { try $0.connection.text(of: "PRAGMA \(pragma)") }
     }
 
-    /// Checks the whole file for damage, and decodes every unconfirmed write. Takes seconds for gigabytes.
+    /// Checks the whole database for damage: pages, indexes, schema, each row, and counts. Takes seconds for gigabytes.
     ///
     /// - Throws: `corrupt`, with the first finding.
     public func verify() throws(StoreError) {
-        let finding = try read { connection in try connection.text(of: "PRAGMA quick_check(1)") }
-        guard finding == "ok" else {
-            throw StoreError(.corrupt, "\(configuration.file) is damaged: \(finding)")
-        }
-        let (found, counted) = try read(inTransaction: true) { connection in
-            guard let meta = try Meta.load(connection) else { throw StoreError.withoutIdentity }
-            let statement = try connection.prepare("SELECT \(StoredEntry.columns) FROM sync_outbox ORDER BY sequence")
-            defer { statement.reset() }
-            var found = 0
-            while try statement.step() {
-                _ = try StoredEntry(statement)
-                found += 1
-            }
-            return (found, meta.outbox.count)
-        }
-        guard found == counted else {
-            throw StoreError(
-                .corrupt, "\(configuration.file) is damaged: the outbox holds \(found) entries; expected \(counted)")
+        let file = configuration.file
+        try read(inTransaction: true) { [tables] connection in
+            try Verification(connection: connection, tables: tables, file: file).run()
         }
     }
 }

@@ -30,17 +30,19 @@ final class Writer {
     private static let frameHeader: Int64 = 24
 
     /// The fixed tables. "TmbC" is the application id of a client's cache.
-    private static let migrations = Migrations(
+    static let migrations = Migrations(
         "a client's cache", applicationID: 0x546D_6243,
         LocalSchema.migrations.map { Migrations.Step(name: $0.name, sql: $0.sql) })
 
-    /// - Parameter newClient: the client id to use if the database is new.
+    /// - Parameter newClient: the client id to use if the database is new; nil when it must not be new.
+    /// - Throws: `corrupt` when a database that must not be new has no identity.
     init(
-        uri: String, configuration: StoreConfiguration, tables: [RecordTable], newClient: ClientID
+        uri: String, configuration: StoreConfiguration, tables: [RecordTable], newClient: ClientID?
     ) throws {
         self.tables = tables
         connection = try Self.open(uri, configuration)
-        try Self.migrations.check(connection, configuration.file)
+        let version = try Self.migrations.check(connection, configuration.file)
+        guard version > 0 || newClient != nil else { throw Self.withoutContents(configuration) }
         try Self.configure(connection, configuration)
         // Without a limit, the WAL file stays as large as one big transaction or one long-lived reader once made it.
         frameBytes = try connection.integer(of: "PRAGMA page_size") + Self.frameHeader
@@ -93,7 +95,13 @@ final class Writer {
         try connection.takeOverCheckpoints()
     }
 
-    private func prepareTables(newClient: ClientID, _ configuration: StoreConfiguration) throws {
+    /// The error for a database without an identity.
+    private static func withoutContents(_ configuration: StoreConfiguration) -> StoreError {
+        let files = DatabaseFiles(path: configuration.file)
+        return files.isBeingCreated ? files.incomplete : .withoutIdentity
+    }
+
+    private func prepareTables(newClient: ClientID?, _ configuration: StoreConfiguration) throws {
         var catalog = CatalogMigration(tables: tables, connection: connection)
         // SQLite may just have recovered commits from the WAL of a killed process. These rows are visible, but may not
         // be on the medium. The next power loss would take back rows that the application has already shown or pushed.
@@ -105,14 +113,16 @@ final class Writer {
             tables = catalog.tables
             return
         }
-        let identity = ClientIdentity(client: newClient, incarnation: 0)
-        let fresh = Meta(
-            identity: identity, nextNumber: .first, epoch: nil, clock: HybridClock(), outbox: OutboxSummary(),
-            journal: JournalTotals())
         try inTransaction { connection in
             if flushes { try trustWAL() }
-            if try Meta.load(connection) == nil { try fresh.save(connection) }
-            try catalog.run()
+            if try Meta.load(connection) == nil {
+                guard let newClient else { throw Self.withoutContents(configuration) }
+                let fresh = Meta(
+                    identity: ClientIdentity(client: newClient, incarnation: 0), nextNumber: .first, epoch: nil,
+                    clock: HybridClock(), outbox: OutboxSummary(), journal: JournalTotals())
+                try fresh.save(connection)
+            }
+            try catalog.run(configuration.file)
             return .commit(())
         }
         tables = catalog.tables

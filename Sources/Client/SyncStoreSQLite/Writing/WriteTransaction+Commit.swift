@@ -307,17 +307,10 @@ extension [FieldEdit] {
 }
 
 extension Patch {
-    /// Returns these values as a row will return them: SQLite does not keep negative zero. A create omits nulls.
+    /// Returns these values as a row will return them. A create omits nulls.
     func storable(keepingNulls: Bool) -> Patch {
         var result = Patch()
-        for (name, value) in self {
-            if value.isNull && !keepingNulls { continue }
-            if case .real(let number) = value, number == 0 {
-                result.set(name, to: .real(0))
-            } else {
-                result.set(name, to: value)
-            }
-        }
+        for (name, value) in self where keepingNulls || !value.isNull { result.set(name, to: value) }
         return result
     }
 }

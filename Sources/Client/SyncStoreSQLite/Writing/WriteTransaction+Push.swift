@@ -222,7 +222,9 @@ extension WriteTransaction {
         let place = RecordRow(table: table.position, id: assigned.record)
         if let row = try row(place), row.record.uid != assigned.uid {
             try release(assigned.uid, for: assigned.record, in: table)
-            try setUID(assigned.uid, of: assigned.record, in: table)
+            // If the server has given the uid to two records, the outcome counts without it. The page that shows the
+            // record either gives another uid, or is refused as a contradiction, which a fresh snapshot resolves.
+            guard try setUID(assigned.uid, of: assigned.record, in: table) else { return }
             change.touch(assigned.collection, assigned.record)
         }
         let base = try connection.statement(

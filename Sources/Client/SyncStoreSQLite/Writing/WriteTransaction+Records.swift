@@ -35,7 +35,17 @@ extension WriteTransaction {
             statement.reset()
             throw error
         }
-        try statement.run()
+        do {
+            try statement.run()
+        } catch {
+            guard error.code == .constraint,
+                let holder = try holder(of: row.record.uid, besides: row.record.id, in: table)
+            else { throw error }
+            throw StoreError(
+                .contradiction,
+                "the server gives \(table.name) \(row.record.id) the uid \(row.record.uid), which \(table.name) \(holder.id) has; expected each uid once"
+            )
+        }
         change.touch(table.model.collection, row.record.id)
     }
 
@@ -103,11 +113,21 @@ extension WriteTransaction {
         return try statement.recordID(0)
     }
 
-    func setUID(_ uid: UID, of id: RecordID, in table: RecordTable) throws {
+    /// Sets the uid of a record.
+    ///
+    /// - Returns: false if another record has this uid. Then nothing has changed.
+    @discardableResult
+    func setUID(_ uid: UID, of id: RecordID, in table: RecordTable) throws -> Bool {
         let statement = try connection.statement(composed: table.setUID)
         statement.bind(1, id)
         statement.bind(2, uid.rawValue)
-        try statement.run()
+        do {
+            try statement.run()
+        } catch {
+            guard error.code == .constraint else { throw error }
+            return false
+        }
+        return true
     }
 
     func deleteRow(_ place: RecordRow) throws {

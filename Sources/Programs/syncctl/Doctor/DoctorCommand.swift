@@ -38,10 +38,7 @@ struct DoctorCommand: AsyncParsableCommand {
         let findings = try await options.withClient(requestTimeout: GlobalOptions.quickTimeout) { client in
             let file = DatabaseCheck(client: client, fixes: fix, models: models)
             var findings = file.findings()
-            if file.isOpen {
-                findings.append(DiskCheck(folder: client.settings.store.folder).finding())
-                findings += try DeviceCheck(client: client).findings()
-            }
+            findings += DeviceCheck(client: client, isOpen: file.isOpen).findings()
             findings += await ServerCheck(client: client, asks: !local).findings()
             return findings
         }
@@ -78,7 +75,6 @@ private final class DatabaseCheck {
                 try client.verifyStore()
                 if fixes { try client.requireAgreement() }
             } catch  where fixes && [.corrupt, .notADatabase, .contradiction].contains(error.code) {
-                isOpen = false
                 guard try salvage(&findings, because: error) else { return findings }
                 try client.verifyStore()
                 isOpen = true
@@ -96,12 +92,21 @@ private final class DatabaseCheck {
             _ = try client.store
         } catch  where error.code == .unsafePermissions && fixes {
             let folder = client.settings.store.folder
-            guard chmod(folder, 0o700) == 0 else { throw error }
+            guard Self.closeToOthers(folder) else { throw error }
             findings.append(
                 Finding(check: "folder", level: .fixed, sentence: "\(folder) is now writable only by its owner"))
             _ = try client.store
         }
         isOpen = true
+    }
+
+    /// Sets the permissions of a folder that others may write.
+    ///
+    /// - Returns: whether they have changed.
+    private static func closeToOthers(_ folder: String) -> Bool {
+        var status = stat()
+        guard stat(folder, &status) == 0, status.st_mode & 0o022 != 0 else { return false }
+        return chmod(folder, 0o700) == 0
     }
 
     /// Replaces the damaged database.
@@ -119,7 +124,8 @@ private final class DatabaseCheck {
             return false
         case .acquired(let lease):
             defer { withExtendedLifetime(lease) {} }
-            let stored = try ClientRecipes.recoveredCatalog(of: client.settings, rule: FieldRule.named)
+            let stored = try ClientRecipes.recoveredCatalog(
+                of: client.settings, known: [CommunityCatalog.catalog], rule: FieldRule.named)
             guard let models = stored ?? models else {
                 findings.append(
                     Finding(
@@ -147,18 +153,45 @@ private final class DatabaseCheck {
     }
 }
 
-/// The checks that need only the database.
+/// The checks that need no server.
 private struct DeviceCheck {
     let client: ClientComposition
+    /// Whether the database can be opened. What it contains may still be damaged.
+    let isOpen: Bool
 
-    func findings() throws -> [Finding] {
-        let store = try client.store
-        let session = try store.session()
-        let memory = try store.contact()
-        var findings = [identity(session), try engine(), contact(memory)]
-        findings += [outbox(session.outbox), journal(session.outbox)]
-        findings += session.spaces.map { space($0, isHeld: memory.lastSync != nil) }
-        return findings
+    /// Returns at least one finding of each check, even if the database cannot be read.
+    func findings() -> [Finding] {
+        let folder = client.settings.store.folder
+        var status = stat()
+        let disk = stat(folder, &status) == 0 ? DiskCheck(folder: folder).finding() : unchecked("disk")
+        guard isOpen else {
+            return [disk] + ["account", "engine", "contact", "outbox", "journal", "space"].map(unchecked)
+        }
+        let session = Result { () throws(StoreError) in try client.store.session() }
+        let memory = Result { () throws(StoreError) in try client.store.contact() }
+        let found = [
+            disk, finding("account", session, identity), engine(), finding("contact", memory, contact),
+            finding("outbox", session) { outbox($0.outbox) }, finding("journal", session) { journal($0.outbox) },
+        ]
+        switch session {
+        case .success(let session):
+            let isHeld = (try? memory.get())?.lastSync != nil
+            return found + session.spaces.map { space($0, isHeld: isHeld) }
+        case .failure(let failure): return found + [.broken("space", CommandError(failure))]
+        }
+    }
+
+    private func unchecked(_ check: String) -> Finding {
+        Finding(check: check, level: .attention, sentence: "not checked, because the database cannot be opened")
+    }
+
+    private func finding<Value>(
+        _ check: String, _ value: Result<Value, StoreError>, _ body: (Value) -> Finding
+    ) -> Finding {
+        switch value {
+        case .success(let value): body(value)
+        case .failure(let failure): .broken(check, CommandError(failure))
+        }
     }
 
     private func identity(_ session: StoredSession) -> Finding {
@@ -171,10 +204,15 @@ private struct DeviceCheck {
         )
     }
 
-    private func engine() throws -> Finding {
-        switch try client.acquireLease() {
-        case .acquired: .fine("engine", "no process is syncing this database")
-        case .held(let process): .fine("engine", "process \(process.map(String.init) ?? "unknown") syncs this database")
+    private func engine() -> Finding {
+        do throws(StoreError) {
+            return switch try client.acquireLease() {
+            case .acquired: .fine("engine", "no process is syncing this database")
+            case .held(let process):
+                .fine("engine", "process \(process.map(String.init) ?? "unknown") syncs this database")
+            }
+        } catch {
+            return .broken("engine", CommandError(error))
         }
     }
 

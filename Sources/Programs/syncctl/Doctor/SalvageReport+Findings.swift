@@ -12,7 +12,21 @@ extension SalvageReport {
             finding("writes", outbox, of: ("unconfirmed write", "unconfirmed writes")),
             finding("journal", journal, of: ("entry of the journal", "entries of the journal")),
             identityFinding,
-        ] + (perhapsSent > 0 ? [perhapsSentFinding] : [])
+        ] + (perhapsSent > 0 ? [perhapsSentFinding] : []) + (spaces.lost == 0 ? [] : [spacesFinding])
+            + (formerRecords > 0 ? [formerRecordsFinding] : [])
+    }
+
+    private var spacesFinding: Finding {
+        .attention(
+            "spaces", "not all spaces that this device follows could be read; \(spaces.saved) saved",
+            advice: "run syncctl status, and let the application follow the missing ones again")
+    }
+
+    private var formerRecordsFinding: Finding {
+        .attention(
+            "history",
+            "a restored server may have lost some of \(formerRecords) records of this device, which were not compared with it yet",
+            advice: "keep \(keptFile): if records are missing after the next sync, it may still contain them")
     }
 
     private func finding(_ check: String, _ count: Count, of names: (one: String, many: String)) -> Finding {

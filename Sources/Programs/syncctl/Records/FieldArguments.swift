@@ -40,8 +40,7 @@ enum FieldArguments {
         }
         guard let value = FieldValue(text, as: field.type).map(field.normalized) else {
             throw CommandError(
-                .failed,
-                "\(schema.collection).\(field.name): '\(text)' is not a valid \(field.type.rawValue)")
+                .failed, "\(schema.collection).\(field.name): \(field.type.problem(parsing: text))")
         }
         if let problem = field.problem(with: value) {
             throw CommandError(

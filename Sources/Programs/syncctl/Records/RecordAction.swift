@@ -85,7 +85,7 @@ struct RecordAction {
         let wanted = max(0, min(listing.limit ?? .max, total - listing.offset))
         let end = listing.offset + wanted
         var table = Table(RecordShape.columns(schema))
-        // In pages: memory does not grow with what is listed, except for the widths of a table.
+        // In pages, so that memory does not grow with what is listed.
         for start in stride(from: listing.offset, to: end, by: Self.page) {
             query.offset = start
             query.limit = min(Self.page, end - start)
@@ -96,13 +96,12 @@ struct RecordAction {
                     table.add(try shape.cells(record))
                 }
             }
+            if !terminal.isJSON, !table.isEmpty { table.print(to: terminal) }
         }
         guard !terminal.isJSON else { return }
         if table.isEmpty {
             terminal.note(
                 "no \(schema.collection.rawValue)s here\(listing.conditions.isEmpty ? "" : " with these values")")
-        } else {
-            table.print(to: terminal)
         }
         if wanted < total { terminal.note("\(wanted) of \(total)") }
     }

@@ -61,13 +61,14 @@ struct GlobalOptions: ParsableArguments {
 
     /// Returns the models that the database remembers, or those of the community if it remembers none.
     ///
-    /// Damage that hides the models is returned beside them. Other failures are left to the opening of the database.
-    private func models(of settings: ClientSettings) -> (catalog: SchemaCatalog, damage: StoreError?) {
+    /// Damage or a newer build, which hides the models, is returned beside them. Other failures are left to the opening of
+    /// the database.
+    private func models(of settings: ClientSettings) -> (catalog: SchemaCatalog, obstacle: StoreError?) {
         do throws(StoreError) {
             let stored = try ClientRecipes.storedCatalog(of: settings, rule: FieldRule.named)
             return (stored ?? CommunityCatalog.catalog, nil)
         } catch {
-            return (CommunityCatalog.catalog, error.code == .corrupt ? error : nil)
+            return (CommunityCatalog.catalog, [.corrupt, .newerSchema].contains(error.code) ? error : nil)
         }
     }
 

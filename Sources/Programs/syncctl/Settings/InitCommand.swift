@@ -8,7 +8,10 @@ import TomboloCommunity
 struct InitCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "init", abstract: "Create the database of this device.",
-        discussion: "Running it again changes nothing.")
+        discussion: """
+            Running it again keeps the device and all its records. With --catalog, it also adds the collections, fields, \
+            and indexes of the file that the database does not have, and drops indexes that the file no longer has.
+            """)
 
     @OptionGroup var options: GlobalOptions
     @Option(

@@ -12,7 +12,7 @@ struct SyncCommand: AsyncParsableCommand {
         discussion: """
             Sends the outbox and downloads changes, then exits. If another process already syncs this database, waits \
             until that process has sent the outbox: up to 30 s, or up to the time given with --wait. With --watch, keeps \
-            running until it is stopped.
+            running until it is stopped, and records at least once a minute that everything is in sync.
             """)
 
     @OptionGroup var options: GlobalOptions
@@ -67,6 +67,7 @@ struct SyncCommand: AsyncParsableCommand {
         let updates = engine.status.subscribe()
         let clock = client.runtime.clock
         let timeout = wait
+        let (store, now) = (try client.store, client.runtime.now)
         let lastEvent = Guarded(progress.elapsed)
         let ending = try await withThrowingTaskGroup(of: SyncEnding?.self) { group in
             group.addTask {
@@ -83,6 +84,18 @@ struct SyncCommand: AsyncParsableCommand {
                     }
                 }
                 return follower.isWatching ? .stopped : .interrupted
+            }
+            if watch {
+                group.addTask {
+                    // Keeps "last sync" current while nothing changes: the engine records that only at its polls.
+                    while (try? await clock.sleep(for: Self.noteInterval)) != nil {
+                        guard case .online = engine.currentStatus.connection, engine.currentStatus.isInSync else {
+                            continue
+                        }
+                        try? store.note(.confirmedInSync, now: now())
+                    }
+                    return nil
+                }
             }
             if !watch, timeout > .zero {
                 group.addTask {
@@ -117,13 +130,18 @@ struct SyncCommand: AsyncParsableCommand {
         return ending
     }
 
-    /// Records why the sync has failed, for `syncctl status` and `syncctl doctor`. Only the holder of the lease may.
+    /// Records that the sync is complete, or why it has failed, for `syncctl status` and `syncctl doctor`. Only the holder
+    /// of the lease may.
     ///
     /// The engine records what it runs into. It does not know of a wait that is over, or of a standstill. On a full
     /// disk nothing can be recorded.
     private func record(_ ending: SyncEnding, _ client: ClientComposition) {
-        guard let failure = ending.failure, let store = try? client.store,
-            (try? store.contact())?.lastFailure?.message != failure.message
+        guard let store = try? client.store else { return }
+        if case .inSync = ending {
+            try? store.note(.confirmedInSync, now: client.runtime.now())
+            return
+        }
+        guard let failure = ending.failure, (try? store.contact())?.lastFailure?.message != failure.message
         else { return }
         try? store.note(.failed(code: failure.code, message: failure.message), now: client.runtime.now())
     }
@@ -185,6 +203,8 @@ struct SyncCommand: AsyncParsableCommand {
     private static let readerTimeout = Duration.milliseconds(100)
     /// The extra time for a request that is still open when the wait ends.
     private static let grace = Duration.milliseconds(500)
+    /// How often a `--watch` run records that everything is still in sync. `status` promises at most a minute.
+    private static let noteInterval = Duration.seconds(45)
     /// Longer than an engine needs for a typical outbox.
     private static let leaseTimeout = Duration.seconds(30)
 }

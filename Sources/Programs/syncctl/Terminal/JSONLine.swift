@@ -33,7 +33,8 @@ struct JSONLine {
         case .real(let number): writer.real(number)
         case .text(let text): writer.string(text)
         case .reference(let id): writer.string(id.description)
-        case .json(let text): writer.verbatim(Self.onOneLine(text))
+        case .json(let text):
+            if let json = Self.onOneLine(text) { writer.verbatim(json) } else { writer.string(text) }
         }
     }
 
@@ -52,10 +53,18 @@ struct JSONLine {
         writer.endArray()
     }
 
-    /// Replaces line breaks with spaces. Both are only allowed between the tokens of a JSON text, and mean the same
+    /// Returns a JSON text on one line; nil for a stored text that is not JSON, which is printed as a string.
+    ///
+    /// Line breaks and tabs become spaces. In a JSON text, all three occur only between tokens, and mean the same
     /// there.
-    private static func onOneLine(_ json: String) -> [UInt8] {
-        json.utf8.map { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") ? UInt8(ascii: " ") : $0 }
+    private static func onOneLine(_ json: String) -> [UInt8]? {
+        let bytes = Array(json.utf8)
+        do throws(JSONError) {
+            try JSONReader.read(bytes) { (reader) throws(JSONError) in try reader.skip() }
+        } catch {
+            return nil
+        }
+        return bytes.map { $0 < 0x20 ? UInt8(ascii: " ") : $0 }
     }
 
     private var closed: [UInt8] {

@@ -1,6 +1,9 @@
 import SyncProgram
 
-/// A table for people. Its columns are as wide as their contents, and together no wider than the terminal.
+/// A table for people. Its columns are as wide as their contents.
+///
+/// On a terminal, they are together no wider than it, and longer values are cut. Elsewhere, each column has at most 40
+/// columns of text, and a longer value is printed whole: only its own line is longer.
 struct Table {
     struct Column {
         let title: String
@@ -9,7 +12,10 @@ struct Table {
     }
 
     let columns: [Column]
+    /// The rows that are not printed yet.
     private var rows: [[String]] = []
+    /// The widths of the columns; nil until rows are printed.
+    private var widths: [Int]?
 
     init(_ columns: [Column]) {
         self.columns = columns
@@ -22,19 +28,31 @@ struct Table {
         rows.append(cells.map(TerminalText.escaped))
     }
 
-    var isEmpty: Bool { rows.isEmpty }
+    /// Whether no row was added.
+    var isEmpty: Bool { rows.isEmpty && widths == nil }
 
-    func print(to terminal: Terminal) {
-        let widths = widths(within: terminal.width)
-        terminal.say(terminal.bold("\(line(columns.map(\.title), widths))"))
-        for row in rows { terminal.say("\(line(row, widths))") }
+    /// Prints the rows that were added since the last call, and forgets them.
+    ///
+    /// The first call prints the titles, and its rows determine the widths of the columns. A long list is printed in
+    /// parts, so that it never is in memory as a whole.
+    mutating func print(to terminal: Terminal) {
+        let isFirst = widths == nil
+        let widths = widths ?? widths(within: terminal.width)
+        self.widths = widths
+        let cuts = terminal.width < Int.max
+        if isFirst { terminal.say(terminal.bold("\(line(columns.map(\.title), widths, cuts: cuts))")) }
+        for row in rows { terminal.say("\(line(row, widths, cuts: cuts))") }
+        rows = []
     }
 
     /// Returns the column widths. If the columns do not fit the terminal, the widest ones shrink.
     private func widths(within limit: Int) -> [Int] {
         var widths = columns.map { TerminalText.columns($0.title) }
+        let widest = limit < Int.max ? Int.max : Self.widest
         for row in rows {
-            for (index, cell) in row.enumerated() { widths[index] = max(widths[index], TerminalText.columns(cell)) }
+            for (index, cell) in row.enumerated() {
+                widths[index] = max(widths[index], min(TerminalText.columns(cell), widest))
+            }
         }
         guard limit < Int.max else { return widths }
         let gaps = Self.gap.count * (columns.count - 1)
@@ -48,10 +66,10 @@ struct Table {
         return widths
     }
 
-    private func line(_ cells: [String], _ widths: [Int]) -> String {
+    private func line(_ cells: [String], _ widths: [Int], cuts: Bool) -> String {
         var line = ""
         for (index, cell) in cells.enumerated() {
-            let text = TerminalText.truncated(cell, to: widths[index])
+            let text = cuts ? TerminalText.truncated(cell, to: widths[index]) : cell
             let padding = String(repeating: " ", count: max(0, widths[index] - TerminalText.columns(text)))
             if index > 0 { line += Self.gap }
             if columns[index].isNumber {
@@ -65,4 +83,6 @@ struct Table {
 
     private static let gap = "  "
     private static let narrowest = 6
+    /// The greatest width of a column without a terminal: one long value must not make every line long.
+    private static let widest = 40
 }

@@ -26,15 +26,15 @@ public final class ClientComposition {
     /// The schemas of the database. They differ from those of `models` in a program that opens the database of any
     /// application, such as `syncctl`.
     public private(set) var catalog: SchemaCatalog
-    /// The damage that kept the database's own models from being read; nil when `catalog` can be trusted.
+    /// The damage or the newer build that kept the database's own models from being read; nil when `catalog` can be trusted.
     private var catalogDamage: StoreError?
     private var madeObjects: LiveObjects?
 
     /// Creates a composition without opening anything.
     ///
     /// - Parameters:
-    ///   - catalogDamage: the damage that kept the models of the database from being read. Such a database can only be
-    ///     salvaged: opening it could create the tables of the wrong models.
+    ///   - catalogDamage: the damage or the newer build that kept its models from being read. The database cannot
+    ///     be opened then, only salvaged, because it would get the tables of other models.
     ///   - creatingStore: whether to create the database if it is missing.
     public init(
         settings: ClientSettings, models: ModelCatalog, catalog: SchemaCatalog? = nil,
@@ -118,9 +118,15 @@ public final class ClientComposition {
 
     /// Checks the whole database for damage. Takes seconds for gigabytes.
     ///
+    /// Damage that a sync has found counts until a later sync succeeds, even if it cannot be found again: a failing disk
+    /// does not return the same bytes each time.
+    ///
     /// - Throws: `corrupt`, with the first finding.
     public func verifyStore() throws(StoreError) {
         try opened.verify()
+        let damage = [StoreError.Code.corrupt, .notADatabase].map(\.rawValue)
+        guard let failure = try store.contact().lastFailure, damage.contains(failure.code) else { return }
+        throw StoreError(.corrupt, "the last sync found damage: \(failure.message)")
     }
 
     /// Throws if the last contact ended because the server contradicted the database.

@@ -71,15 +71,16 @@ extension ClientRecipes {
         try SQLiteStore.storedCatalog(of: StoreConfiguration(settings.store), rule: rule)
     }
 
-    /// Returns the models that a device's damaged database stores, searching the whole file for them if need be; nil when
-    /// they cannot be read.
+    /// Returns the models of a device's damaged database; nil when they cannot be read.
     ///
-    /// - Parameter rule: returns the field rule of a name.
+    /// - Parameters:
+    ///   - known: models to consider besides those in the file, which are taken only if the database describes their fields.
+    ///   - rule: returns the field rule of a name.
     /// - Throws: when the file itself cannot be read.
     public static func recoveredCatalog(
-        of settings: ClientSettings, rule: (_ name: String) -> FieldRule?
+        of settings: ClientSettings, known: [SchemaCatalog] = [], rule: (_ name: String) -> FieldRule?
     ) throws(StoreError) -> SchemaCatalog? {
-        try SQLiteStore.recoveredCatalog(of: StoreConfiguration(settings.store), rule: rule)
+        try SQLiteStore.recoveredCatalog(of: StoreConfiguration(settings.store), known: known, rule: rule)
     }
 }
 

@@ -14,12 +14,15 @@ public enum CatalogFile {
         _ path: String, rule: (_ name: String) -> FieldRule?
     ) throws(ConfigurationError) -> SchemaCatalog {
         let data: Data
-        do {
-            let file = try FileHandle(forReadingFrom: URL(filePath: path))
-            data = try file.read(upToCount: largestSize + 1) ?? Data()
-        } catch {
-            let reason = FileManager.default.fileExists(atPath: path) ? "it cannot be read" : "there is no such file"
-            throw ConfigurationError("the catalog \(path) was not read: \(reason)")
+        switch RegularFile.open(path, allowsInherited: true) {
+        case .refused(let reason): throw ConfigurationError("the catalog \(path) was not read: \(reason)")
+        case .open(let descriptor):
+            let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+            do {
+                data = try file.read(upToCount: largestSize + 1) ?? Data()
+            } catch {
+                throw ConfigurationError("the catalog \(path) was not read: it cannot be read")
+            }
         }
         guard data.count <= largestSize else {
             throw ConfigurationError("the catalog \(path) is larger than \(largestSize) bytes")

@@ -7,6 +7,9 @@ package struct ConfigurationFile: Sendable {
     /// The values by dotted key name.
     package let values: [String: GivenValue]
 
+    /// An example that is valid for every program.
+    private static let example = #"{"log": {"level": "debug"}}"#
+
     /// A megabyte of configuration is a mistake.
     private static let largestSize = 1_048_576
 
@@ -26,7 +29,7 @@ package struct ConfigurationFile: Sendable {
 
     init(path: String) throws(ConfigurationError) {
         let data: Data
-        switch RegularFile.open(path) {
+        switch RegularFile.open(path, allowsInherited: true) {
         case .refused(let reason):
             throw ConfigurationError("the configuration file \(path) was not read: \(reason)")
         case .open(let descriptor):
@@ -52,7 +55,8 @@ package struct ConfigurationFile: Sendable {
             throw ConfigurationError("the configuration file \(path) is not JSON: \(error)")
         }
         guard case .object(let members) = tree else {
-            throw ConfigurationError("the configuration file \(path) is not a JSON object")
+            throw ConfigurationError(
+                "the configuration file \(path) is not a JSON object; expected one such as \(Self.example)")
         }
         var values: [String: GivenValue] = [:]
         try Self.flatten(members, below: "", into: &values, path: path)
@@ -76,13 +80,30 @@ package struct ConfigurationFile: Sendable {
             case .integer(let number): (text, type) = ("\(number)", "integer")
             case .boolean(let bool): (text, type) = ("\(bool)", "boolean")
             case .null, .real, .array:
-                throw ConfigurationError("\(name) in \(path) is null, a list or no whole number: no key takes that")
+                throw ConfigurationError(
+                    "\(name) in \(path) is \(member.value.kind); expected a string, a whole number, true or false, or an object such as \(example)"
+                )
             }
             // The same key can be written nested and with a dot.
             let value = GivenValue(text: text, source: .file(path), jsonType: type)
             guard values.updateValue(value, forKey: name) == nil else {
                 throw ConfigurationError("\(name) occurs twice in \(path)")
             }
+        }
+    }
+}
+
+extension JSONValue {
+    /// The kind of a value that no key takes. The value itself may hold a secret.
+    fileprivate var kind: String {
+        switch self {
+        case .null: "null"
+        case .real: "a number with a fraction, or one beyond 64 bits"
+        case .array: "a list"
+        case .boolean: "a boolean"
+        case .integer: "an integer"
+        case .string: "a string"
+        case .object: "an object"
         }
     }
 }

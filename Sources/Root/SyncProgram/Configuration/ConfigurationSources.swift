@@ -45,7 +45,15 @@ package struct ConfigurationSources: Sendable {
                 name, among: names.map(program.variable) + [program.fileVariable], "environment variable \(name)")
         }
         guard let file else { return }
-        for name in file.values.keys.sorted() { try require(name, among: names, "key \(name) in \(file.path)") }
+        for (name, given) in file.values.sorted(by: { $0.key < $1.key }) {
+            if let inner = names.first(where: { $0.hasPrefix(name + ".") }) {
+                let type = given.jsonType ?? "string"
+                throw ConfigurationError(
+                    "\(name) in \(file.path) is \(type.withArticle); expected an object, such as {\"\(name)\": {\"\(inner.dropFirst(name.count + 1))\": …}}",
+                    advice: "\(program.name) config show lists the keys")
+            }
+            try require(name, among: names, "key \(name) in \(file.path)")
+        }
     }
 
     private func require(_ name: String, among names: [String], _ what: String) throws(ConfigurationError) {
@@ -80,4 +88,9 @@ package enum ValueSource: Hashable, Sendable, CustomStringConvertible {
         case .byDefault: "default"
         }
     }
+}
+
+extension String {
+    /// The name of a JSON type with its article.
+    var withArticle: String { hasPrefix("i") || hasPrefix("o") ? "an \(self)" : "a \(self)" }
 }

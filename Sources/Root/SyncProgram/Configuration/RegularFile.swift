@@ -1,21 +1,34 @@
 import Glibc
 
 /// Opens regular files only. Opening a named pipe would wait for its writer, and a device may never end.
-enum RegularFile {
-    enum Opening {
+package enum RegularFile {
+    package enum Opening {
         /// The descriptor, which the caller closes.
         case open(Int32)
         /// The reason why there is none, as the end of a sentence about the file.
         case refused(String)
     }
 
-    static func open(_ path: String) -> Opening {
+    /// - Parameter allowsInherited: whether a pipe that a shell has given to this process will do, as `<(command)` does,
+    ///   or standard input.
+    package static func open(_ path: String, allowsInherited: Bool = false) -> Opening {
         let descriptor = Glibc.open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
         guard descriptor >= 0 else {
-            return .refused(errno == ENOENT || errno == ENOTDIR ? "there is no such file" : "it cannot be read")
+            // A socket cannot be opened.
+            return switch errno {
+            case ENOENT, ENOTDIR: .refused("there is no such file")
+            case ENXIO, ENODEV: .refused("it is not a regular file")
+            default: .refused("it cannot be read")
+            }
         }
         var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+        let isKnown = fstat(descriptor, &status) == 0
+        if isKnown, status.st_mode & S_IFMT == S_IFREG { return .open(descriptor) }
+        // Its writer is running, so reading ends.
+        let isInherited = path == "/dev/stdin" || path.hasPrefix("/dev/fd/") || path.hasPrefix("/proc/self/fd/")
+        guard allowsInherited, isInherited, isKnown, status.st_mode & S_IFMT != S_IFDIR,
+            fcntl(descriptor, F_SETFL, 0) == 0
+        else {
             close(descriptor)
             return .refused("it is not a regular file")
         }

@@ -42,7 +42,7 @@ package struct ResolvedConfiguration<Values: SettingValues>: Sendable {
     ) throws(ConfigurationError) {
         if let type = given.jsonType, type != setting.rules.jsonType {
             throw ConfigurationError(
-                "\(setting.name) in \(given.source): expected \(setting.rules.expectation), as JSON \(setting.rules.jsonType)"
+                "\(setting.name) in \(given.source) is \(type.withArticle); expected \(setting.rules.expectation), as JSON \(setting.rules.jsonType)"
             )
         }
         if setting.isSecret, case .flag = given.source {

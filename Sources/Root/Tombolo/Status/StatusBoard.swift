@@ -99,8 +99,9 @@ final class StatusBoard: Sendable {
             lastInSync: engine?.contact.lastSync.map {
                 Date(timeIntervalSince1970: Double($0.milliseconds) / 1_000)
             },
-            // The engine learns of a write a moment after the program.
-            isInSync: (engine?.isInSync ?? false) && phase != .blocked && outbox.count == 0)
+            // The engine learns of a write a moment after the program. Before the first contact, it knows of no space.
+            isInSync: (engine.map { $0.isInSync && !$0.spaces.isEmpty } ?? false) && phase != .blocked
+                && outbox.count == 0)
     }
 
     private func phase(_ engine: SyncStatus?) -> (ClientStatus.Phase, String) {

@@ -7,6 +7,6 @@ extension CatalogChange {
         guard !isCompatible else { return }
         throw ConfigurationError(
             "the catalog does not fit the stored one: \(conflicts.map(\.problem).joined(separator: "; "))",
-            advice: conflicts.map { "\($0.name): \($0.remedy)" }.joined(separator: "\n  "))
+            advice: conflicts.map { "\($0.name): \($0.remedy)" }.joined(separator: "; "))
     }
 }

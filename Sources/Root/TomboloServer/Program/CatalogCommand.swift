@@ -15,12 +15,25 @@ struct CatalogCommand: AsyncParsableCommand {
 
 struct ShowCatalog: ServerCommand {
     static let configuration = CommandConfiguration(
-        commandName: "show", abstract: "Print the models that this server serves, as a file for --catalog.")
+        commandName: "show", abstract: "Print the models of this server, as a file for --catalog.",
+        discussion: """
+            Prints the models of the program, or those of the file that --catalog names. With --folder and without \
+            --catalog, prints the models that are stored in that folder, while its server is stopped.
+            """)
 
     @OptionGroup var options: ServerOptions
 
     func run(_ application: ServerApplication) async throws {
-        let catalog = try options.server(application).application.catalog
+        let catalog = try options.withServer(application) { server in
+            guard let folder = options.folder, server.settings.catalogFile == nil else {
+                return server.application.catalog
+            }
+            guard let stored = try server.storedCatalog else {
+                throw ConfigurationError(
+                    "no models are stored in \(folder) yet", advice: "a server stores its models when it starts")
+            }
+            return stored
+        }
         try ServerOutput.write(TerminalText(document: CatalogFile.text(catalog)))
     }
 }

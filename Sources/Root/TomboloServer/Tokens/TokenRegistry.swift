@@ -65,13 +65,19 @@ public struct TokenRegistry: Sendable {
 
     /// Returns the lines of the file; none when there is no file.
     private func read() throws(ConfigurationError) -> [String] {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
         guard descriptor >= 0 else {
             let code = errno
             if code == ENOENT { return [] }
             throw failure("read", code)
         }
         let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            throw ConfigurationError(
+                "authority.token-file: \(path) cannot be read, because it is not a regular file; expected a text file of principals and hashes"
+            )
+        }
         guard let bytes = try? handle.readToEnd() ?? Data(), let text = String(validating: bytes, as: UTF8.self) else {
             throw ConfigurationError(
                 "authority.token-file: \(path) cannot be read as UTF-8; expected a text file of principals and hashes")

@@ -92,6 +92,19 @@ public final class SQLiteAuthorityStore: AuthorityStore {
         return try AuthorityStoreError.converting("write") { try SQLiteSession.write(on: writer, body) }
     }
 
+    public func check() throws {
+        try checkFile()
+        let finding = try AuthorityStoreError.converting("check the database") {
+            guard let readers else { return try Self.finding(on: writer) }
+            return try readers.withConnection { try Self.finding(on: $0) }
+        }
+        guard finding == "ok" else { throw AuthorityStoreError(.corrupt, "the database is damaged: \(finding)") }
+    }
+
+    private static func finding(on connection: SharedConnection) throws -> String {
+        try connection.inTurn { try connection.use { try $0.text(of: "PRAGMA quick_check(1)") } }
+    }
+
     /// Throws `missingFile` if the file at the path is no longer the one that was opened.
     ///
     /// SQLite would continue to use a file that a later start does not find. Commits to it would be confirmed and then

@@ -20,6 +20,17 @@ public protocol AuthorityStore: Sendable {
     func write<Result>(
         _ body: (any AuthorityTransaction) throws -> Result
     ) throws -> Result
+
+    /// Looks for damage in the whole store, which may take long. Throws `corrupt` when it finds some.
+    ///
+    /// A store without a check of its own only reads its state.
+    func check() throws
+}
+
+extension AuthorityStore {
+    public func check() throws {
+        _ = try read { view in try view.state() }
+    }
 }
 
 /// A store that keeps the models with which its records were written.

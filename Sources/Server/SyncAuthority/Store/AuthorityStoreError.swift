@@ -40,7 +40,9 @@ extension AuthorityError {
     init(storeError error: any Error) {
         let failure = error as? AuthorityStoreError ?? AuthorityStoreError(.inputOutput, "the store failed: \(error)")
         let retryAfter: Duration? = failure.code == .busy ? AuthorityLimits.busyRetry : nil
-        self.init(.unavailable, failure.code.messageForClients, detail: failure.message, retryAfter: retryAfter)
+        self.init(
+            .unavailable, failure.code.messageForClients, detail: failure.message, retryAfter: retryAfter,
+            isDamage: failure.code == .corrupt || failure.code == .notADatabase)
     }
 }
 

@@ -29,7 +29,7 @@ public struct StoredField: Hashable, Sendable {
 
     public init(name: FieldName, value: FieldValue, origin: FieldOrigin) {
         self.name = name
-        self.value = value
+        self.value = value.canonical
         self.origin = origin
     }
 }

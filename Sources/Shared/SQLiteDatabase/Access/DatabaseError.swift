@@ -44,8 +44,9 @@ package struct DatabaseError: Error, CustomStringConvertible {
 
     /// The error for an SQLite result code.
     package init(_ result: Int32, _ message: String? = nil, while action: String) {
-        code = Self.code(of: result)
-        text = message ?? String(cString: sqlite3_errstr(result))
+        let message = message ?? String(cString: sqlite3_errstr(result))
+        code = Self.contradictsSchema(result, message) ? .corrupt : Self.code(of: result)
+        text = message
         sqlite = (action, result)
     }
 
@@ -85,7 +86,18 @@ package struct DatabaseError: Error, CustomStringConvertible {
         return DatabaseError(code, "could not \(action) \(path): \(String(cString: strerror(number)))")
     }
 
-    private static func code(of result: Int32) -> Code {
+    /// Whether a statement failed because the database lacks a table or a column, or has one that it should not have yet.
+    ///
+    /// The statements of the stores fit the schema version that the database has recorded, so its schema is damaged.
+    private static func contradictsSchema(_ result: Int32, _ message: String) -> Bool {
+        guard result == SQLITE_ERROR else { return false }
+        return message.hasPrefix("no such table: ") || message.hasPrefix("no such column: ")
+            || message.hasPrefix("duplicate column name: ") || message.hasSuffix(" already exists")
+            || message.contains(" has no column named ")
+    }
+
+    /// Returns the code for an SQLite result code.
+    package static func code(of result: Int32) -> Code {
         switch result & 0xFF {
         case SQLITE_BUSY, SQLITE_LOCKED: .busy
         case SQLITE_FULL: .diskFull

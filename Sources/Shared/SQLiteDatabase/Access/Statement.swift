@@ -181,6 +181,15 @@ package final class Statement {
         sqlite3_column_type(handle, column) == SQLITE_INTEGER
     }
 
+    /// The name of the first column whose text is not UTF-8; nil when all texts are.
+    package var columnOfInvalidText: String? {
+        for column in 0..<columnCount where sqlite3_column_type(handle, column) == SQLITE_TEXT {
+            let isValid = withBytes(column) { String(validating: $0, as: UTF8.self) != nil }
+            if !isValid { return columnName(column) }
+        }
+        return nil
+    }
+
     @inlinable
     package func isNull(_ column: Int32) -> Bool {
         sqlite3_column_type(handle, column) == SQLITE_NULL

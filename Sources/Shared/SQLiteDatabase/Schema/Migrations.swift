@@ -61,7 +61,7 @@ package struct Migrations: Sendable {
     ///
     /// - Returns: the number of migrations that have run.
     /// - Throws: `otherSchema` for a database of another program, `newerSchema` for one of a newer build, and `corrupt`
-    ///   when the header contradicts the tables.
+    ///   when the header or a recorded migration is damaged.
     @discardableResult
     package func check(_ connection: Connection, _ file: String) throws -> Int {
         let owner = try connection.integer(of: "PRAGMA application_id")
@@ -85,17 +85,25 @@ package struct Migrations: Sendable {
                 "\(file) is damaged: its header has schema version \(header), and its tables have version \(names.count)"
             )
         }
+        try checkKnown(names, file)
         guard names.count <= steps.count else {
             throw DatabaseError(
                 .newerSchema,
                 "\(file) has schema version \(names.count), and this build knows versions up to \(steps.count): use a newer build"
             )
         }
-        for (name, step) in zip(names, steps) where name != step.name {
-            throw DatabaseError(
-                .newerSchema, "\(file) has the migration \(name), which this build does not know: use a newer build")
-        }
         return names.count
+    }
+
+    /// Throws if one of the recorded migrations differs from the known one of its number.
+    ///
+    /// A newer build has the same first migrations, because a released migration never changes.
+    private func checkKnown(_ names: [String], _ file: String) throws(DatabaseError) {
+        for (number, (name, step)) in zip(names, steps).enumerated() where name != step.name {
+            throw DatabaseError(
+                .corrupt,
+                "\(file) is damaged: its migration \(number + 1) is called '\(name)'; expected \(step.name)")
+        }
     }
 
     private func recorded(_ connection: Connection) throws -> [String] {

@@ -34,8 +34,8 @@ public struct FieldEdit: Hashable, Sendable {
 
     public init(field: FieldName, value: FieldValue, before: FieldValue, seen: Version) {
         self.field = field
-        self.value = value
-        self.before = before
+        self.value = value.canonical
+        self.before = before.canonical
         self.seen = seen
     }
 }

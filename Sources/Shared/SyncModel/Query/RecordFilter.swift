@@ -103,7 +103,7 @@ extension RecordTerm: CustomStringConvertible {
 
 extension FieldValue {
     /// The value for a log line: long texts are shortened.
-    fileprivate var shortText: String {
+    var shortText: String {
         switch self {
         case .null: "nil"
         case .boolean(let value): "\(value)"

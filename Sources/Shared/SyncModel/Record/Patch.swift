@@ -4,8 +4,9 @@ public struct Patch: Hashable, Sendable {
 
     public init() {}
 
-    /// Sets the value of a field, replacing an earlier value for the same field.
+    /// Sets the value of a field in its canonical form, replacing an earlier value for the same field.
     public mutating func set(_ field: FieldName, to value: FieldValue) {
+        let value = value.canonical
         switch index(of: field) {
         case .found(let index): entries[index].value = value
         case .absent(let index): entries.insert((field, value), at: index)

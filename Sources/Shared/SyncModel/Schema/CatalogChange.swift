@@ -85,7 +85,9 @@ public struct CatalogChange: Hashable, Sendable {
             adjustments.append("\(name) has \(new.rule.map { "the rule \($0.name)" } ?? "no rule")")
         }
         if new.bounds != old.bounds { adjustments.append("\(name) has \(new.bounds.map { "\($0)" } ?? "no bounds")") }
-        if new.defaultValue != old.defaultValue { adjustments.append("\(name) has the default \(new.defaultValue)") }
+        if new.defaultValue != old.defaultValue {
+            adjustments.append("\(name) has the default \(new.defaultValue.shortText)")
+        }
         if new.mergeRule != old.mergeRule { adjustments.append("\(name) merges by \(new.mergeRule.rawValue)") }
     }
 

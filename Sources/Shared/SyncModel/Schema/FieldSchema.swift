@@ -125,7 +125,7 @@ extension FieldSchema {
     /// Returns the same field with a default value.
     public func defaulting(to value: FieldValue) -> FieldSchema {
         var field = self
-        field.defaultValue = value
+        field.defaultValue = value.canonical
         return field
     }
 }

@@ -38,6 +38,14 @@ extension FieldValue: Hashable {
         }
     }
 
+    /// The value in the form that both sides store: zero has no sign.
+    ///
+    /// SQLite does not keep negative zero, and equality compares bits. Without one form, a device and the server would
+    /// hold different values of one field (S39).
+    public var canonical: FieldValue {
+        if case .real(let number) = self, number == 0 { .real(0) } else { self }
+    }
+
     public var isNull: Bool {
         if case .null = self { true } else { false }
     }

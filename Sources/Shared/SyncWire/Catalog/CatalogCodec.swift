@@ -4,7 +4,8 @@ package import SyncModel
 /// The models of an application as JSON: the file that `syncd --catalog` serves, and the form in which both stores remember the
 /// models of their database. `Schemas/catalog` describes it.
 package enum CatalogCodec {
-    /// The version of the format.
+    /// The version of the format. A build that adds a key or a type increments it, so that older builds can tell its
+    /// models from damaged ones.
     static let format = 1
 
     /// Returns the JSON text: one line for each field, defaults left out, and a newline at the end.
@@ -90,6 +91,12 @@ package enum CatalogCodec {
             var decoder = CatalogDecoder()
             return try decoder.catalog(&reader, rule)
         }
+    }
+
+    /// Whether the bytes are JSON of a newer format.
+    package static func isNewer(_ bytes: [UInt8]) -> Bool {
+        guard let value = try? JSONValue(bytes), case .integer(let format) = value["format"] else { return false }
+        return format > Int64(Self.format)
     }
 
     /// Reads a catalog that a store of ours has written. Rules that this program does not have keep their names, and check nothing.

@@ -15,7 +15,7 @@ package struct ErrorBody: Hashable, Sendable {
         }
 
         package static let malformed = Code(rawValue: "malformed")
-        /// A transaction does not match its own hash.
+        /// A transaction does not match its own hash: it was altered on its way. The client sends it again.
         package static let damaged = Code(rawValue: "damaged")
         package static let unauthorized = Code(rawValue: "unauthorized")
         package static let forbidden = Code(rawValue: "forbidden")

@@ -4,7 +4,7 @@ import SyncModel
 /// Coding of field values, which can be read without a schema.
 ///
 /// The forms are `null`, `true`, `1`, `1.5` (a real always has a fraction or an exponent), `"text"`, `{"$ref":"<record
-/// id>"}`, and `{"$json":<the value unchanged>}`.
+/// id>"}`, and `{"$json":<the value unchanged>}`. Negative zero is read and written as `0.0`.
 enum FieldValueCoding {
     static func read(_ reader: inout JSONReader) throws(JSONError) -> FieldValue {
         switch try reader.kind() {
@@ -19,7 +19,7 @@ enum FieldValueCoding {
             let start = reader.position
             switch try reader.number() {
             case .integer(let value): return .integer(value)
-            case .real(let value): return .real(value)
+            case .real(let value): return FieldValue.real(value).canonical
             case .rounded: throw reader.content("an integer beyond 64 bits", at: start)
             }
         }
@@ -78,7 +78,7 @@ enum FieldValueCoding {
     }
 
     static func write(_ value: FieldValue, to writer: inout JSONWriter) throws(WireError) {
-        switch value {
+        switch value.canonical {
         case .null: writer.null()
         case .boolean(let value): writer.boolean(value)
         case .integer(let value): writer.integer(value)

@@ -37,7 +37,7 @@ extension Double: OrderedValue {
         self = number
     }
 
-    public var stored: FieldValue? { isFinite ? .real(self) : nil }
+    public var stored: FieldValue? { isFinite ? FieldValue.real(self).canonical : nil }
     public var storageProblem: String? { isFinite ? nil : "\(self) is not a finite number" }
 }
 

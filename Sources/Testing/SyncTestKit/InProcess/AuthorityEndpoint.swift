@@ -20,8 +20,9 @@ struct AuthorityEndpoint: Sendable {
         } catch let failure as AuthorityError {
             throw TransportError(failure)
         } catch let error as WireError {
-            let isRequest = error.code != .unencodable
-            throw TransportError(isRequest ? .refused : .serverFailed, error.message, isDefinite: isRequest)
+            // A request that was damaged on its way is no decision about its contents.
+            let isDecision = error.code == .malformed
+            throw TransportError(isDecision ? .refused : .serverFailed, error.message, isDefinite: isDecision)
         } catch {
             throw TransportError(.serverFailed, "\(call.rawValue) failed")
         }

@@ -1,0 +1,58 @@
+import Tombolo
+
+/// How `contacts sync` has ended: the line to print, and the exit status.
+struct SyncResult: Equatable {
+    let line: String
+    let exitStatus: Int32
+
+    private init(_ line: String, _ exitStatus: Int32) {
+        self.line = line.printable
+        self.exitStatus = exitStatus
+    }
+
+    /// Returns nil while the sync may still come to its end.
+    ///
+    /// - Parameter isLate: whether the time to wait is over.
+    init?(_ status: ClientStatus, isLate: Bool) {
+        let reason = status.reason.isEmpty ? "" : ": \(status.reason)"
+        let kept =
+            switch status.pending {
+            case 0: ""
+            case 1: "; 1 change is kept here and sent later"
+            default: "; \(status.pending) changes are kept here and sent later"
+            }
+        switch status.phase {
+        case .live where status.isInSync:
+            let rejected =
+                status.rejected > 0 ? "; the server has rejected \(status.rejected): see contacts problems" : ""
+            self.init("in sync\(rejected)", 0)
+        case .alone: self.init("no server is configured: set CONTACTS_SERVER_URL and CONTACTS_SERVER_TOKEN_FILE", 1)
+        case .needsToken: self.init("not synced: the server wants another token\(reason)\(kept)", 5)
+        case .blocked, .stopped: self.init("not synced\(reason)\(kept)", 9)
+        case .offline where isLate: self.init("not synced: offline\(reason)\(kept)", 4)
+        case .elsewhere where isLate, .connecting where isLate, .live where isLate:
+            self.init("not in sync yet\(reason)\(kept)", 4)
+        case .offline, .elsewhere, .connecting, .live: return nil
+        }
+    }
+
+    /// Requests a sync, and waits for its end.
+    static func waiting(for client: Client, atMost timeout: Duration) async -> SyncResult {
+        client.syncNow()
+        let result = await withTaskGroup(of: SyncResult?.self) { group in
+            group.addTask {
+                for await status in client.statusUpdates {
+                    if let result = SyncResult(status, isLate: false) { return result }
+                }
+                return nil
+            }
+            group.addTask {
+                try? await Task.sleep(for: timeout)
+                return nil
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? nil
+        }
+        return result ?? SyncResult(client.status, isLate: true) ?? SyncResult("not in sync yet", 4)
+    }
+}

@@ -1,0 +1,84 @@
+import Foundation
+import TestRings
+import Testing
+
+@testable import syncctl
+
+/// Files that no program may wait for.
+@Suite(.ring(.test)) struct FileKindTests {
+    private let programs: Programs
+    private let pipe: String
+
+    init() throws {
+        programs = try Programs()
+        pipe = programs.folder + "/pipe"
+        #expect(mkfifo(pipe, 0o600) == 0)
+    }
+
+    /// Before, the programs waited forever for a writer of the pipe.
+    @Test(
+        .timeLimit(.minutes(5)),
+        arguments: [
+            ("syncctl", ["init", "--catalog", "PIPE"], "the catalog PIPE was not read: it is not a regular file"),
+            (
+                "syncctl", ["doctor", "--fix", "--catalog", "PIPE"],
+                "the catalog PIPE was not read: it is not a regular file"
+            ),
+            (
+                "syncctl", ["status", "--config", "PIPE"],
+                "the configuration file PIPE was not read: it is not a regular file"
+            ),
+            (
+                "syncctl",
+                ["sync", "--server", "https://127.0.0.1:9", "--token-file", "TOKEN", "--set", "server.ca-file=PIPE"],
+                "PIPE cannot be read, is not a regular file, or contains no certificates"
+            ),
+            (
+                "syncctl", ["sync", "--server", "https://127.0.0.1:9", "--token-file", "PIPE"],
+                "server.token-file: PIPE is not a regular file"
+            ),
+            ("syncd", ["--port", "0", "--catalog", "PIPE"], "the catalog PIPE was not read: it is not a regular file"),
+            ("syncd", ["catalog", "check", "PIPE"], "the catalog PIPE was not read: it is not a regular file"),
+            (
+                "syncd", ["token", "list", "--set", "authority.token-file=PIPE"],
+                "authority.token-file: PIPE cannot be read, because it is not a regular file"
+            ),
+            (
+                "syncd", ["token", "add", "arya", "--set", "authority.token-file=PIPE"],
+                "authority.token-file: PIPE cannot be read, because it is not a regular file"
+            ),
+            (
+                "syncd", ["--port", "0", "--set", "listen.certificate-file=PIPE", "--set", "listen.key-file=PIPE"],
+                "the certificate cannot be read from PIPE: it is not a regular file"
+            ),
+        ])
+    func `a named pipe is refused by name`(program: String, arguments: [String], words: String) throws {
+        #expect(try programs.syncctl("init").status == 0)
+        let token = programs.folder + "/token"
+        #expect(try programs.run("syncd", ["token", "add", "ned", "--output", token]).status == 0)
+        for file in [pipe, "/dev/zero"] {
+            let response = try programs.run(
+                program,
+                arguments.map {
+                    $0.replacingOccurrences(of: "PIPE", with: file).replacingOccurrences(of: "TOKEN", with: token)
+                })
+            #expect(response.status == CommandStatus.configuration.rawValue, "\(response)")
+            #expect(response.errors.contains(words.replacingOccurrences(of: "PIPE", with: file)), "\(response)")
+        }
+    }
+
+    @Test func `a pipe of the shell and standard input are read as files`() throws {
+        let models = programs.folder + "/models.json"
+        try programs.run("syncd", ["catalog", "show"]).output.write(toFile: models, atomically: true, encoding: .utf8)
+        let inputs = [
+            "--catalog <(sleep 0.2; cat '\(models)')", "--catalog /dev/stdin < '\(models)'",
+            "--catalog /dev/stdin < <(cat '\(models)')", #"--config <(echo '{"log": {"level": "error"}}')"#,
+        ]
+        for (number, input) in inputs.enumerated() {
+            let response = try programs.run(
+                "syncctl", ["init", "--store", "\(programs.folder)/device-\(number)"],
+                launcher: ["bash", "-c", #"exec "$0" "$@" "# + input])
+            #expect(response.status == 0, "\(input): \(response)")
+        }
+    }
+}
