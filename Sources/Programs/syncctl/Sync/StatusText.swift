@@ -26,6 +26,10 @@ enum StatusText {
         }
     }
 
+    /// What a person is told while the journal has no room for notices of overwritten values.
+    static let noticesWait =
+        "it is full, and news of further overwritten values waits on the server until you dismiss or restore some"
+
     static func progress(_ status: SyncStatus) -> String {
         guard case .online = status.connection else { return connection(status.connection) }
         var parts: [String] = []
@@ -53,6 +57,7 @@ enum StatusText {
             parts.append(words)
         }
         if status.outbox.journal > 0 { parts.append("\(status.outbox.journal) in the journal") }
+        if status.spaces.contains(where: \.noticesWait) { parts.append("the journal: \(noticesWait)") }
         if case .online = status.connection, status.isInSync { parts.append("in sync") }
         return parts.joined(separator: "; ")
     }
@@ -74,6 +79,7 @@ enum StatusText {
                 line.set("head", space.head.rawValue)
                 line.set("complete", space.isComplete)
                 line.set("access", space.hasAccess)
+                line.set("notices_wait", space.noticesWait)
                 return line
             })
         return line
