@@ -408,7 +408,7 @@ let package = Package(
         .testTarget(
             name: "SyncctlTests",
             dependencies: [
-                "TestRings", "syncctl", "syncd", "syncsim", "SyncProgram", "SyncModel", "SyncCore",
+                "TestRings", "syncctl", "syncd", "syncsim", "SyncConcurrency", "SyncProgram", "SyncModel", "SyncCore",
                 "SyncSimulation",
             ]),
         // Tests of the programs with real processes, signals, sockets, and disks.

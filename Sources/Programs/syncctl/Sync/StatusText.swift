@@ -26,7 +26,7 @@ enum StatusText {
         }
     }
 
-    /// What a person is told while the journal has no room for notices of overwritten values.
+    /// The text for a person while the journal has no room for notices of overwritten values.
     static let noticesWait =
         "it is full, and news of further overwritten values waits on the server until you dismiss or restore some"
 
