@@ -408,8 +408,8 @@ let package = Package(
         .testTarget(
             name: "SyncctlTests",
             dependencies: [
-                "TestRings", "syncctl", "syncd", "syncsim", "contacts", "SyncProgram", "SyncModel", "SyncCore",
-                "SyncJSON", "SyncSimulation",
+                "TestRings", "syncctl", "syncd", "syncsim", "contacts", "SyncConcurrency", "SyncProgram", "SyncModel",
+                "SyncCore", "SyncJSON", "SyncSimulation",
             ]),
         // Tests of the programs with real processes, signals, sockets, and disks.
         .testTarget(

@@ -136,24 +136,26 @@ struct SessionHarness {
     }
 
     static func page(
-        version: Version, head: Version? = nil, cursor: String? = nil, hasMore: Bool = false, epoch: Epoch = epoch,
-        of space: SpaceID = .default
+        version: Version, head: Version? = nil, cursor: String? = nil, hasMore: Bool = false,
+        hasMoreNotices: Bool = false, epoch: Epoch = epoch, of space: SpaceID = .default
     ) -> PullPage {
         PullPage(
             space: space, epoch: epoch, serverTime: HybridTime(rawValue: 1), content: .commits([]),
             cursor: Cursor(rawValue: cursor ?? "at-\(version)"), version: version, head: head ?? version,
-            hasMore: hasMore)
+            hasMore: hasMore, hasMoreNotices: hasMoreNotices)
     }
 
     static func applied(
-        version: Version, cursor: String? = nil, outbox: OutboxSummary = OutboxSummary(), of space: SpaceID = .default
+        version: Version, cursor: String? = nil, outbox: OutboxSummary = OutboxSummary(), changed: Int = 0,
+        notice: Int64? = nil, of space: SpaceID = .default
     ) -> StoreEvent {
         .pageApplied(
             space,
             .applied(
                 StoredSpace(
                     space: space, cursor: Cursor(rawValue: cursor ?? "at-\(version)"), version: version,
-                    isComplete: true), outbox: outbox, changedRecords: 0))
+                    isComplete: true, notices: notice.map { NoticeRequest(clients: [identity.client], after: $0) }),
+                outbox: outbox, changedRecords: changed))
     }
 
     static func vacated(

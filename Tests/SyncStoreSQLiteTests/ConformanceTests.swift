@@ -6,22 +6,31 @@ import Testing
 
 /// Runs the conformance suite of the store port on each kind of connection.
 @Suite struct ConformanceTests {
-    static let rules = LocalStoreConformance<SQLiteStore> { _ in
+    static let rules = LocalStoreConformance<SQLiteStore>(noticeEntries: 3) { _ in
         throw StoreError(.missingFile, "only the names are asked for")
     }.rules
 
     @Test(arguments: rules) func `a store with a connection pool keeps the rules of the port`(rule: String) throws {
         let scratch = try Scratch()
-        try LocalStoreConformance { catalog in try scratch.open(catalog) }.run(rule)
+        try LocalStoreConformance(noticeEntries: 3) { catalog in
+            try scratch.open(catalog) { $0.limits.noticeEntries = 3 }
+        }.run(rule)
     }
 
     @Test(arguments: rules) func `a store with a single connection keeps the rules of the port`(rule: String) throws {
         let scratch = try Scratch()
-        try LocalStoreConformance { catalog in try scratch.open(catalog) { $0.connections = .exclusive } }.run(rule)
+        try LocalStoreConformance(noticeEntries: 3) { catalog in
+            try scratch.open(catalog) {
+                $0.connections = .exclusive
+                $0.limits.noticeEntries = 3
+            }
+        }.run(rule)
     }
 
     @Test func `the suite names each rule that is broken`() {
-        let violations = LocalStoreConformance<SQLiteStore> { _ in throw StoreError(.readOnly, "no store") }.run()
+        let violations = LocalStoreConformance<SQLiteStore>(noticeEntries: 3) { _ in
+            throw StoreError(.readOnly, "no store")
+        }.run()
         #expect(violations.map(\.rule) == Self.rules)
         #expect(violations.allSatisfy { $0.description.contains("no store") })
     }

@@ -2,15 +2,31 @@ import Foundation
 import Glibc
 import Testing
 
-/// A server on a free port that answers every request with the same bytes and closes the connection. With an empty
-/// response it never answers.
+/// A server on a free port that answers every request with bytes that the test chooses, and closes the connection. With
+/// an empty response it never answers.
 final class ScriptedServer: Sendable {
     private let listener: Int32
     let port: Int
 
     var url: String { "http://127.0.0.1:\(port)" }
 
-    init(_ response: String) throws {
+    /// One request.
+    struct Request: Sendable {
+        let path: String
+        let body: String
+
+        /// Returns the text between a key of the body and the next quotation mark.
+        func text(_ key: String) -> String? {
+            guard let start = body.firstRange(of: "\"\(key)\":\"") else { return nil }
+            return String(body[start.upperBound...].prefix { $0 != "\"" })
+        }
+    }
+
+    convenience init(_ response: String) throws {
+        try self.init { _ in response }
+    }
+
+    init(_ respond: @escaping @Sendable (Request) -> String) throws {
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         try #require(listener >= 0)
         self.listener = listener
@@ -30,8 +46,10 @@ final class ScriptedServer: Sendable {
             while true {
                 let connection = accept(listener, nil, nil)
                 guard connection >= 0 else { return }
-                Self.serve(connection, response)
-                close(connection)
+                Thread.detachNewThread {
+                    Self.serve(connection, respond)
+                    close(connection)
+                }
             }
         }
     }
@@ -42,9 +60,8 @@ final class ScriptedServer: Sendable {
         close(listener)
     }
 
-    /// Reads one request head and sends the response, with `REQUEST` replaced by the request id. Request bodies are not
-    /// read.
-    private static func serve(_ connection: Int32, _ response: String) {
+    /// Reads one request and sends the response, with `REQUEST` replaced by the request id.
+    private static func serve(_ connection: Int32, _ respond: (Request) -> String) {
         var head: [UInt8] = []
         var byte: UInt8 = 0
         while !head.suffix(4).elementsEqual([13, 10, 13, 10]) {
@@ -54,6 +71,11 @@ final class ScriptedServer: Sendable {
             if head == [0x16] { break }
         }
         let lines = String(decoding: head, as: UTF8.self).split(whereSeparator: \.isNewline)
+        let length = lines.first { $0.lowercased().hasPrefix("content-length:") }?.split(separator: " ").last ?? ""
+        var body: [UInt8] = []
+        while body.count < Int(length) ?? 0, read(connection, &byte, 1) == 1 { body.append(byte) }
+        let path = lines.first?.split(separator: " ").dropFirst().first ?? ""
+        let response = respond(Request(path: String(path), body: String(decoding: body, as: UTF8.self)))
         let request = lines.first { $0.lowercased().hasPrefix("tombolo-request:") }?.split(separator: " ").last ?? ""
         var rest = Array(response.replacing("REQUEST", with: request).utf8)[...]
         while !rest.isEmpty {
@@ -69,7 +91,11 @@ final class ScriptedServer: Sendable {
         while read(connection, &byte, 1) == 1 {}
     }
 
-    static func json(_ status: String, _ body: String) -> String {
-        "HTTP/1.1 \(status)\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n\(body)"
+    /// Returns a response with a JSON body.
+    ///
+    /// - Parameter isNamed: whether the response repeats the id of the request, as one of a sync server does.
+    static func json(_ status: String, _ body: String, isNamed: Bool = false) -> String {
+        let fields = isNamed ? "Tombolo-Request: REQUEST\r\nContent-Length: \(body.utf8.count)\r\n" : ""
+        return "HTTP/1.1 \(status)\r\nContent-Type: application/json\r\n\(fields)Connection: close\r\n\r\n\(body)"
     }
 }

@@ -12,7 +12,7 @@ import Testing
             spaces: [
                 SyncStatus.Space(
                     space: .default, pull: .idle, version: Version(3), head: Version(3), isComplete: true,
-                    hasCaughtUp: hasCaughtUp, hasAccess: true, historyIsInDoubt: false)
+                    hasCaughtUp: hasCaughtUp, hasAccess: true, historyIsInDoubt: false, noticesWait: false)
             ], outbox: outbox)
     }
 

@@ -75,7 +75,7 @@ enum FaultClass: String, CaseIterable {
         case .server:
             [
                 \.killServer, \.losePowerOfServer, \.compactServer, \.restoreServer, \.emptyServer, \.secondServer,
-                \.slowServer, \.changeAccess, \.restoreServerSilently, \.forgePush, \.lie,
+                \.slowServer, \.changeAccess, \.restoreServerSilently, \.forgePush, \.lie, \.refuseIdentities,
             ]
         case .user: [\.changeUser, \.allowDeletes]
         case .build: [\.upgrade]

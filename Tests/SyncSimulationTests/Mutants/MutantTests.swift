@@ -23,6 +23,7 @@ struct MutantTests {
             var plan = WorldPlan.drawn(seed: seed, steps: 150)
             // False responses of a server could break a promise in a different way than the bug does.
             plan.rates.lie = 0
+            plan.rates.refuseIdentities = 0
             plan.useCurrentBuilds()
             mutant.shape(&plan)
             let world = World(plan, parts: mutant.parts())

@@ -45,6 +45,23 @@ extension Mutant {
                 plan.setting.devices = 3
                 plan.rates.cloneDevice = 0.03
             }),
+        Mutant(
+            "oldest identities forgotten", breaks: [.I1],
+            "a device asks for notices under its last few identities only",
+            parts: {
+                .wrappingTransports {
+                    $0.onPull = { (base, request, _) async throws(TransportError) in
+                        try await base.pull(request.naming(lastClients: 17))
+                    }
+                }
+            },
+            shape: { plan in
+                apart(&plan)
+                plan.rates.refuseIdentities = 0.05
+                plan.rates.recover = 0.05
+                plan.setting.network = .calm
+                plan.pause = .seconds(10)...(.seconds(100))
+            }),
     ].map { mutant in
         var mutant = mutant
         mutant.isFoundByUsers = true
@@ -64,5 +81,14 @@ extension PullPage {
         PullPage(
             space: space, epoch: epoch, serverTime: serverTime, content: content, cursor: cursor, version: version,
             head: head, hasMore: hasMore, notices: notices.filter(isKept), hasMoreNotices: hasMoreNotices)
+    }
+}
+
+extension PullRequest {
+    /// Returns this request with only the newest client ids of the device.
+    fileprivate func naming(lastClients count: Int) -> PullRequest {
+        PullRequest(
+            space: space, cursor: cursor, receipt: receipt, limit: limit, account: account,
+            notices: notices.map { NoticeRequest(clients: Array($0.clients.prefix(count)), after: $0.after) })
     }
 }

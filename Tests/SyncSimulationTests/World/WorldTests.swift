@@ -1,4 +1,7 @@
 import SimulationRecipes
+import SyncConcurrency
+import SyncCore
+import SyncModel
 import SyncSimulation
 import TestRings
 import Testing
@@ -11,6 +14,27 @@ struct WorldTests {
         #expect(report.commits > 30)
         #expect(Set(report.refusals.keys).isSubset(of: ["stillReferenced", "duplicateRecord"]), "\(report.refusals)")
         #expect(report.timeToRest < .seconds(60))
+    }
+
+    @Test func `a device with more former identities than a push can name learns what it lost`()
+        throws
+    {
+        let most = Guarded(0)
+        for seed in 0..<4 as Range<UInt64> {
+            var plan = WorldPlan.calm(seed: seed, devices: 3, steps: 100)
+            plan.rates.refuseIdentities = 0.05
+            plan.rates.dropLink = 0.05
+            plan.rates.recover = 0.05
+            plan.pause = .seconds(10)...(.seconds(100))
+            let parts = WorldParts.wrappingTransports {
+                $0.onPull = { (base, request, _) async throws(TransportError) in
+                    most.withLock { $0 = max($0, request.notices?.clients.count ?? 0) }
+                    return try await base.pull(request)
+                }
+            }
+            _ = try World(plan, parts: parts).run()
+        }
+        #expect(most.withLock { $0 } > SchemaLimits.formerNumbers + 1)
     }
 
     @Test func `users act alone or in bursts, and the number of operations is as planned`() {

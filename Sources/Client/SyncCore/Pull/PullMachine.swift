@@ -23,6 +23,8 @@ package struct PullMachine: Hashable, Sendable {
     package private(set) var contradictions = 0
     /// Remembers a cursor of the current run of pages. If the server returns to it, its pages form a cycle.
     package private(set) var trail: CursorTrail?
+    /// The pages since the device was last caught up.
+    package private(set) var run = PullRun()
     package private(set) var pace = PullPace()
     package private(set) var consent = DeleteConsent()
 
@@ -35,8 +37,9 @@ package struct PullMachine: Hashable, Sendable {
     /// Creates a machine in a recorded state.
     package init(
         state: State, stored: StoredSpace, head: Version, hasCaughtUp: Bool, backoff: Backoff, resets: Int,
-        contradictions: Int, trail: CursorTrail?, pace: PullPace, consent: DeleteConsent
+        contradictions: Int, trail: CursorTrail?, run: PullRun = PullRun(), pace: PullPace, consent: DeleteConsent
     ) {
+        self.run = run
         self.pace = pace
         self.consent = consent
         self.contradictions = contradictions
@@ -209,7 +212,7 @@ package struct PullMachine: Hashable, Sendable {
     ) -> (actions: [SyncAction], report: Report?) {
         guard case .applying(let page, let then) = state else { return ([], nil) }
         switch result {
-        case .applied(let stored, let outbox, _):
+        case .applied(let stored, let outbox, let changed):
             let isProgress = page.isProgress(from: self.stored, to: stored)
             let hasMoreNotices =
                 page.hasMoreNotices && stored.notices.map(\.after) != self.stored.notices.map(\.after)
@@ -220,11 +223,23 @@ package struct PullMachine: Hashable, Sendable {
             // that is restarted after each page would never back off.
             if resets == 0, contradictions == 0 { backoff.reset() }
             pace.pageArrived(turn.policy)
-            // Without progress, wait for the next poll. Otherwise, a server that announces more than it sends would
-            // cause an endless loop.
-            if then.requestsPull(at: head) || hasMoreNotices || (isProgress && (page.hasMore || !isCaughtUp)) {
+            // A server that announces more than it shows must not cause a loop. Without progress, wait for the next
+            // poll.
+            let announcesMore = hasMoreNotices || (isProgress && (page.hasMore || !isCaughtUp))
+            if announcesMore || then.requestsPull(at: head) {
+                guard announcesMore || !isProgress else {
+                    // Everything was here. What was reported meanwhile begins another run.
+                    run = PullRun()
+                    // A request may be younger than the page.
+                    hasCaughtUp = hasCaughtUp || then != .again
+                    return (pull(hello, &turn), .progressed(outbox))
+                }
+                if let excess = run.pageArrived(changed: changed, of: rows(hello, turn)) {
+                    return (contradicted("the server \(excess), in space \(space)", &turn), .progressed(outbox))
+                }
                 return (pull(hello, &turn), .progressed(outbox))
             }
+            run = PullRun()
             resets = 0
             contradictions = 0
             trail = nil
@@ -366,7 +381,7 @@ package struct PullMachine: Hashable, Sendable {
             return []
         }
         let request = turn.makeSerial()
-        let limit = max(1, min(pace.rows(turn.policy), hello.limits.pageRows))
+        let limit = rows(hello, turn)
         var actions: [SyncAction] = [
             .server(
                 .send(
@@ -380,6 +395,11 @@ package struct PullMachine: Hashable, Sendable {
             request: request, deadline: turn.arm(after: pace.deadline(turn.policy), &actions), cursor: stored.cursor,
             then: .rest)
         return actions
+    }
+
+    /// Returns the number of rows to request in a page.
+    private func rows(_ hello: ServerHello?, _ turn: Turn) -> Int {
+        max(1, min(pace.rows(turn.policy), hello?.limits.pageRows ?? .max))
     }
 
     private mutating func rest(hintsAreOpen: Bool, _ turn: inout Turn) -> [SyncAction] {
@@ -423,6 +443,7 @@ package struct PullMachine: Hashable, Sendable {
     private mutating func contradicted(_ message: String, _ turn: inout Turn) -> [SyncAction] {
         contradictions += 1
         trail = nil
+        run = PullRun()
         guard contradictions > Self.contradictionsBeforeRest else { return wait(for: .contradiction(message), &turn) }
         var actions: [SyncAction] = []
         state = .waiting(turn.arm(after: Self.restAfterContradictions, &actions), .contradiction(message))

@@ -70,6 +70,9 @@ public struct SyncStatus: Hashable, Sendable, Coalescing {
         /// an older copy without noticing.
         public var historyIsInDoubt: Bool
 
+        /// Whether notices of overwritten values wait on the server until the user has handled some journal entries.
+        public var noticesWait: Bool
+
         /// Whether the device holds everything of the space that it may hold.
         public var isInSync: Bool { hasCaughtUp && (!hasAccess || (isComplete && version >= head)) }
     }
@@ -99,7 +102,8 @@ extension SessionMachine {
                 SyncStatus.Space(
                     space: pull.space, pull: activity(of: pull, now: now), version: pull.stored.version,
                     head: pull.head, isComplete: pull.stored.isComplete, hasCaughtUp: pull.hasCaughtUp,
-                    hasAccess: pull.stored.hasAccess, historyIsInDoubt: pull.historyIsInDoubt)
+                    hasAccess: pull.stored.hasAccess, historyIsInDoubt: pull.historyIsInDoubt,
+                    noticesWait: pull.stored.noticesWait)
             }.sorted { $0.space < $1.space },
             outbox: outbox.summary, storeFailure: storeFailure)
     }

@@ -158,7 +158,8 @@ public struct StoredSpace: Hashable, Sendable {
     public let hasAccess: Bool
     /// Proof of the newest commit that the server has confirmed; nil once the cursor has reached that commit.
     public let receipt: CommitReceipt?
-    /// The notices of lost values that the device still requests; nil until part of the space is stored.
+    /// The notices of lost values that the device still requests; nil until part of the space is stored, and while the
+    /// journal has no room for them.
     public package(set) var notices: NoticeRequest?
 
     public init(
@@ -176,6 +177,9 @@ public struct StoredSpace: Hashable, Sendable {
 }
 
 extension StoredSpace {
+    /// Whether notices of lost values wait on the server until the journal has room for them.
+    public var noticesWait: Bool { cursor != nil && notices == nil }
+
     /// Returns the space after the server has issued a receipt. Receipts arrive in any order; the newest one is kept.
     package func confirmed(by other: CommitReceipt) -> StoredSpace {
         guard other.version > (receipt?.version ?? .zero), cursor == nil || other.version > version else { return self }
@@ -183,6 +187,11 @@ extension StoredSpace {
             space: space, cursor: cursor, version: version, isComplete: isComplete, hasAccess: hasAccess,
             receipt: other, notices: notices)
     }
+}
+
+extension StoredSession {
+    /// Whether the journal has no room for notices of lost values, which wait on the server.
+    public var waitsForRoomInJournal: Bool { spaces.contains(where: \.noticesWait) }
 }
 
 /// The limits of one push.

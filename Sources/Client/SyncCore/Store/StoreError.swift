@@ -32,6 +32,9 @@ public struct StoreError: Error, Hashable, Sendable {
         /// The server contradicts itself or what it has shown before. The database file is intact.
         case contradiction
 
+        /// The database has reached the limit of its size. Nothing more is downloaded.
+        case databaseFull
+
         // The operating system or another process prevents it, perhaps temporarily.
         case diskFull, readOnly, busy, inputOutput
     }
@@ -63,7 +66,7 @@ extension StoreError {
         case .unknownCollection, .invalidValue, .missingRecord, .duplicateRecord, .danglingReference, .stillReferenced,
             .tooLarge, .missingEntry, .entryIsFrozen, .otherAccount:
             .changeTheRequest
-        case .diskFull, .outboxFull, .journalFull: .makeRoom
+        case .diskFull, .databaseFull, .outboxFull, .journalFull: .makeRoom
         case .busy, .inputOutput: .tryAgain
         case .readOnly, .unsafePermissions, .missingFile: .fixTheFolder
         case .newerSchema, .otherSchema: .useTheRightBuild

@@ -68,7 +68,7 @@ extension ModelError {
             case .duplicateRecord: .alreadyExists
             case .outboxFull, .journalFull, .missingEntry, .entryIsFrozen, .otherAccount, .notADatabase, .newerSchema,
                 .otherSchema, .corrupt, .contradiction,
-                .unsafePermissions, .missingFile, .diskFull, .readOnly, .busy, .inputOutput:
+                .unsafePermissions, .missingFile, .diskFull, .databaseFull, .readOnly, .busy, .inputOutput:
                 .store
             }
         self.init(code, failure.message, cause: .store(failure))

@@ -21,6 +21,7 @@ extension JSONWriter {
             member("receipt", receipt.cursor.rawValue)
             member("receipt_version", receipt.version.rawValue)
         }
+        if let notices = stored.notices, notices.after > 0 { member("notices_after", notices.after) }
     }
 
     mutating func outbox(_ outbox: OutboxSummary) {
@@ -66,6 +67,7 @@ extension JSONWriter {
         member("version", page.version.rawValue)
         member("head", page.head.rawValue)
         member("more", page.hasMore)
+        if page.hasMoreNotices { member("more_notices", true) }
     }
 
     mutating func link(_ link: LinkState) {
@@ -102,7 +104,7 @@ extension RecordingNode {
             cursor: try optional("cursor")?.cursor(),
             version: try member("version").version(), isComplete: try member("complete").boolean(),
             hasAccess: try optional("access")?.boolean() ?? true,
-            receipt: receipt)
+            receipt: receipt, notices: Redaction.notices(after: Int64(try optional("notices_after")?.count() ?? 0)))
     }
 
     func outbox() throws(RecordingError) -> OutboxSummary {
@@ -162,7 +164,8 @@ extension RecordingNode {
             space: try member("space").space(), epoch: try member("epoch").epoch(),
             serverTime: try member("server_time").hybridTime(), content: content,
             cursor: try member("cursor").cursor(), version: try member("version").version(),
-            head: try member("head").version(), hasMore: try member("more").boolean())
+            head: try member("head").version(), hasMore: try member("more").boolean(),
+            hasMoreNotices: try optional("more_notices")?.boolean() ?? false)
     }
 
     func link() throws(RecordingError) -> LinkState {

@@ -149,6 +149,8 @@ extension JSONWriter {
                 $0.member("reach", trail.reach)
             }
         }
+        if pull.run.changes > 0 { member("run_changes", pull.run.changes) }
+        if pull.run.thinPages > 0 { member("thin_pages", pull.run.thinPages) }
         if let rows = pull.pace.shrunkPage { member("shrunk_page", rows) }
         if pull.pace.stretch > 0 { member("stretch", pull.pace.stretch) }
         if let asked = pull.consent.asked { member("asked", asked) }
@@ -316,6 +318,9 @@ extension RecordingNode {
                     mark: try node.member("cursor").cursor(), steps: try node.member("steps").count(),
                     reach: try node.member("reach").count())
             },
+            run: PullRun(
+                changes: try optional("run_changes")?.count() ?? 0,
+                thinPages: try optional("thin_pages")?.count() ?? 0),
             pace: PullPace(
                 shrunkPage: try optional("shrunk_page")?.count(),
                 stretch: Int(

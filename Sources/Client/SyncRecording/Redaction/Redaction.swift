@@ -82,7 +82,13 @@ package struct Redaction: Sendable {
     func stored(_ stored: StoredSpace) -> StoredSpace {
         StoredSpace(
             space: space(stored.space), cursor: cursor(stored.cursor), version: stored.version,
-            isComplete: stored.isComplete, hasAccess: stored.hasAccess, receipt: receipt(stored.receipt))
+            isComplete: stored.isComplete, hasAccess: stored.hasAccess, receipt: receipt(stored.receipt),
+            notices: Self.notices(after: stored.notices?.after ?? 0))
+    }
+
+    /// Returns a request of which only the number is known; nil for the first notice.
+    static func notices(after number: Int64) -> NoticeRequest? {
+        number > 0 ? NoticeRequest(clients: [], after: number) : nil
     }
 
     func receipt(_ receipt: CommitReceipt?) -> CommitReceipt? {
@@ -187,6 +193,7 @@ package struct Redaction: Sendable {
             }
         return PullPage(
             space: space(page.space), epoch: epoch(page.epoch), serverTime: page.serverTime, content: content,
-            cursor: cursor(page.cursor) ?? page.cursor, version: page.version, head: page.head, hasMore: page.hasMore)
+            cursor: cursor(page.cursor) ?? page.cursor, version: page.version, head: page.head, hasMore: page.hasMore,
+            hasMoreNotices: page.hasMoreNotices)
     }
 }

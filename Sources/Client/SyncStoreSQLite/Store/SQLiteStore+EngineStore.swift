@@ -9,7 +9,7 @@ extension SQLiteStore: EngineStore {
             }
             return StoredSession(
                 identity: meta.identity, epoch: meta.epoch, account: meta.account,
-                spaces: try SpaceRow.allStored(of: meta, connection), outbox: meta.outbox,
+                spaces: try SpaceRow.allStored(of: meta, configuration.limits, connection), outbox: meta.outbox,
                 clockOffset: meta.clockOffset.map { .milliseconds($0) })
         }
     }

@@ -14,8 +14,17 @@ public struct StoreLimits: Hashable, Sendable {
     public var unseenJournalEntries = 100_000
     /// Maximum bytes of unhandled journal entries: as many as the outbox may hold.
     public var unseenJournalBytes: Int64 = 256 * 1_024 * 1_024
+    /// Maximum number of unhandled journal entries about values that others have overwritten: half of
+    /// `unseenJournalEntries`. At this number, or at `noticeBytes`, the device requests no further notices, which wait on
+    /// the server until the user has handled some. Other entries always have room.
+    public var noticeEntries = 50_000
+    /// Maximum bytes of these entries: half of `unseenJournalBytes`.
+    public var noticeBytes: Int64 = 128 * 1_024 * 1_024
     /// Maximum bytes of one page of the journal. A page always holds at least one entry. Bounds a reader's memory.
     public var journalPageBytes: Int64 = 4 * 1_024 * 1_024
+    /// Maximum bytes of the database. At this size, nothing more is downloaded, and local writes go on. Holds the
+    /// largest space with rows of a kilobyte, and leaves room on the disks of most devices.
+    public var databaseBytes: Int64 = StoreLimits.databaseBytes
     /// Longest wait for another program's lock. Longer than any regular transaction.
     public var busyTimeout = Duration.seconds(5)
     /// Pages in the WAL at which a checkpoint is due: 4 MiB, because readers have to search the WAL.
@@ -27,6 +36,10 @@ public struct StoreLimits: Hashable, Sendable {
     /// that an ordinary WAL is not truncated only to grow again.
     var keptWALPages: Int { 2 * checkpointPages }
 
+    /// The default of `databaseBytes`.
+    package static let databaseBytes: Int64 = 16 * 1_024 * 1_024 * 1_024
+    /// The bytes that a conflict takes in the database besides its values.
+    static let conflictOverhead = 256
     /// Maximum bytes kept of a rejection's message. The journal entry of each dependent transaction repeats the
     /// message.
     static let rejectionMessageBytes = 1_000

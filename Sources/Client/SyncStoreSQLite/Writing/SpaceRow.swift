@@ -36,11 +36,11 @@ struct SpaceRow: Hashable {
 
     /// Returns the space as the engine sees it.
     ///
-    /// - Parameter clients: the device's client ids, for which it requests notices.
-    func stored(for clients: [ClientID]) -> StoredSpace {
+    /// - Parameter clients: the device's client ids, for which it requests notices; nil to request none.
+    func stored(for clients: [ClientID]?) -> StoredSpace {
         StoredSpace(
             space: space, cursor: cursor, version: version, isComplete: phase == .complete, hasAccess: hasAccess,
-            receipt: receipt, notices: NoticeRequest(clients: clients, after: notice))
+            receipt: receipt, notices: clients.map { NoticeRequest(clients: $0, after: notice) })
     }
 
     /// Whether every commit up to `version` is in the rows.
@@ -119,8 +119,10 @@ struct SpaceRow: Hashable {
     }
 
     /// Returns all spaces as the engine sees them.
-    static func allStored(of meta: Meta, _ connection: Connection) throws -> [StoredSpace] {
-        let clients = try FormerClients.all(of: meta.identity.client, connection)
+    static func allStored(
+        of meta: Meta, _ limits: StoreLimits, _ connection: Connection
+    ) throws -> [StoredSpace] {
+        let clients = try Notices.clients(meta, limits, connection)
         return try all(connection).map { $0.stored(for: clients) }
     }
 

@@ -7,7 +7,7 @@ extension WriteTransaction {
     func session() throws -> StoredSession {
         StoredSession(
             identity: meta.identity, epoch: meta.epoch, account: meta.account,
-            spaces: try SpaceRow.allStored(of: meta, connection), outbox: meta.outbox,
+            spaces: try SpaceRow.allStored(of: meta, limits, connection), outbox: meta.outbox,
             clockOffset: meta.clockOffset.map { .milliseconds($0) })
     }
 
@@ -44,6 +44,11 @@ extension WriteTransaction {
     /// Returns the client ids of the device, the current one first.
     func clients() throws -> [ClientID] {
         try FormerClients.all(of: meta.identity.client, connection)
+    }
+
+    /// Returns a space as the engine sees it.
+    func stored(_ space: SpaceRow) throws -> StoredSpace {
+        space.stored(for: try Notices.clients(meta, limits, connection))
     }
 
     func resetCursor(of space: SpaceID) throws {

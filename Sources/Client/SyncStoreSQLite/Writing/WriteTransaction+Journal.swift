@@ -51,7 +51,7 @@ extension WriteTransaction {
                 try StoredForm.bytes(of: [conflict.field: value])
             }
         }
-        let bytes = values.reduce(0) { $0 + $1.reduce(0) { $0 + $1.count } }
+        let bytes = values.reduce(0) { $0 + $1.reduce(StoreLimits.conflictOverhead) { $0 + $1.count } }
         let journal = try insert(
             event: event, in: space, sequence: sequence, payload: payload,
             records: try recordsNeeded(by: conflicts).stored(in: space), otherBytes: bytes, rejection: nil, now: now)
@@ -180,12 +180,18 @@ extension WriteTransaction {
     ///
     /// Entries about earlier edits are always written. The outbox bounds their number.
     func checkRoomInJournal() throws {
-        guard
-            meta.outbox.journal >= limits.unseenJournalEntries || meta.journal.unseenBytes >= limits.unseenJournalBytes
-        else { return }
-        throw StoreError(
+        guard isJournalFull else { return }
+        throw journalFull(before: "a new edit")
+    }
+
+    var isJournalFull: Bool {
+        meta.outbox.journal >= limits.unseenJournalEntries || meta.journal.unseenBytes >= limits.unseenJournalBytes
+    }
+
+    func journalFull(before what: String) -> StoreError {
+        StoreError(
             .journalFull,
-            "the journal holds \(meta.outbox.journal) unhandled entries with \(meta.journal.unseenBytes) bytes; at most \(limits.unseenJournalEntries) entries and \(limits.unseenJournalBytes) bytes are allowed before a new edit"
+            "the journal holds \(meta.outbox.journal) unhandled entries with \(meta.journal.unseenBytes) bytes; at most \(limits.unseenJournalEntries) entries and \(limits.unseenJournalBytes) bytes are allowed before \(what)"
         )
     }
 
@@ -430,7 +436,7 @@ extension WriteTransaction {
 
 extension String {
     /// Returns the longest prefix of whole characters that fits into `limit` bytes of UTF-8.
-    fileprivate func clipped(to limit: Int) -> String {
+    func clipped(to limit: Int) -> String {
         guard utf8.count > limit else { return self }
         var result = ""
         var bytes = 0

@@ -4,9 +4,9 @@ import SyncModel
 
 // Conflict notices of a page: values of this device that lost to others.
 extension WriteTransaction {
-    /// Writes new notices to the journal, one entry per commit.
+    /// Writes new notices to the journal, one entry per commit. Without room, they are requested again later.
     func note(_ notices: [ConflictNotice], in space: inout SpaceRow, now: WallTime) throws {
-        guard let last = notices.last, last.number > space.notice else { return }
+        guard let last = notices.last, last.number > space.notice, try hasRoomForNotices() else { return }
         let own = Set(try clients())
         var rest = notices[...].drop { $0.number <= space.notice }
         while let version = rest.first?.version {
@@ -20,6 +20,10 @@ extension WriteTransaction {
                 now: now)
         }
         space.notice = last.number
+    }
+
+    private func hasRoomForNotices() throws -> Bool {
+        try Notices.haveRoom(meta, limits, connection)
     }
 
     /// Whether the journal needs a conflict: the losing value is this device's, and the journal does not already have

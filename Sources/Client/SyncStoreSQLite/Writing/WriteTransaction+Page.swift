@@ -15,8 +15,9 @@ extension WriteTransaction {
         let before = try SpaceRow.load(page.space, connection)
         var space = before
         guard space.cursor == cursor else {
-            return .applied(space.stored(for: try clients()), outbox: meta.outbox, changedRecords: 0)
+            return .applied(try stored(space), outbox: meta.outbox, changedRecords: 0)
         }
+        try checkRoom(for: page)
         // This makes a later edit of the page's records get a later time, even if the device's clock is slow.
         try observe(page.serverTime, now: now)
         // This comes before the page deletes anything, so that the journal keeps deleted records whole.
@@ -43,7 +44,7 @@ extension WriteTransaction {
         case .commits(let commits):
             guard let count = try applyCommits(commits, of: page, to: &space, now: now) else {
                 // This late page is already applied. The cursor must not go back.
-                return .applied(space.stored(for: try clients()), outbox: meta.outbox, changedRecords: 0)
+                return .applied(try stored(space), outbox: meta.outbox, changedRecords: 0)
             }
             changed = count
         }
@@ -55,11 +56,28 @@ extension WriteTransaction {
             // The page brings nothing, so even the server's time is not saved. A poll while nothing happens writes
             // nothing and wakes nobody.
             rollsBack = true
-            return .applied(space.stored(for: try clients()), outbox: meta.outbox, changedRecords: 0)
+            return .applied(try stored(space), outbox: meta.outbox, changedRecords: 0)
         }
         try space.save(connection)
         if space.showsItsVersion { try confirmAnswered(in: space) }
-        return .applied(space.stored(for: try clients()), outbox: meta.outbox, changedRecords: changed)
+        return .applied(try stored(space), outbox: meta.outbox, changedRecords: changed)
+    }
+
+    /// Throws when the device has no room for what a page brings. The server cannot fill the disk.
+    private func checkRoom(for page: PullPage) throws {
+        if case .commits(let commits) = page.content, commits.isEmpty, page.notices.isEmpty { return }
+        let pages = try connection.integer(of: "PRAGMA page_count") - connection.integer(of: "PRAGMA freelist_count")
+        let bytes = try Int64(pages) * Int64(connection.integer(of: "PRAGMA page_size"))
+        guard bytes < limits.databaseBytes else {
+            throw StoreError(
+                .databaseFull,
+                "the database holds \(bytes) bytes; nothing more is downloaded from \(limits.databaseBytes) bytes on (store.database-bytes)"
+            )
+        }
+        // The journal offers what the server has lost, and nothing else keeps it.
+        if isJournalFull, try followsLostHistory() {
+            throw journalFull(before: "the device compares its data with a restored server")
+        }
     }
 
     /// Removes answered entries whose effects the base now includes.

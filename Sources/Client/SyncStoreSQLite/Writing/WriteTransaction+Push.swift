@@ -121,7 +121,7 @@ extension WriteTransaction {
             "UPDATE sync_outbox SET refusal_code = ?2, refusal_message = ?3 WHERE sequence = ?1")
         mark.bind(1, entry.sequence)
         mark.bind(2, rejection.code.rawValue)
-        mark.bind(3, rejection.message)
+        mark.bind(3, rejection.message.clipped(to: StoreLimits.rejectionMessageBytes))
         try mark.run()
         change.touchesOutbox = true
         return meta.outbox
@@ -186,6 +186,13 @@ extension WriteTransaction {
     ) throws {
         guard version > .zero else {
             throw StoreError(.contradiction, "an applied transaction has version \(version); expected at least 1")
+        }
+        let most = entry.transaction.mutations.count * SchemaLimits.fields
+        guard conflicts.count <= most else {
+            throw StoreError(
+                .contradiction,
+                "the server reports \(conflicts.count) conflicts of transaction \(entry.sequence); expected at most \(most)"
+            )
         }
         for assigned in uids { try assign(assigned) }
         // If the transaction was sent under a former identity before, the journal may already have this outcome.

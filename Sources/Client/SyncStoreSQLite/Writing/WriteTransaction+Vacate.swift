@@ -9,7 +9,7 @@ extension WriteTransaction {
         guard meta.epoch == epoch else {
             rollsBack = true
             return .vacated(
-                VacatedSpace(stored: space.stored(for: try clients()), outbox: meta.outbox, removedRecords: 0))
+                VacatedSpace(stored: try stored(space), outbox: meta.outbox, removedRecords: 0))
         }
         if brake != nil {
             let unproven = try countUnproven(in: space)
@@ -34,14 +34,14 @@ extension WriteTransaction {
         guard hadAccess || !answered.isEmpty || forgotten > 0 else {
             rollsBack = true
             return .vacated(
-                VacatedSpace(stored: space.stored(for: try clients()), outbox: meta.outbox, removedRecords: 0))
+                VacatedSpace(stored: try stored(space), outbox: meta.outbox, removedRecords: 0))
         }
         try reset(space, inSameHistory: true)
         space = try SpaceRow.load(name, connection)
         space.hasAccess = false
         try space.save(connection)
         return .vacated(
-            VacatedSpace(stored: space.stored(for: try clients()), outbox: meta.outbox, removedRecords: removed))
+            VacatedSpace(stored: try stored(space), outbox: meta.outbox, removedRecords: removed))
     }
 
     /// Counts what only a lost history has shown of the space, until the current history has shown the whole space.

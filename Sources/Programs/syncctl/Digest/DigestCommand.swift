@@ -36,12 +36,10 @@ struct DigestCommand: AsyncParsableCommand {
         let progress = Progress(options.terminal, uptime: client.runtime.uptime)
         let catalog = try client.store.catalog
         var digests: [(schema: ModelSchema, digest: RecordDigest)] = []
-        let replica = remote ? try await RemoteReplica(client.transport, catalog, progress) : nil
+        let theirs = remote ? try await RemoteDigests.read(from: client.transport, catalog, progress) : nil
         for schema in catalog.models {
-            var digest = RecordDigest()
-            if let replica {
-                for record in replica.records(of: schema.collection) { digest.add(record, schema) }
-            } else {
+            var digest = theirs?[schema.collection] ?? RecordDigest()
+            if theirs == nil {
                 progress.show("reading \(schema.collection)")
                 // This is one read into memory, because pages would skip or repeat rows while a sync changes them.
                 let records = try client.store.records(matching: RecordQuery(schema.collection, order: .id))

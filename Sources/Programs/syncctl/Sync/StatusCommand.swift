@@ -127,7 +127,7 @@ struct StatusReport {
             case 1: "1 entry needs attention (syncctl journal)"
             default: "\(outbox.journal) entries need attention (syncctl journal)"
             }
-        rows.append(("journal", journal))
+        rows.append(("journal", session.waitsForRoomInJournal ? "\(journal); \(StatusText.noticesWait)" : journal))
         let time: TerminalText = "\(clock?.words ?? "not compared with a server's yet")"
         rows.append(("clock", clock?.isWithinSkew ?? true ? time : terminal.red(time)))
         rows.append(("account", "\(session.account?.rawValue ?? "none before the first contact")"))
@@ -172,6 +172,7 @@ struct StatusReport {
         line.set("sent", outbox.sent)
         line.set("answered", outbox.answered)
         line.set("journal", outbox.journal)
+        line.set("notices_wait", session.waitsForRoomInJournal)
         line.set("spaces", session.spaces.map(\.line))
         line.set("database", file)
         line.set("environment", environment.rawValue)

@@ -27,6 +27,10 @@ enum StatusText {
         }
     }
 
+    /// The text for a person while the journal has no room for notices of overwritten values.
+    static let noticesWait =
+        "it is full, and news of further overwritten values waits on the server until you dismiss or restore some"
+
     /// Returns what is left to do, for the progress display of `syncctl sync`.
     static func progress(_ status: SyncStatus) -> String {
         guard case .online = status.connection else { return connection(status.connection) }
@@ -56,6 +60,7 @@ enum StatusText {
             parts.append(words)
         }
         if status.outbox.journal > 0 { parts.append("\(status.outbox.journal) in the journal") }
+        if status.spaces.contains(where: \.noticesWait) { parts.append("the journal: \(noticesWait)") }
         if case .online = status.connection, status.isInSync { parts.append("in sync") }
         return parts.joined(separator: "; ")
     }
@@ -78,6 +83,7 @@ enum StatusText {
                 line.set("head", space.head.rawValue)
                 line.set("complete", space.isComplete)
                 line.set("access", space.hasAccess)
+                line.set("notices_wait", space.noticesWait)
                 return line
             })
         return line

@@ -10,7 +10,8 @@ struct SyncCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sync", abstract: "Sync this device with the server.",
         discussion: """
-            Sends the outbox and downloads changes, then exits. If another process already syncs this database, waits \
+            Sends the outbox and downloads changes, then exits. With --wait, it exits after that time at the latest; what has \
+            arrived is kept, and the next sync continues there. If another process already syncs this database, waits \
             until that process has sent the outbox: up to 30 s, or up to the time given with --wait. With --watch, keeps \
             running until it is stopped, and records at least once a minute that everything is in sync.
             """)
@@ -19,7 +20,8 @@ struct SyncCommand: AsyncParsableCommand {
     @Flag(help: "Keep running, and sync whenever something changes.") var watch = false
     @Option(
         help: ArgumentHelp(
-            "Time to keep trying while the server is unreachable or does not respond.", valueName: "duration"),
+            "Longest time of the sync, during which failures are tried again. Without it, the first failure ends the sync.",
+            valueName: "duration"),
         transform: SyncCommand.duration)
     var wait: Duration = .zero
     @Flag(help: "Allow the deletions that the mass-delete brake holds back.") var allowDeletes = false
@@ -68,7 +70,7 @@ struct SyncCommand: AsyncParsableCommand {
         let clock = client.runtime.clock
         let timeout = wait
         let (store, now) = (try client.store, client.runtime.now)
-        let lastEvent = Guarded(progress.elapsed)
+        let latest = Guarded(SyncStatus?.none)
         let ending = try await withThrowingTaskGroup(of: SyncEnding?.self) { group in
             group.addTask {
                 try await services.run()
@@ -77,7 +79,7 @@ struct SyncCommand: AsyncParsableCommand {
             group.addTask {
                 var follower = follower
                 for await status in updates {
-                    lastEvent.withLock { $0 = progress.elapsed }
+                    latest.withLock { $0 = status }
                     if let ending = follower.follow(status, progress) {
                         await services.stop()
                         return ending
@@ -101,18 +103,15 @@ struct SyncCommand: AsyncParsableCommand {
                 group.addTask {
                     // The wait is over. This makes the engine publish its status, so that the follower can give up on a
                     // silent server.
-                    guard (try? await clock.sleep(for: timeout)) != nil else { return nil }
-                    engine.syncNow()
-                    // A request to a silent server may still be open. While the server keeps responding, the sync is
-                    // not stopped.
-                    while true {
-                        let silence = progress.elapsed - lastEvent.withLock { $0 }
-                        if silence > timeout + Self.grace { break }
-                        guard (try? await clock.sleep(for: .milliseconds(100))) != nil else { return nil }
+                    guard (try? await clock.sleep(for: max(.zero, timeout - progress.elapsed))) != nil else {
+                        return nil
                     }
+                    engine.syncNow()
+                    guard (try? await clock.sleep(for: Self.grace)) != nil else { return nil }
+                    // A request to a silent server may still be open, and a server can send pages forever.
+                    let status = latest.withLock { $0 }
                     await services.stop()
-                    return .failed(
-                        TransportError(.timedOut, "the server has not responded for \(DurationText(timeout))"))
+                    return SyncEnding(at: status, after: timeout)
                 }
             }
             var ending: SyncEnding?
@@ -201,7 +200,7 @@ struct SyncCommand: AsyncParsableCommand {
     private static let recoveryTime = Duration.seconds(2)
     /// Longer than syncctl status holds the lease to check whether it is free.
     private static let readerTimeout = Duration.milliseconds(100)
-    /// The extra time for a request that is still open when the wait ends.
+    /// The extra time for the engine to publish its status when the wait ends.
     private static let grace = Duration.milliseconds(500)
     /// How often a `--watch` run records that everything is still in sync. `status` promises at most a minute.
     private static let noteInterval = Duration.seconds(45)

@@ -38,6 +38,18 @@ enum SyncEnding: Sendable {
     }
 }
 
+extension SyncEnding {
+    /// The ending of a sync that its time limit ends.
+    init(at status: SyncStatus?, after timeout: Duration) {
+        if let status, case .online = status.connection {
+            self = .blocked("the sync has not ended in \(DurationText(timeout)): \(StatusText.progress(status))")
+        } else {
+            self = .failed(
+                TransportError(.timedOut, "the server has not responded for \(DurationText(timeout))"))
+        }
+    }
+}
+
 /// Decides from the engine's successive statuses when a sync has ended, and how.
 struct SyncFollower: Sendable {
     let isWatching: Bool

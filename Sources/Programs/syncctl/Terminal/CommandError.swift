@@ -29,6 +29,7 @@ extension CommandError {
             case .outboxFull: "syncctl sync empties the outbox"
             case .journalFull: "read it with syncctl journal, then restore or dismiss entries"
             case .diskFull: "free space on the disk of the database, then run the command again"
+            case .databaseFull: "raise store.database-bytes, if the space is as large as that; your changes are safe"
             case .busy: "wait until the other program has ended, then run the command again"
             case .newerSchema, .otherSchema: "use the program that made this database"
             case .notADatabase, .corrupt:

@@ -88,6 +88,7 @@ extension StoreConfiguration {
     fileprivate init(_ settings: ClientSettings.StoreSettings) {
         self.init(file: settings.file)
         durability = settings.durability
+        limits.databaseBytes = Int64(settings.databaseBytes)
     }
 }
 

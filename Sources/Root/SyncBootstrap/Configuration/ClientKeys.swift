@@ -1,6 +1,7 @@
 import SyncCore
 import SyncModel
 package import SyncProgram
+import SyncStoreSQLite
 import SyncTransportHTTP
 
 /// The settings of a client, one by one, with their defaults.
@@ -9,6 +10,7 @@ package struct ClientKeys: SettingValues {
     package var logLevel = LogLevel.warning
     package var folder: String?
     var durability = Durability.normal
+    var databaseBytes = Int(StoreLimits.databaseBytes)
     var url: ServerAddress?
     var token: String?
     var tokenFile: String?
@@ -27,6 +29,9 @@ package struct ClientKeys: SettingValues {
             Setting(
                 "store.durability", \.durability, .choice,
                 "Failures that a returned write survives. normal: a crash of the program. full: also a power loss."),
+            Setting(
+                "store.database-bytes", \.databaseBytes, .integer(1_048_576...(1 << 50), "bytes"),
+                "Size of this device's database from which on nothing more is downloaded. Local writes go on."),
             Setting("server.url", \.url, .url, "URL of the sync server. Without it, the device works alone."),
             Setting(
                 "server.token", \.token, .text, isSecret: true,

@@ -18,6 +18,8 @@ public struct ClientSettings: Sendable {
     public struct StoreSettings: Hashable, Sendable {
         public let folder: String
         public let durability: Durability
+        /// The size of the database, in bytes, from which on nothing more is downloaded.
+        public let databaseBytes: Int
 
         /// The database file.
         public var file: String { folder + "/tombolo.sqlite" }
@@ -42,7 +44,8 @@ public struct ClientSettings: Sendable {
         environment = keys.environment
         logLevel = keys.logLevel
         store = StoreSettings(
-            folder: try configuration.required(keys.folder, "store.folder"), durability: keys.durability)
+            folder: try configuration.required(keys.folder, "store.folder"), durability: keys.durability,
+            databaseBytes: keys.databaseBytes)
         server = try keys.url.map { url throws(ConfigurationError) in try RemoteSettings(keys, url) }
         policy = keys.policy.consistent
         recorderEvents = keys.recorderEvents

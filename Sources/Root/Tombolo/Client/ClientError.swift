@@ -42,6 +42,7 @@ public struct ClientError: Error, Hashable, Sendable, CustomStringConvertible {
             case .corrupt:
                 "syncctl doctor --fix keeps the damaged file, and creates a new database from its readable part"
             case .diskFull: "free space on the disk"
+            case .databaseFull: "raise store.database-bytes"
             case .busy: "wait until the other program has opened the database"
             default: nil
             }

@@ -28,14 +28,21 @@ public enum Lie: String, Hashable, Sendable, CaseIterable {
     case refusal
     /// HTTP 403 in the server's own form, for each push that contains one of certain transactions.
     case prohibition
+    /// A push is performed, and refused all the same: its first number is said to be used with other contents.
+    case identityConflict
+
+    /// The lies of plans. A new lie is drawn separately, so that the worlds of existing seeds stay the same.
+    static let drawn = allCases.filter { $0 != .identityConflict }
 
     /// Returns whether the lie affects the response to this call.
     func applies(to call: ServerRequest) -> Bool {
         switch (self, call) {
-        case (.unknownTransaction, .push), (.impossibleVersion, .push): true
+        case (.unknownTransaction, .push), (.impossibleVersion, .push), (.identityConflict, .push): true
         case (.refusal, .push(let request)), (.prohibition, .push(let request)):
             request.transactions.contains(where: Self.displeases)
-        case (.unknownTransaction, _), (.impossibleVersion, _), (.refusal, _), (.prohibition, _): false
+        case (.unknownTransaction, _), (.impossibleVersion, _), (.refusal, _), (.prohibition, _),
+            (.identityConflict, _):
+            false
         case (_, .pull): true
         case (_, .hello), (_, .push), (_, .fetch): false
         }
@@ -47,7 +54,7 @@ public enum Lie: String, Hashable, Sendable, CaseIterable {
         case .refusal: TransportError(.refused, "this transaction is malformed", isDefinite: true)
         case .prohibition: TransportError(.forbidden, "this transaction is not allowed", isDefinite: true)
         case .standingCursor, .emptyPage, .cyclingPages, .missingCommit, .repeatedCommit, .headBehind, .otherSpace,
-            .unknownTransaction, .impossibleVersion:
+            .unknownTransaction, .impossibleVersion, .identityConflict:
             nil
         }
     }
@@ -66,6 +73,9 @@ public enum Lie: String, Hashable, Sendable, CaseIterable {
         switch (truth, call) {
         case (.pull(.page(let page)), .pull(let request)):
             return .pull(.page(told(page, to: request, first: first ?? page)))
+        case (.push(.answered), .push(let request)) where self == .identityConflict:
+            guard let first = request.transactions.first else { return truth }
+            return .push(.refused(.identityConflict(number: first.number)))
         case (.push(.answered(let results, let epoch, let time)), .push(let request)):
             return .push(.answered(told(results, to: request), epoch: epoch, serverTime: time))
         default: return truth
@@ -94,7 +104,7 @@ public enum Lie: String, Hashable, Sendable, CaseIterable {
             guard page.version > .zero else { return page }
             return page.with(head: Version(page.version.rawValue - 1))
         case .otherSpace: return page.with(space: page.space == .default ? "north" : .default)
-        case .unknownTransaction, .impossibleVersion, .refusal, .prohibition: return page
+        case .unknownTransaction, .impossibleVersion, .refusal, .prohibition, .identityConflict: return page
         }
     }
 
@@ -114,7 +124,7 @@ public enum Lie: String, Hashable, Sendable, CaseIterable {
                 version: Version(version.rawValue + 1_000_000), uids: uids, conflicts: conflicts)
             return results.dropLast() + [TransactionResult(number: last.number, outcome: outcome, receipt: receipt)]
         case .standingCursor, .emptyPage, .cyclingPages, .missingCommit, .repeatedCommit, .headBehind, .otherSpace,
-            .refusal, .prohibition:
+            .refusal, .prohibition, .identityConflict:
             return results
         }
     }

@@ -31,6 +31,7 @@ extension WorldPlan {
         var outside: SeededRandom
         var lies: SeededRandom
         var builds: SeededRandom
+        var identities: SeededRandom
 
         init(plan: WorldPlan) {
             self.plan = plan
@@ -45,6 +46,7 @@ extension WorldPlan {
             outside = SeededRandom(seed: plan.setting.seed, stream: "script.outside")
             lies = SeededRandom(seed: plan.setting.seed, stream: "script.lies")
             builds = SeededRandom(seed: plan.setting.seed, stream: "script.builds")
+            identities = SeededRandom(seed: plan.setting.seed, stream: "script.identities")
         }
 
         /// Draws the number of operations at the next instant.
@@ -116,10 +118,15 @@ extension WorldPlan {
             let days = outside.within(7...90) * (outside.chance(0.5) ? 1 : -1)
             if outside.chance(rates.clockDrift) { faults.append(.clock(wrongBy: SimulationLimits.day * days)) }
             if outside.chance(3 * rates.clockDrift) { faults.append(.clock(wrongBy: .zero)) }
-            let lie = lies.below(Lie.allCases.count)
+            let lie = lies.below(Lie.drawn.count)
             // Some lies end soon. Others last until the faults end.
             let count = lies.chance(0.5) ? lies.within(1...6) : 1_000
-            if lies.chance(rates.lie) { faults.append(.receivesFalseResponses(Lie.allCases[lie], times: count)) }
+            if lies.chance(rates.lie) { faults.append(.receivesFalseResponses(Lie.drawn[lie], times: count)) }
+            // A push can name 16 former identities. The device has to ask about the others first.
+            let refusals = identities.within(1...40)
+            if identities.chance(rates.refuseIdentities) {
+                faults.append(.receivesFalseResponses(.identityConflict, times: refusals))
+            }
             if builds.chance(rates.upgrade) { faults.append(.upgraded) }
             return faults
         }

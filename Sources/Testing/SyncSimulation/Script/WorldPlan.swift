@@ -69,6 +69,8 @@ public struct WorldPlan: Hashable, Sendable {
         public var clockDrift = 0.0
         /// The server lies to a device for a while.
         public var lie = 0.0
+        /// The server refuses the identities of a device for a while, more often than a push can name former ones.
+        public var refuseIdentities = 0.0
         /// A device or server with the earlier build is upgraded to the current one.
         public var upgrade = 0.0
         public var recover = 0.3
@@ -123,6 +125,7 @@ public struct WorldPlan: Hashable, Sendable {
         plan.drawLater()
         plan.drawOutside()
         plan.drawBuilds()
+        plan.drawIdentities()
         return plan
     }
 
@@ -145,6 +148,13 @@ public struct WorldPlan: Hashable, Sendable {
         setting.earlierDevices = earlier.filter { $0 < setting.devices }
         setting.isServerEarlier = isServerEarlier
         rates.upgrade = upgrade
+    }
+
+    /// Draws how often the server refuses identities. In one of ten worlds, it does.
+    private mutating func drawIdentities() {
+        var random = SeededRandom(seed: setting.seed, stream: "plan.identities")
+        let refuse = random.fraction() * 0.02
+        if random.chance(0.1) { rates.refuseIdentities = refuse }
     }
 
     /// Draws the faults that come from outside (silent restores, forged pushes, clocks wrong by weeks, lies), each with

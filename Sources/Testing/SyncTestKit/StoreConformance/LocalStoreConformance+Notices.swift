@@ -3,6 +3,42 @@ import SyncModel
 
 // Notices of this device's values that lost a conflict after the server had applied them.
 extension LocalStoreConformance {
+    var noticeBoundChecks: [Check] {
+        guard let most = noticeEntries else { return [] }
+        return [
+            Check("notices beyond the journal's room for them wait on the server, and take no room from edits") {
+                world in
+                let id = try world.syncedUser("mine")
+                func notices(_ numbers: ClosedRange<Int>) throws -> [ConflictNotice] {
+                    try numbers.map {
+                        try world.notice(
+                            Int64($0), of: id, lost: "mine", to: .text("theirs"), at: Int64($0), time: UInt64($0))
+                    }
+                }
+                for number in 1...most {
+                    try world.expect(
+                        try world.stored()?.notices?.after, is: Int64(number - 1), "the notice asked after")
+                    try world.pull(world.feed([], to: 1, notices: try notices(number...number)))
+                }
+                try world.expect(try world.stored()?.notices, is: nil, "the notices that a full journal asks for")
+                try world.expect(try world.store.session().waitsForRoomInJournal, "the user is not told")
+
+                let page = world.feed(
+                    [world.at(2, world.renamed(id, "theirs"))], to: 2, notices: try notices(most + 1...most + 2))
+                try world.pull(page)
+                try world.expect(try world.name(id), is: .text("theirs"), "the name after the page")
+                try world.expect(try world.store.outboxSummary().journal, is: most, "the unhandled entries")
+                _ = try world.written(.update("users", id, ["username": .text("mine again")]))
+
+                let entry = try world.store.journal(state: .active, limit: 1)[0]
+                try world.store.dismiss(journal: entry.number)
+                try world.expect(try world.stored()?.notices?.after, is: Int64(most), "the notice asked after at last")
+                try world.pull(world.feed([], to: 2, notices: try notices(most + 1...most + 1)))
+                try world.expect(try world.store.outboxSummary().journal, is: most, "the unhandled entries at last")
+            }
+        ]
+    }
+
     var noticeChecks: [Check] {
         [
             Check("a notice puts the losing value into the journal, once, and it can be written back") { world in

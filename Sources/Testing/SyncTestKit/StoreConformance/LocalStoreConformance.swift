@@ -12,7 +12,15 @@ public struct LocalStoreConformance<Store: LocalStore & EngineStore> {
     /// Makes a new empty store for each call, which has not met a server yet.
     private let makeStore: (SchemaCatalog) throws -> Store
 
-    public init(makeStore: @escaping (SchemaCatalog) throws -> Store) {
+    /// The number of notices that fill the journal of these stores; nil when it is too large for a check.
+    let noticeEntries: Int?
+
+    /// - Parameters:
+    ///   - noticeEntries: the number of unhandled notices from which on a store requests no more; nil skips the rules about
+    ///     it.
+    ///   - makeStore: makes a new empty store for each call, which has not met a server yet.
+    public init(noticeEntries: Int? = nil, makeStore: @escaping (SchemaCatalog) throws -> Store) {
+        self.noticeEntries = noticeEntries
         self.makeStore = makeStore
     }
 
@@ -59,7 +67,7 @@ public struct LocalStoreConformance<Store: LocalStore & EngineStore> {
     private var checks: [Check] {
         commitChecks + pushChecks + heldChecks + pullChecks + snapshotChecks + spaceChecks + accessChecks
             + journalChecks + queryChecks + restoreChecks
-            + identityChecks + noticeChecks + randomChecks
+            + identityChecks + noticeChecks + noticeBoundChecks + randomChecks
     }
 }
 

@@ -1,15 +1,20 @@
-import SyncCore
-import SyncModel
+package import SyncModel
 
 /// The progress of a snapshot.
 ///
 /// It is stored, so that a server that keeps sending the same rows is detected even after the process restarts.
-struct SnapshotExtent: Hashable {
+package struct SnapshotExtent: Hashable, Sendable {
     /// The collections that the snapshot has reached, in order. The next records can only belong to the last one, or to
     /// a new one.
-    var collections: [CollectionName] = []
-    var last: RecordID?
-    var rows: Int64 = 0
+    package private(set) var collections: [CollectionName]
+    package private(set) var last: RecordID?
+    package private(set) var rows: Int64
+
+    package init(collections: [CollectionName] = [], last: RecordID? = nil, rows: Int64 = 0) {
+        self.collections = collections
+        self.last = last
+        self.rows = rows
+    }
 
     /// Maximum number of records in a snapshot. No device can hold a larger space.
     static let mostRows: Int64 = 10_000_000
@@ -19,7 +24,7 @@ struct SnapshotExtent: Hashable {
     /// Advances the progress by one group of a page of `space`.
     ///
     /// - Throws: `contradiction` when its rows are out of order, or are more than the space can have.
-    mutating func extend(by group: SnapshotRows, of space: SpaceID, head: Version) throws {
+    package mutating func extend(by group: SnapshotRows, of space: SpaceID, head: Version) throws(StoreError) {
         guard !group.records.isEmpty else { return }
         if group.collection != collections.last {
             guard !collections.contains(group.collection), collections.count < Self.mostCollections else {

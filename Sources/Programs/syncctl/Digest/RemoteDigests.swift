@@ -1,0 +1,126 @@
+import SyncCore
+import SyncModel
+
+/// Fingerprints of all records that the server shows, computed while a snapshot is read. No record is kept in memory.
+struct RemoteDigests {
+    private var digests: [CollectionName: RecordDigest] = [:]
+    private let schemas: [CollectionName: ModelSchema]
+    /// The version and history of the snapshot; nil before its first page.
+    private var start: (version: Version, epoch: Epoch)?
+    /// The rows so far; nil once the snapshot is complete.
+    private var extent: SnapshotExtent? = SnapshotExtent()
+    private var version = Version.zero
+    private var run = PullRun()
+
+    private init(of models: [ModelSchema]) {
+        schemas = Dictionary(models.map { ($0.collection, $0) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// Reads all records of the server.
+    ///
+    /// The rows of a snapshot are read at different times. If the change feed after it changes any record, everything is
+    /// read again.
+    static func read(
+        from transport: any RemoteTransport, _ catalog: SchemaCatalog, _ progress: Progress
+    ) async throws -> [CollectionName: RecordDigest] {
+        var reset: ResetReason?
+        for _ in 1...attempts {
+            var reading = RemoteDigests(of: catalog.models)
+            switch try await reading.readAll(from: transport, progress) {
+            case .complete: return reading.digests
+            case .changed: reset = nil
+            case .reset(let reason): reset = reason
+            }
+        }
+        if let reset {
+            throw CommandError(
+                .notSynced, "the server asked for a new snapshot \(attempts) times (\(reset.rawValue))")
+        }
+        throw CommandError(
+            .notSynced, "the records of the server changed while they were read, in each of \(attempts) attempts",
+            advice: "run the command again while fewer devices write")
+    }
+
+    private enum Ending {
+        case complete
+        /// Records changed while they were read.
+        case changed
+        case reset(ResetReason)
+    }
+
+    private static let attempts = 3
+    private static let page = 1_000
+
+    private mutating func readAll(
+        from transport: any RemoteTransport, _ progress: Progress
+    ) async throws -> Ending {
+        var cursor: Cursor?
+        while true {
+            switch try await transport.pull(PullRequest(space: .default, cursor: cursor, limit: Self.page)) {
+            case .mustReset(let reason): return .reset(reason)
+            case .noAccess:
+                throw CommandError(
+                    .refused, "the account may not read the space default, or the server does not have it",
+                    advice: "check server.token-file (syncctl config show)")
+            case .page(let page):
+                guard try take(page, after: cursor) else { return .changed }
+                progress.show("reading the server: \(digests.values.reduce(0) { $0 + $1.count }) records")
+                guard page.hasMore || extent != nil else { return .complete }
+                cursor = page.cursor
+            }
+        }
+    }
+
+    /// Adds a page.
+    ///
+    /// - Returns: whether the rows so far are those of one version.
+    private mutating func take(_ page: PullPage, after cursor: Cursor?) throws -> Bool {
+        guard page.space == .default else { throw contradiction("answered with a page of space \(page.space)") }
+        let changed: Int
+        switch page.content {
+        case .snapshot(let groups, let isFirst, let isLast):
+            guard isFirst == (cursor == nil), var extent else {
+                throw contradiction("restarted the snapshot, although its continuation was requested")
+            }
+            let start = start ?? (page.version, page.epoch)
+            self.start = start
+            version = page.version
+            guard page.epoch == start.epoch else { return false }
+            guard page.version == start.version else {
+                throw contradiction("began a snapshot at version \(start.version), and continued it at \(page.version)")
+            }
+            do throws(StoreError) {
+                for group in groups { try extent.extend(by: group, of: page.space, head: page.head) }
+            } catch {
+                throw contradiction("sent an invalid snapshot: \(error.message)")
+            }
+            for group in groups { add(group) }
+            changed = groups.reduce(0) { $0 + $1.records.count }
+            self.extent = isLast ? nil : extent
+        case .commits(let commits):
+            guard extent == nil else { throw contradiction("sent changes in place of a snapshot") }
+            if commits.contains(where: { !$0.changes.isEmpty }) || page.epoch != start?.epoch { return false }
+            guard !page.hasMore || page.version > version else {
+                throw contradiction("announces more changes, but stayed at version \(version)")
+            }
+            version = page.version
+            changed = 0
+        }
+        if page.hasMore, page.cursor == cursor { throw contradiction("announces more, but its cursor did not advance") }
+        if let excess = run.pageArrived(changed: changed, of: Self.page) { throw contradiction(excess) }
+        return true
+    }
+
+    private mutating func add(_ group: SnapshotRows) {
+        guard let schema = schemas[group.collection] else { return }
+        var digest = digests[group.collection] ?? RecordDigest()
+        for record in group.records { digest.add(record, schema) }
+        digests[group.collection] = digest
+    }
+
+    private func contradiction(_ what: String) -> CommandError {
+        CommandError(
+            .notSynced, "the server \(what)",
+            advice: "check that server.url is that of a sync server, and tell its operator")
+    }
+}

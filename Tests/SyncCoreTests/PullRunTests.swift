@@ -1,0 +1,100 @@
+import SyncModel
+import Testing
+
+@testable import SyncCore
+
+/// Pages that never end.
+@Suite struct PullRunTests {
+    /// A server that announces more with each page.
+    private struct EndlessServer {
+        var harness = SessionHarness.online()
+        var pages: Int64 = 0
+        /// Number of records that each page changes.
+        var changed = 0
+        var sendsNotices = false
+
+        /// Answers pulls until the device makes no more, or for at most this many pages.
+        mutating func answer(atMost most: Int64 = 10_000) {
+            let last = pages + most
+            while pages < last, harness.pull != nil {
+                pages += 1
+                let version = sendsNotices ? Version.zero : Version(pages)
+                harness.answerPull(
+                    .success(
+                        .page(
+                            SessionHarness.page(
+                                version: version, head: sendsNotices ? version : Version(.max), hasMore: !sendsNotices,
+                                hasMoreNotices: sendsNotices))))
+                harness.answerStore(
+                    SessionHarness.applied(version: version, changed: changed, notice: sendsNotices ? pages : nil))
+            }
+        }
+
+        var pull: SyncStatus.Activity { harness.session.status(now: harness.now).spaces[0].pull }
+    }
+
+    @Test(arguments: [false, true])
+    func `pages with hardly any records that never end are a contradiction, and then happen rarely`(
+        notices: Bool
+    ) {
+        var server = EndlessServer(sendsNotices: notices)
+        server.harness.send(.host(.syncRequested))
+        for contradiction in 1...6 {
+            let before = server.pages
+            server.answer()
+            #expect(server.pages - before == Int64(PullRun.mostThinPages) + 1)
+            #expect(server.harness.pull == nil)
+            #expect(server.pull.obstacle?.contains("pages with hardly any records") == true, "\(server.pull)")
+            guard case .waiting(_, .seconds(3_600)) = server.pull else {
+                #expect(contradiction <= PullMachine.contradictionsBeforeRest)
+                server.harness.wake()
+                if !server.harness.storeOrders.isEmpty { server.harness.answerStore(.cursorReset(.default)) }
+                continue
+            }
+            #expect(contradiction == 6)
+        }
+    }
+
+    @Test func `pages full of records may be many`() {
+        var server = EndlessServer(changed: 2)
+        server.harness.send(.host(.syncRequested))
+        server.answer()
+        #expect(server.pages == 10_000)
+        #expect(server.pull == .working)
+    }
+
+    @Test func `more changes than the largest space has records are a contradiction`() {
+        var server = EndlessServer(changed: PullRun.mostChanges / 2)
+        server.harness.send(.host(.syncRequested))
+        server.answer()
+        #expect(server.pages == 3)
+        #expect(server.pull.obstacle?.contains("changes without a pause") == true, "\(server.pull)")
+    }
+
+    @Test func `changes that are made while the device catches up may follow each other forever`() throws {
+        var harness = SessionHarness.online()
+        let stream = try #require(harness.hintStreams.first)
+        for version in 1...Int64(2 * PullRun.mostThinPages) {
+            harness.send(.server(.hint(stream, Hint(space: .default, head: Version(version)))))
+            if version == 1 { continue }
+            harness.answerPull(.success(.page(SessionHarness.page(version: Version(version - 1)))))
+            harness.answerStore(SessionHarness.applied(version: Version(version - 1), changed: 0))
+            try #require(harness.pull != nil)
+            #expect(harness.session.status(now: harness.now).spaces[0].isInSync)
+        }
+    }
+
+    @Test func `hints of versions that the server never shows do not cause a loop`() throws {
+        var harness = SessionHarness.online()
+        let stream = try #require(harness.hintStreams.first)
+        var pages = 0
+        harness.send(.server(.hint(stream, Hint(space: .default, head: Version(9)))))
+        while harness.pull != nil, pages < 10_000 {
+            pages += 1
+            harness.send(.server(.hint(stream, Hint(space: .default, head: Version(9 + Int64(pages))))))
+            harness.answerPull(.success(.page(SessionHarness.page(version: .zero))))
+            harness.answerStore(SessionHarness.applied(version: .zero))
+        }
+        #expect(pages == PullRun.mostThinPages + 1)
+    }
+}
