@@ -36,6 +36,19 @@ public struct RejectedWrite: Identifiable, Sendable {
         self.objects = objects
     }
 
+    /// Returns the values that the server has now for the record of an attempted change, as far as this device has received
+    /// them. They do not contain other writes of this device.
+    ///
+    /// - Returns: The server's row; nil when the server does not have the record, or when the change concerns another model.
+    public func serverRow<M: Model>(_ type: M.Type, of change: AttemptedChange) throws(ModelError) -> Snapshot<M>? {
+        guard change.collection == M.collection else { return nil }
+        let (kind, name) = (try objects.kind(of: type), CollectionName(unchecked: change.collection))
+        let record = try objects.decide { store in try store.shownRecord(name, change.record) }
+        return record.map {
+            Snapshot(id: $0.id, uid: Int($0.uid.rawValue), values: $0.values, shape: kind.shape)
+        }
+    }
+
     // MARK: Decisions
 
     /// Sends the transaction again, over the present values.

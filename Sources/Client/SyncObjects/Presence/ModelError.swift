@@ -36,6 +36,8 @@ public struct ModelError: Error, Hashable, Sendable {
         case interrupted
         /// The request asks for too much at once.
         case tooMuch
+        /// Only this device has something of the space, such as unsent writes.
+        case unsentWrites
         /// The local store failed.
         case store
         /// The server returned no usable response.
@@ -66,6 +68,7 @@ extension ModelError {
             case .invalidValue, .danglingReference, .stillReferenced, .tooLarge, .unknownCollection: .invalidValue
             case .missingRecord: .notHere
             case .duplicateRecord: .alreadyExists
+            case .unsentWrites: .unsentWrites
             case .outboxFull, .journalFull, .missingEntry, .entryIsFrozen, .otherAccount, .notADatabase, .newerSchema,
                 .otherSchema, .corrupt, .contradiction,
                 .unsafePermissions, .missingFile, .diskFull, .readOnly, .busy, .inputOutput:

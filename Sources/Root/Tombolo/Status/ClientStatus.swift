@@ -1,5 +1,6 @@
 public import Foundation
 import SyncCore
+public import SyncModel
 
 /// The state of a client's sync as one value: what it does, why it does not do more, and what is left to do.
 public struct ClientStatus: Hashable, Sendable {
@@ -16,6 +17,17 @@ public struct ClientStatus: Hashable, Sendable {
     public var lastInSync: Date?
     /// Whether everything written here is confirmed, and everything that the account may read is here.
     public var isInSync: Bool
+    /// The spaces that the device follows, sorted by name. Empty after a close.
+    public var spaces: [Space]
+
+    /// The state of a followed space on this device.
+    public struct Space: Hashable, Sendable {
+        public var space: SpaceID
+        /// Whether the whole space has been downloaded. Until then, queries find a part of its records.
+        public var isComplete: Bool
+        /// False when the server has said that the account may not read the space. It is then empty.
+        public var hasAccess: Bool
+    }
 
     public enum Phase: String, Hashable, Sendable, CaseIterable {
         /// The client has no server, was opened without sync, or waits for the first ``Client/syncNow()``.
