@@ -13,6 +13,9 @@ public import TomboloModeling
 /// ``close()``. Reads and writes use the local database, and never wait for a network. One process at a time syncs a
 /// database; the clients of other processes read and write it, and take over when that process ends.
 ///
+/// A client reads and writes records with the members of `ModelAccess`: `create`, `object`, `query`, and `write`. Its `rejections`
+/// and `merges` tell what became of them.
+///
 /// Safe to use from any thread.
 public final class Client: ModelAccess {
     /// The name with which the client was opened.
@@ -138,8 +141,8 @@ public final class Client: ModelAccess {
 
     // MARK: Spaces
 
-    /// The spaces that this device keeps in sync, sorted by name: `default`, those of ``ClientOptions/spaces``, and those that it
-    /// has followed or written to. ``ClientStatus/spaces`` says what of them is here.
+    /// The spaces that this device keeps in sync, sorted by name: `default`, those of `ClientOptions.spaces`, and those that it
+    /// has followed or written to. `ClientStatus.spaces` says what of them is here.
     public var spaces: [SpaceID] {
         get throws(ModelError) {
             do throws(StoreError) { return try parts.store.followedSpaces().map(\.space) } catch {
@@ -156,7 +159,7 @@ public final class Client: ModelAccess {
         do throws(StoreError) { try parts.store.follow(space) } catch { throw ModelError(error) }
     }
 
-    /// Stops to keep a space in sync, and removes its records from this device. On the server, and on other devices, nothing
+    /// Stops keeping a space in sync, and removes its records from this device. On the server, and on other devices, nothing
     /// changes.
     ///
     /// Objects of the space are then `gone`, as if they were deleted. A space that ``ClientOptions/spaces`` names is followed again by the next
