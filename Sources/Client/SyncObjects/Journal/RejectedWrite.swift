@@ -6,6 +6,7 @@ public import TomboloModeling
 public struct RejectedWrite: Identifiable, Sendable {
     /// The number of the entry in the journal.
     public let id: Int64
+    /// The kind of reason, for code that handles it.
     public let code: RejectionCode
     /// The server's reason.
     public let message: String
@@ -83,6 +84,7 @@ public struct RejectedWrite: Identifiable, Sendable {
 public struct RejectedField: Hashable, Sendable {
     /// The collection of the record.
     public let collection: String
+    /// The id of the record.
     public let record: RecordID
     /// The name of the field.
     public let field: String
@@ -108,13 +110,17 @@ public struct RejectedField: Hashable, Sendable {
 
 /// One attempted change of a rejected transaction.
 public struct AttemptedChange: Hashable, Sendable {
+    /// The kind of a change.
     public enum Kind: String, Hashable, Sendable, CaseIterable {
+        /// The record was to be created, updated, or deleted.
         case create, update, delete
     }
 
+    /// Whether the record was to be created, updated, or deleted.
     public let kind: Kind
     /// The collection of the record.
     public let collection: String
+    /// The id of the record.
     public let record: RecordID
     /// The names of the fields that were set, sorted.
     public var fields: [String] { values.map(\.field.rawValue) }

@@ -65,6 +65,7 @@ public struct ClientOptions: Sendable {
         case off
     }
 
+    /// Creates options with the real parts and the environment variables of the process.
     public init() {
         variables = ProcessInfo.processInfo.environment
     }

@@ -147,6 +147,7 @@ public struct ClientStatusUpdates: AsyncSequence, Sendable {
         Iterator(board: board, changes: board.subscribe().makeAsyncIterator())
     }
 
+    /// The iterator, for one reader.
     public struct Iterator: AsyncIteratorProtocol {
         let board: StatusBoard
         var changes: Broadcast<ClientStatus>.Subscription.Iterator
