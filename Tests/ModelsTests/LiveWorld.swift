@@ -41,7 +41,7 @@ final class LiveDevice: Sendable {
         let folder = try ScratchFolder()
         store = try folder.open(.live)
         // The engine syncs every space that is in the store.
-        try store.resetCursor(of: .default)
+        try store.follow(.default)
         let engine = SyncEngine(
             store: store, commands: TransportCommands(server.transport), reachability: AlwaysUp(), runtime: .live,
             logger: Logger(label: "models.tests", factory: { _ in SwiftLogNoOpLogHandler() }))

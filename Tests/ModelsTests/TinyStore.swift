@@ -39,6 +39,10 @@ final class TinyStore: LocalStore {
         }
     }
 
+    func shownRecord(_ collection: CollectionName, _ id: RecordID) throws(StoreError) -> Record? {
+        try record(collection, .id(id)).flatMap { $0.version > .zero ? $0 : nil }
+    }
+
     func records(matching query: RecordQuery) throws(StoreError) -> [Record] {
         guard let schema = catalog[query.collection] else {
             throw StoreError(.unknownCollection, "there is no collection \(query.collection)")
@@ -98,6 +102,12 @@ final class TinyStore: LocalStore {
         changes.publish(change)
         return sequence
     }
+
+    func followedSpaces() -> [StoredSpace] { [] }
+
+    func follow(_ space: SpaceID) -> Bool { false }
+
+    func unfollow(_ space: SpaceID) -> Int? { nil }
 
     func outbox(after sequence: OutboxSequence?, limit: Int) -> [OutboxEntry] {
         state.withLock { state in

@@ -26,7 +26,7 @@ import Testing
                         return (machine.contactMade(spaces: [.default], &quiet), nil)
                     }
                 ),
-                ("spaces added", { ($0.spacesAdded([.default, "letters"], &$1), nil) }),
+                ("spaces added", { ($0.spacesChanged(to: [.default, "letters"], &$1), nil) }),
                 ("hint", { machine, _ in ([], machine.hintReceived(.request) ? "heard" : nil) }),
                 ("late hint", { machine, _ in ([], machine.hintReceived(.lateRequest) ? "heard" : nil) }),
                 ("ended", { ($0.ended(.request, retryAfter: nil, &$1), nil) }),

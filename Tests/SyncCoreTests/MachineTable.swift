@@ -61,6 +61,7 @@ struct MachineTable<Machine: Hashable & Sendable> {
         case .timer(.arm): "arm"
         case .timer(.disarm(let serial)): "disarm\(serial)"
         case .store(.countOutbox): "count"
+        case .store(.readSpaces): "spaces"
         case .store(.takeBatch): "take"
         case .store(.record): "record"
         case .store(.apply): "apply"

@@ -156,6 +156,7 @@ private struct RandomWorld {
                                 outbox: summary, cursor: Cursor(rawValue: "at-\(version)"), version: Version(version),
                                 isComplete: true)))
             case .countOutbox: harness.answerStore(.outboxCounted(summary))
+            case .readSpaces: harness.answerStore(.failed(.session(.readingSpaces), StoreError(.busy, "busy")))
             }
         }
     }
@@ -234,6 +235,7 @@ private struct RandomWorld {
             case .withdraw: withdraw(fails: false)
             case .vacate: vacate()
             case .countOutbox: harness.answerStore(.outboxCounted(summary))
+            case .readSpaces: harness.answerStore(.failed(.session(.readingSpaces), StoreError(.busy, "busy")))
             case .adopt, .renewIdentity:
                 harness.answerStore(
                     .sessionChanged(

@@ -53,9 +53,11 @@ import Testing
         }
         let expected = [
             "started", "sync_requested", "credentials_changed", "deletes_allowed", "stop_requested", "aborted",
-            "link_changed", "outbox_touched", "timer_fired", "hello_ended", "push_ended", "pull_ended", "hint",
+            "link_changed", "outbox_touched", "spaces_touched", "timer_fired", "hello_ended", "push_ended",
+            "pull_ended", "hint",
             "hints_ended", "batch_taken", "nothing_to_push", "outbox_counted", "results_recorded", "page_applied",
-            "page_braked", "cursor_reset", "session_changed", "store_failed", "counting_outbox", "taking_batch",
+            "page_braked", "cursor_reset", "spaces_read", "session_changed", "store_failed", "counting_outbox",
+            "reading_spaces", "taking_batch",
             "recording_results", "applying_page", "resetting_cursor", "adopting", "renewing_identity", "gap",
             "identity_conflict", "epoch_changed", "must_reset", "not_started", "running", "stopping", "finished",
             "down", "awaiting_hello", "online", "refused", "waiting", "in_flight", "renewing", "recording", "taking",

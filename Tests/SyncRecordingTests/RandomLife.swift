@@ -75,7 +75,8 @@ struct RandomLife {
         case 0..<12:
             guard let timer = timers.randomElement(using: &random) else { return .host(.syncRequested) }
             return .device(.timerFired(timer))
-        case 12..<16: return .device(.outboxTouched)
+        case 12..<15: return .device(.outboxTouched)
+        case 15: return .device(.spacesTouched)
         case 16..<19: return .device(.linkChanged(one(in: 2) ? .up : .down("network \(Self.canary)")))
         case 19: return .device(.linkChanged(.up))
         case 20: return .host(.credentialsChanged)
@@ -106,6 +107,9 @@ struct RandomLife {
     private mutating func response(_ action: StoreAction) -> StoreEvent {
         switch action {
         case .countOutbox: return one(in: 8) ? .failed(.session(.countingOutbox), broken()) : .outboxCounted(outbox())
+        case .readSpaces:
+            return one(in: 8)
+                ? .failed(.session(.readingSpaces), broken()) : .spacesRead(stored().spaces.filter { _ in !one(in: 4) })
         case .takeBatch:
             if one(in: 8) { return .failed(.outbox(.takingBatch), broken()) }
             return one(in: 4) ? .nothingToPush(OutboxSummary()) : .batchTaken(batch())

@@ -65,6 +65,7 @@ import Testing
             try raw.run("SELECT event, space FROM sync_journal ORDER BY number") == ["merged|NULL", "rejected|family"])
         let epoch = Epoch(rawValue: "epoch")
         _ = try store.adopt(epoch, as: AccountID(rawValue: "ada"))
+        try store.follow("family")
         _ = try store.vacate("family", of: epoch, brake: nil)
         #expect(try raw.run("SELECT event FROM sync_journal") == ["rejected"])
     }

@@ -76,6 +76,7 @@ import Testing
         let store = try scratch.open()
         let epoch = Epoch(rawValue: "first")
         _ = try store.adopt(epoch, as: AccountID(rawValue: "ada"))
+        try store.follow(.default)
         let other = try RawDatabase(scratch.file)
         var versions: [[String]] = []
         var cursor: Cursor?

@@ -96,6 +96,7 @@ import Testing
                 space: .default, epoch: epoch, serverTime: .zero,
                 content: .commits([Commit(version: Version(1), changes: [change])]), cursor: Cursor(rawValue: "c"),
                 version: Version(1), head: Version(1), hasMore: false)
+            try store.follow(.default)
             _ = try store.apply(page, after: nil, brake: nil, now: Samples.now)
             _ = try store.commit(
                 [.update("users", Samples.id(1), ["username": .text("eve")])], in: .default, now: Samples.now)
@@ -154,6 +155,7 @@ import Testing
             _ = try store.adopt(Epoch(rawValue: "e"), as: AccountID(rawValue: "ada"))
             let rows = snapshot(
                 planet(1, "mars", version: 1), planet(2, "pluto", version: 1), planet(3, "x", version: 1))
+            try store.follow(.default)
             _ = try store.apply(planets(rows, version: 2, cursor: "a"), after: nil, brake: nil, now: Samples.now)
             let renamed = RecordChange(
                 collection: "planets", id: Samples.id(1), effect: .updated(["name": .text("Mars"), "moons": .null]))
@@ -192,6 +194,7 @@ import Testing
         let scratch = try Scratch()
         let store = try scratch.open(catalog(.text("username")))
         _ = try store.adopt(Epoch(rawValue: "e"), as: AccountID(rawValue: "ada"))
+        try store.follow(.default)
         _ = try store.apply(
             planets(snapshot(planet(1, "mars", version: 1)), version: 2), after: nil, brake: nil, now: Samples.now)
         _ = try store.vacate(.default, of: Epoch(rawValue: "e"), brake: nil)

@@ -29,6 +29,7 @@ import Testing
         let bound: Int64 = 400_000
         let store = try scratch.open { $0.limits.databaseBytes = bound }
         _ = try store.adopt(Self.epoch, as: Self.ada)
+        try store.follow(.default)
         var version: Int64 = 0
         do throws(StoreError) {
             while version < 1_000 {
@@ -60,6 +61,7 @@ import Testing
         let scratch = try Scratch()
         let store = try scratch.open { $0.limits.noticeBytes = 10_000 }
         _ = try store.adopt(Self.epoch, as: Self.ada)
+        try store.follow(.default)
         try Self.pull(Self.page([], at: 0), into: store)
         let own = try store.session().identity.client
         for round in 0..<9 {
@@ -84,6 +86,7 @@ import Testing
         let scratch = try Scratch()
         let store = try scratch.open { $0.limits.unseenJournalEntries = 2 }
         _ = try store.adopt(Self.epoch, as: Self.ada)
+        try store.follow(.default)
         let created = RecordChange(
             collection: "users", id: Samples.id(1), effect: .created(uid: UID(1), ["username": .text("ada")]))
         try Self.pull(Self.page([created], at: 1), into: store)

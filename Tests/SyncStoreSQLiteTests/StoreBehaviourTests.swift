@@ -198,6 +198,7 @@ import Testing
             space: .default, epoch: epoch, serverTime: .zero,
             content: .snapshot([SnapshotRows(collection: "users", records: records)], isFirst: true, isLast: true),
             cursor: Cursor(rawValue: "1"), version: Version(2), head: Version(2), hasMore: false)
+        try store.follow(.default)
         _ = try store.apply(page, after: nil, brake: nil, now: Samples.now)
         // The base of this record holds the server's data.
         _ = try store.commit([.update("users", Samples.id(7), ["age": .integer(2)])], in: .default, now: Samples.now)
@@ -206,6 +207,7 @@ import Testing
     @Test func `each commit reports what it changed, and a refused commit reports nothing`() async throws {
         let scratch = try Scratch()
         let store = try scratch.open()
+        try store.follow(.default)
         var changes = store.changes.subscribe().makeAsyncIterator()
         _ = try? store.commit(
             [.update("users", Samples.id(9), ["age": .integer(1)])], in: .default, now: Samples.now)
@@ -233,6 +235,7 @@ import Testing
                 content: .snapshot([SnapshotRows(collection: "users", records: records)], isFirst: true, isLast: true),
                 cursor: Cursor(rawValue: "c"), version: Version(version), head: Version(version), hasMore: false)
         }
+        for space: SpaceID in ["family", "work"] { try store.follow(space) }
         _ = try store.apply(page("family", [1, 2], at: 1), after: nil, brake: nil, now: Samples.now)
         _ = try store.apply(page("work", [3, 4], at: 1), after: nil, brake: nil, now: Samples.now)
         try store.resetCursor(of: "work")
@@ -249,6 +252,7 @@ import Testing
         let store = try scratch.open()
         let epoch = Epoch(rawValue: "e")
         _ = try store.adopt(epoch, as: AccountID(rawValue: "ada"))
+        try store.follow(.default)
         func page(_ content: PullPage.Content, _ cursor: String, at version: Int64) -> PullPage {
             PullPage(
                 space: .default, epoch: epoch, serverTime: .zero, content: content, cursor: Cursor(rawValue: cursor),
@@ -324,6 +328,7 @@ import Testing
         let record = Record(
             id: Samples.id(1), uid: UID(0), version: Version(.max),
             values: Array(repeating: .integer(1), count: fields.count), fieldVersions: versions.map { Version($0) })
+        try store.follow(.default)
         _ = try store.apply(
             PullPage(
                 space: .default, epoch: epoch, serverTime: .zero,

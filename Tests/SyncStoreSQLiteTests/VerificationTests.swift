@@ -27,6 +27,7 @@ import Testing
     /// Makes a database with rows in every table that a device without a lost history has.
     private static func fill(_ store: SQLiteStore) throws {
         _ = try store.adopt(epoch, as: AccountID(rawValue: "ada"))
+        try store.follow(.default)
         let time = HybridTime(wall: Samples.now, counter: 0)
         let page = PullPage(
             space: .default, epoch: epoch, serverTime: time,

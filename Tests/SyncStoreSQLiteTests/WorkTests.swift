@@ -167,6 +167,7 @@ private struct Device {
         let page = PullPage(
             space: .default, epoch: epoch, serverTime: .zero, content: content, cursor: Cursor(rawValue: "\(version)"),
             version: Version(Int64(version)), head: Version(Int64(count)), hasMore: version < count)
+        try store.follow(.default)
         let cursor = try store.session().spaces.first?.cursor
         _ = try store.apply(page, after: cursor, brake: nil, now: Samples.now)
     }

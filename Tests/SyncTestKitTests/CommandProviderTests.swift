@@ -23,7 +23,7 @@ import TomboloModeling
         var random = runtime.generator
         let store = try SQLiteStore.open(
             configuration, catalog: CommunityCatalog.catalog, now: runtime.now(), random: &random)
-        try store.resetCursor(of: .default)
+        try store.follow(.default)
         let id = RecordID.make(at: runtime.now(), random: &random)
         _ = try store.commit([.create("user", id, ["username": .text("ned")])], in: .default, now: runtime.now())
 

@@ -145,12 +145,28 @@ struct GuideSamples {
         return isTitleWrong
     }
 
+    func serverRow(_ rejection: RejectedWrite, _ todo: Live<Todo>) throws {
+        for change in rejection.changes {
+            let attempted = change.value(todo.fields.title)
+            let onServer = try rejection.serverRow(Todo.self, of: change)?.title
+            print("\(attempted ?? "") was rejected, and the server has \(onServer ?? "no such record")")
+        }
+    }
+
     func spaces() async throws {
         var options = ClientOptions()
         options.spaces = [.default, "team_7"]
         let client = try await Client.open("todo", models: [Todo.self, Person.self], options: options)
         let milk = try await client.create(Todo.self, in: "team_7") { $0.title = "Milk" }
         print(try milk.space ?? .default, try client.spaces)
+    }
+
+    func follow(_ client: Client) async throws {
+        try client.follow("team_7")
+        for await status in client.statusUpdates {
+            if status.spaces.contains(where: { $0.space == "team_7" && $0.isComplete }) { break }
+        }
+        try client.unfollow("team_7")
     }
 
     func tokens(_ login: any Login) async throws {

@@ -55,6 +55,47 @@ private struct LaxTodo: Model {
         try testbed.finish()
     }
 
+    @Test func `a rejection shows the server's row beside the attempted values`() throws {
+        let (testbed, phone) = try strictTestbed()
+        let tablet = try testbed.device("tablet")
+        let todo = try testbed.run { try await phone.create(LaxTodo.self) { $0.title = "Milk" } }
+        try testbed.settle()
+        let id = try #require(todo.id)
+        phone.isOnline = false
+        todo.title = "Cucumbers"
+        try testbed.run { try await todo.save() }
+        // Another device changes what the server has meanwhile.
+        let other = try tablet.object(StrictTodo.self, id: id)
+        other.title = "Bread"
+        try testbed.run { try await other.save().confirmed() }
+        phone.isOnline = true
+        try testbed.settle()
+
+        let rejection = try #require(try phone.rejections.all().first)
+        let change = rejection.changes[0]
+        #expect(change.value(todo.fields.title) == "Cucumbers")
+        #expect(try rejection.serverRow(LaxTodo.self, of: change)?.title == "Bread")
+        // It is the server's row even while this device has other changes of the record.
+        phone.isOnline = false
+        todo.title = "Eggs"
+        try testbed.run { try await todo.save() }
+        #expect(try rejection.serverRow(LaxTodo.self, of: change)?.title == "Bread")
+        phone.isOnline = true
+        try testbed.settle()
+        #expect(try rejection.serverRow(LaxTodo.self, of: change)?.title == "Eggs")
+
+        // The server does not have what it refused to create, nor what was deleted.
+        try testbed.run { try await phone.create(LaxTodo.self) { $0.title = "Cabbages" } }
+        try testbed.settle()
+        let created = try #require(try phone.rejections.all().last)
+        #expect(try created.serverRow(LaxTodo.self, of: created.changes[0]) == nil)
+        try testbed.run { try await other.delete() }
+        try testbed.settle()
+        #expect(try rejection.serverRow(LaxTodo.self, of: change) == nil)
+        for rejection in try phone.rejections.all() { try rejection.discard() }
+        try testbed.finish()
+    }
+
     @Test func `a rejected write is corrected and sent again`() throws {
         let (testbed, phone) = try strictTestbed()
         let tablet = try testbed.device("tablet")

@@ -124,6 +124,50 @@ import Tombolo
     }
 
     @Test(.timeLimit(.minutes(10)))
+    func `a client follows a space while it runs, and leaves it`() async throws {
+        let (home, other) = (try Home(), try Home())
+        let server = try TestServer(models: [Person.self], spaces: [.default, "team"])
+        var (options, others) = (home.options, other.options)
+        options.transport = server.transport(for: "ned")
+        others.transport = server.transport(for: "rob")
+        options.reachability = FakeReachability()
+        others.reachability = FakeReachability()
+        let tablet = try await Client.open("todo", models: [Person.self], options: others)
+        let arya = try await tablet.create(Person.self, in: "team") { $0.name = "Arya" }
+        try await arya.save().confirmed()
+        var phone = try await Client.open("todo", models: [Person.self], options: options)
+        for await status in phone.statusUpdates where status.isInSync { break }
+        #expect(phone.status.spaces.map(\.space) == [.default])
+
+        try phone.follow("team")
+        // The engine has not noticed yet, and the status does not claim that everything is here.
+        #expect(!phone.status.isInSync || phone.status.spaces.allSatisfy(\.isComplete))
+        for await status in phone.statusUpdates where status.isInSync { break }
+        #expect(phone.status.spaces.map(\.isComplete) == [true, true])
+        #expect(try await phone.query(Person.self).all().map(\.name) == ["Arya"])
+        await phone.close()
+        options.sync = .off
+        phone = try await Client.open("todo", models: [Person.self], options: options)
+        #expect(try phone.spaces == [.default, "team"])
+        let rob = try await phone.create(Person.self, in: "team") { $0.name = "Rob" }
+        let refused = #expect(throws: ModelError.self) { try phone.unfollow("team") }
+        #expect(refused?.code == .unsentWrites)
+        await phone.close()
+
+        options.sync = .automatic
+        phone = try await Client.open("todo", models: [Person.self], options: options)
+        for await status in phone.statusUpdates where status.isInSync { break }
+        try phone.unfollow("team")
+        #expect(try phone.spaces == [.default])
+        #expect(try await phone.query(Person.self).count() == 0)
+        for await status in phone.statusUpdates where status.spaces.map(\.space) == [.default] { break }
+        await phone.close()
+        #expect(try await tablet.query(Person.self).count() == 2)
+        await tablet.close()
+        _ = rob
+    }
+
+    @Test(.timeLimit(.minutes(10)))
     func `a token is renewed before it expires`() async throws {
         let home = try Home()
         var options = home.options

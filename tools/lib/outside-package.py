@@ -4,7 +4,9 @@
 The files are those of the guide, letter by letter. FOLDER gets two entries: the application, and a link to this package. Then a server
 runs, one device writes, and another device shows what it has written. The application's own test runs, too.
 
-    outside-package.py FOLDER [--build-system NAME]
+With --by-url, the application depends on a version of this package at a URL: a clone of the last commit with a tag.
+
+    outside-package.py FOLDER [--build-system NAME] [--by-url]
 """
 import argparse
 import os
@@ -12,6 +14,7 @@ import pathlib
 import pty
 import re
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -26,11 +29,33 @@ def files(guide):
     return re.findall(r"`([\w./-]+\.swift)`:\n\n```swift\n(.*?)```", guide, re.S)
 
 
-def write_package(folder):
-    link = folder.parent / "tombolo"
-    if not link.is_symlink():
+def git(*arguments):
+    return subprocess.run(["git", *map(str, arguments)], check=True, capture_output=True, text=True).stdout.strip()
+
+
+def publish(folder):
+    """Clones the last commit with a tag, and returns the dependency on it."""
+    # Each commit has a version of its own, because SwiftPM refuses a version that has changed.
+    version = f"1.0.{git('-C', ROOT, 'log', '-1', '--format=%ct')}"
+    remote = folder / "tombolo.git"
+    shutil.rmtree(remote, ignore_errors=True)
+    git("clone", "--quiet", "--bare", ROOT, remote)
+    git("-C", remote, "tag", "--force", version, git("-C", ROOT, "rev-parse", "HEAD"))
+    return f'.package(url: "file://{remote}", exact: "{version}")'
+
+
+def write_package(folder, by_url):
+    by_path = '.package(path: "../tombolo")'
+    dependency = by_path
+    if by_url:
+        dependency = publish(folder.parent)
+    elif not (link := folder.parent / "tombolo").is_symlink():
         link.symlink_to(ROOT)
     for name, text in files(GUIDE.read_text()):
+        if name == "Package.swift":
+            if by_path not in text:
+                sys.exit(f"the guide does not contain {by_path}")
+            text = text.replace(by_path, dependency)
         file = folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
@@ -106,11 +131,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--build-system", help="native or swiftbuild; SwiftPM's default when left out")
+    parser.add_argument("--by-url", action="store_true")
     parser.add_argument("--only-build", action="store_true")
     options = parser.parse_args()
     folder = options.folder.resolve() / "todo"
     folder.mkdir(parents=True, exist_ok=True)
-    write_package(folder)
+    write_package(folder, options.by_url)
     # As in a stranger's shell: warnings are errors only for this package's own tools.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("TOMBOLO_")}
     swift = ["--package-path", str(folder)]

@@ -22,7 +22,7 @@ struct DeviceCommand: AsyncParsableCommand {
         let store = try SQLiteStore.open(
             StoreConfiguration(file: folder + "/device.db"), catalog: SimulatedUsers.catalog, now: .live(),
             random: &random)
-        if try store.session().spaces.isEmpty { try store.resetCursor(of: .default) }
+        try store.follow(.default)
         let runtime = EngineRuntime.live()
         let transport = try HTTPTransport(
             configuration: HTTPTransportConfiguration(baseURL: "http://127.0.0.1:\(port)"),

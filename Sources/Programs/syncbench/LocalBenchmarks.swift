@@ -144,6 +144,7 @@ struct LocalBenchmarks {
         let store = try SQLiteStore.open(configuration, catalog: catalog, now: now, random: &random)
         let epoch = Epoch(rawValue: "benchmark")
         _ = try store.adopt(epoch, as: AccountID(rawValue: "benchmark"))
+        try store.follow(.default)
         var from: Int64 = 0
         while from < rows {
             let to = min(rows, from + 1_000)

@@ -22,6 +22,7 @@ import SyncProgram
             InitCommand.self, ConfigCommand.self, RecordCommand.self, KindCommand<UserKind>.self,
             KindCommand<AvatarKind>.self,
             KindCommand<ProfileKind>.self, ImportCommand.self, SyncCommand.self, StatusCommand.self,
+            SpaceCommand.self,
             DoctorCommand.self, OutboxCommand.self, JournalCommand.self, DigestCommand.self, RecordingCommand.self,
             ReplayCommand.self,
             DemoCommand.self, SimulateCommand.self,

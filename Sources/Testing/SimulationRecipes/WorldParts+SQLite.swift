@@ -54,7 +54,7 @@ extension WorldParts {
         var random = runtime.generator
         let store = try SQLiteStore.open(
             configuration, catalog: storage.build.catalog, now: runtime.now(), random: &random)
-        if try store.session().spaces.isEmpty { try store.resetCursor(of: .default) }
+        try store.follow(.default)
         return store
     }
 }

@@ -62,6 +62,9 @@ struct PlantedStore: LocalStore, EngineStore {
     func record(_ collection: CollectionName, _ key: RecordKey) throws(StoreError) -> Record? {
         try base.record(collection, key).map(onRead)
     }
+    func shownRecord(_ collection: CollectionName, _ id: RecordID) throws(StoreError) -> Record? {
+        try base.shownRecord(collection, id)
+    }
     func records(matching query: RecordQuery) throws(StoreError) -> [Record] {
         onRecords(try base.records(matching: query).map(onRead))
     }
@@ -75,6 +78,9 @@ struct PlantedStore: LocalStore, EngineStore {
     func commit(_ edits: [RecordEdit], in space: SpaceID, now: WallTime) throws(StoreError) -> OutboxSequence? {
         try onCommit(base, edits, space, now)
     }
+    func followedSpaces() throws(StoreError) -> [StoredSpace] { try base.followedSpaces() }
+    func follow(_ space: SpaceID) throws(StoreError) -> Bool { try base.follow(space) }
+    func unfollow(_ space: SpaceID) throws(StoreError) -> Int? { try base.unfollow(space) }
     func outbox(after sequence: OutboxSequence?, limit: Int) throws(StoreError) -> [OutboxEntry] {
         onOutbox(try base.outbox(after: sequence, limit: limit))
     }

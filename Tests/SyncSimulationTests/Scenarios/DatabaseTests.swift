@@ -133,7 +133,7 @@ struct DatabaseTests {
                 END
                 """)
         }
-        try store.resetCursor(of: .default)
+        try store.follow(.default)
         _ = try store.adopt(Epoch(rawValue: "first"), as: AccountID(rawValue: "ada"))
         let id = RecordID(bits: Identifier128(high: 0x019B_0000_0000_7000, low: 0x8000_0000_0000_0001))
         let known = RecordChange(

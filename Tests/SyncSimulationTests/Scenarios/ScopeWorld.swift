@@ -53,7 +53,7 @@ final class ScopeWorld {
         configuration.vfs = process.vfsName
         configuration.connections = .single
         let store = try SQLiteStore.open(configuration, catalog: WorldCatalog.catalog, now: now, random: &random)
-        for space in Self.spaces[name] ?? [] { try store.resetCursor(of: space) }
+        for space in Self.spaces[name] ?? [] { try store.follow(space) }
         return store
     }
 

@@ -238,7 +238,7 @@ struct FoundBySeedsTests {
         let store = try withExtendedLifetime(process) {
             try SQLiteStore.open(configuration, catalog: WorldCatalog.catalog, now: now, random: &random)
         }
-        try store.resetCursor(of: .default)
+        try store.follow(.default)
         _ = try store.adopt(old, as: account)
         return store
     }

@@ -38,7 +38,7 @@ struct WaitingEvents: Coalescing, Hashable {
 
     private mutating func add(_ event: SyncEvent) {
         switch event {
-        case .host, .device(.outboxTouched):
+        case .host, .device(.outboxTouched), .device(.spacesTouched):
             // Keep only the later event, because it follows all events between them.
             events.removeAll { $0 == event }
             events.append(event)

@@ -7,6 +7,8 @@ extension SyncEngine {
         switch action {
         case .countOutbox:
             response(.session(.countingOutbox)) { .outboxCounted(try store.outboxSummary()) }
+        case .readSpaces:
+            response(.session(.readingSpaces)) { .spacesRead(try store.followedSpaces()) }
         case .takeBatch(let limit):
             response(.outbox(.takingBatch)) {
                 if let batch = try store.takeBatch(limit, now: runtime.now()) { return .batchTaken(batch) }

@@ -198,7 +198,10 @@ public actor SyncEngine {
         let links = reachability.changes.subscribe()
         return [
             runtime.spawn {
-                for await change in commits where change.touchesOutbox { mailbox.post(.device(.outboxTouched)) }
+                for await change in commits {
+                    if change.touchesOutbox { mailbox.post(.device(.outboxTouched)) }
+                    if change.touchesSpaces { mailbox.post(.device(.spacesTouched)) }
+                }
             },
             runtime.spawn {
                 for await state in links { mailbox.post(.device(.linkChanged(state))) }
@@ -228,7 +231,7 @@ public actor SyncEngine {
         switch event {
         case .device(.timerFired(let serial)): tasks[serial] = nil
         case .server(let event): if let serial = event.endedRequest { tasks[serial] = nil }
-        case .host, .device(.linkChanged), .device(.outboxTouched), .store: break
+        case .host, .device(.linkChanged), .device(.outboxTouched), .device(.spacesTouched), .store: break
         }
     }
 

@@ -35,7 +35,7 @@ package struct HintsMachine: Hashable, Sendable {
     }
 
     /// Opens a new stream, because a stream only covers the spaces that it was opened for.
-    mutating func spacesAdded(_ spaces: [SpaceID], _ turn: inout Turn) -> [SyncAction] {
+    mutating func spacesChanged(to spaces: [SpaceID], _ turn: inout Turn) -> [SyncAction] {
         guard let stream else { return [] }
         return [.server(.closeHints(stream))] + open(spaces, &turn)
     }

@@ -3,11 +3,14 @@ package enum DeviceEvent: Hashable, Sendable {
     case linkChanged(LinkState)
     /// A commit in the store, by this process or another, touched the outbox or the journal.
     case outboxTouched
+    /// A commit in the store, by this process or another, may have changed the set of spaces that the device follows.
+    case spacesTouched
     case timerFired(Serial)
 
     package enum Name: String {
         case linkChanged = "link_changed"
         case outboxTouched = "outbox_touched"
+        case spacesTouched = "spaces_touched"
         case timerFired = "timer_fired"
     }
 
@@ -15,6 +18,7 @@ package enum DeviceEvent: Hashable, Sendable {
         switch self {
         case .linkChanged(let link): EventLabel(.linkChanged, ": \(link.word)")
         case .outboxTouched: EventLabel(.outboxTouched)
+        case .spacesTouched: EventLabel(.spacesTouched)
         case .timerFired(let serial): EventLabel(.timerFired, ": \(serial)")
         }
     }

@@ -7,7 +7,7 @@ extension SessionMachine {
         case .server(let event): notes(after: event, turn)
         case .store(let event): notes(after: event, turn)
         case .device(.timerFired): notesOfWaits(begunIn: turn)
-        case .host, .device(.linkChanged), .device(.outboxTouched): []
+        case .host, .device(.linkChanged), .device(.outboxTouched), .device(.spacesTouched): []
         }
     }
 
@@ -47,7 +47,7 @@ extension SessionMachine {
                 return notesOfWaits(begunIn: turn)
             }
             return [.note(.inSync)]
-        case .outboxCounted, .batchTaken, .nothingToPush, .cursorReset, .sessionChanged:
+        case .outboxCounted, .batchTaken, .nothingToPush, .cursorReset, .spacesRead, .sessionChanged:
             return []
         }
     }

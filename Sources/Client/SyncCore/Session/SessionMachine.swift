@@ -100,6 +100,7 @@ package struct SessionMachine: Hashable, Sendable {
             // Count now: a count taken elsewhere may be older than what is already known here. Checkpoint even while
             // the device is offline for months, or the write-ahead log would grow forever.
             [.store(.countOutbox), .checkpoint]
+        case .spacesTouched: [.store(.readSpaces)]
         case .timerFired(let timer): timerFired(timer, &turn)
         }
     }
@@ -132,6 +133,7 @@ package struct SessionMachine: Hashable, Sendable {
             let hello = contact
             return atPull(of: space) { $0.cursorReset(hello: hello, &turn) } ?? []
         case .spaceVacated(let space, let result): return spaceVacated(space, result, &turn)
+        case .spacesRead(let spaces): return spacesRead(spaces, &turn)
         case .sessionChanged(let session): return sessionChanged(session, &turn)
         case .failed(let task, let failure): return storeFailed(task, failure, &turn)
         }
@@ -161,20 +163,42 @@ package struct SessionMachine: Hashable, Sendable {
     }
 
     private mutating func batchTaken(_ batch: PushBatch, _ turn: inout Turn) -> [SyncAction] {
-        let known = pulls.count
+        let known = pulls.map(\.space)
         // The application may have begun to use a new space. Follow the order of the transactions, which a recording
         // keeps.
         for space in batch.transactions.map(\.transaction.space) where !pulls.contains(where: { $0.space == space }) {
             pulls.append(
                 PullMachine(stored: StoredSpace(space: space, cursor: nil, version: .zero, isComplete: false)))
         }
+        return hintsFollow(from: known, &turn) + outbox.batchTaken(batch, hello: link.hello, &turn)
+    }
+
+    /// Handles a change of the spaces that the device follows, by this process or another.
+    private mutating func spacesRead(_ spaces: [StoredSpace], _ turn: inout Turn) -> [SyncAction] {
+        let known = pulls.map(\.space)
         var actions: [SyncAction] = []
-        if pulls.count > known {
-            let wereOpen = hints.isOpen
-            actions = hints.spacesAdded(pulls.map(\.space), &turn)
-            if wereOpen { actions += hintsLost(&turn) }
+        for index in pulls.indices.reversed() {
+            let stored = spaces.first { $0.space == pulls[index].space }
+            // Without a cursor, the space was left and followed again: what was pulled of it is gone.
+            if let stored, stored.cursor != nil || pulls[index].stored.cursor == nil { continue }
+            actions += pulls[index].stop()
+            pulls.remove(at: index)
         }
-        return actions + outbox.batchTaken(batch, hello: link.hello, &turn)
+        for stored in spaces where !pulls.contains(where: { $0.space == stored.space }) {
+            var pull = PullMachine(stored: stored)
+            actions += pull.requested(by: .request, hello: contact, &turn)
+            pulls.append(pull)
+        }
+        return actions + hintsFollow(from: known, &turn)
+    }
+
+    /// Opens a new stream of hints if the spaces have changed. Until it delivers a hint, the polls are short.
+    private mutating func hintsFollow(from known: [SpaceID], _ turn: inout Turn) -> [SyncAction] {
+        let spaces = pulls.map(\.space)
+        guard spaces != known else { return [] }
+        let wereOpen = hints.isOpen
+        let actions = hints.spacesChanged(to: spaces, &turn)
+        return wereOpen ? actions + hintsLost(&turn) : actions
     }
 
     private mutating func pushEnded(
@@ -291,6 +315,9 @@ package struct SessionMachine: Hashable, Sendable {
         switch task {
         case .session(.countingOutbox):
             outbox.countFailed()
+            return []
+        case .session(.readingSpaces):
+            // The spaces stay as they are known until the next commit or the next start.
             return []
         case .outbox(let task):
             return outbox.storeFailed(task, failure, &turn)

@@ -11,6 +11,8 @@ package enum StoreEvent: Hashable, Sendable {
     case pageApplied(SpaceID, ApplyResult)
     case cursorReset(SpaceID)
     case spaceVacated(SpaceID, VacateResult)
+    /// The spaces that the device follows, sorted by name.
+    case spacesRead([StoredSpace])
     /// The epoch was adopted or the identity renewed. The value is what is stored now.
     case sessionChanged(StoredSession)
     case failed(StoreTask, StoreError)
@@ -26,6 +28,7 @@ package enum StoreEvent: Hashable, Sendable {
         case cursorReset = "cursor_reset"
         case spaceVacated = "space_vacated"
         case vacateBraked = "vacate_braked"
+        case spacesRead = "spaces_read"
         case sessionChanged = "session_changed"
         case failed = "store_failed"
     }
@@ -50,6 +53,8 @@ package enum StoreEvent: Hashable, Sendable {
             EventLabel(.spaceVacated, ": \(space), \(vacated.removedRecords) records, \(vacated.outbox.facts)")
         case .spaceVacated(let space, .braked(let deletes, let total)):
             EventLabel(.vacateBraked, " in \(space): it would delete \(deletes) of \(total) records")
+        case .spacesRead(let spaces):
+            EventLabel(.spacesRead, ": \(spaces.map(\.space.rawValue).joined(separator: ", "))")
         case .sessionChanged(let session):
             EventLabel(.sessionChanged, ": incarnation \(session.identity.incarnation)")
         case .failed(let task, let failure): EventLabel(.failed, " \(task): \(failure.code.rawValue)")
@@ -65,6 +70,7 @@ package enum StoreTask: Hashable, Sendable {
 
     package enum SessionTask: String, Sendable {
         case countingOutbox = "counting_outbox"
+        case readingSpaces = "reading_spaces"
         case adopting
     }
 

@@ -37,6 +37,8 @@ package enum EngineRequest: Hashable, Sendable {
 /// A call of the store. One event answers it before the next order is carried out.
 package enum StoreAction: Hashable, Sendable {
     case countOutbox
+    /// Read which spaces the device follows.
+    case readSpaces
     case takeBatch(BatchLimit)
     /// The identity is the one that the transactions were pushed under.
     case record([TransactionResult], of: ClientIdentity, serverTime: HybridTime)

@@ -54,7 +54,8 @@ public protocol EngineStore: Sendable {
     /// page's version leave the outbox. Each notice becomes one journal entry in the same transaction.
     ///
     /// If the page was requested with a cursor other than the stored one, nothing changes and the result holds the
-    /// stored state: another engine on this database has advanced or restarted in the meantime.
+    /// stored state: another engine on this database has advanced or restarted in the meantime. Nothing changes for a
+    /// space that the device no longer follows.
     ///
     /// Rows of a snapshot must arrive in increasing order: over all its pages no record appears twice, and no
     /// collection resumes after another one has begun.
@@ -66,7 +67,8 @@ public protocol EngineStore: Sendable {
         _ page: PullPage, after cursor: Cursor?, brake: DeleteBrake?, now: WallTime
     ) throws(StoreError) -> ApplyResult
 
-    /// Forgets the cursor of a space, so that the next pull starts a snapshot.
+    /// Forgets the cursor of a space, so that the next pull starts a snapshot. Changes nothing for a space that the
+    /// device does not follow.
     ///
     /// Rows and outbox stay. The version that was shown stays too, because an older snapshot of the same history is a
     /// stale response.
@@ -179,6 +181,11 @@ public struct StoredSpace: Hashable, Sendable {
 extension StoredSpace {
     /// Whether notices of lost values wait on the server until the journal has room for them.
     public var noticesWait: Bool { cursor != nil && notices == nil }
+
+    /// A space that the device does not follow, and of which it has nothing.
+    package init(unfollowed space: SpaceID) {
+        self.init(space: space, cursor: nil, version: .zero, isComplete: false, hasAccess: false)
+    }
 
     /// Returns the space after the server has issued a receipt. Receipts arrive in any order; the newest one is kept.
     package func confirmed(by other: CommitReceipt) -> StoredSpace {

@@ -11,6 +11,11 @@ public protocol LocalStore: Sendable {
     /// Returns the current record, or nil when it does not exist on this device.
     func record(_ collection: CollectionName, _ key: RecordKey) throws(StoreError) -> Record?
 
+    /// Returns the record as the server last showed it, without the pending changes of this device.
+    ///
+    /// Returns nil when the server's current history has not shown the record, or has deleted it.
+    func shownRecord(_ collection: CollectionName, _ id: RecordID) throws(StoreError) -> Record?
+
     func records(matching query: RecordQuery) throws(StoreError) -> [Record]
 
     /// Returns the number of matching records, ignoring `limit` and `offset`.
@@ -87,6 +92,28 @@ public protocol LocalStore: Sendable {
     ///
     /// - Returns: The number of entries that were active.
     func dismissJournal(upTo number: Int64) throws(StoreError) -> Int
+
+    /// Returns what the device has of each space that it follows, sorted by name.
+    func followedSpaces() throws(StoreError) -> [StoredSpace]
+
+    /// Adds a space to those that the device keeps in sync. The next pull begins with a snapshot of it.
+    ///
+    /// A commit in a space follows it, too.
+    ///
+    /// - Returns: False when the device follows the space already. Nothing changes then.
+    @discardableResult
+    func follow(_ space: SpaceID) throws(StoreError) -> Bool
+
+    /// Removes a space from those that the device keeps in sync, with all its records, in one transaction.
+    ///
+    /// Merged and overwritten entries of the journal leave with the space, because they contain values of others. The
+    /// journal keeps this device's rejected and cancelled transactions. Deleted data is overwritten, as by
+    /// `EngineStore.vacate`.
+    ///
+    /// - Returns: The number of removed records; nil when the device does not follow the space. Nothing changes then.
+    /// - Throws: `unsentWrites` when only this device has something of the space: transactions that the server has not
+    ///   answered, or active `forgotten` entries. `invalidValue` for the space `default`, which every device follows.
+    func unfollow(_ space: SpaceID) throws(StoreError) -> Int?
 
     /// Publishes what each commit touched, once the commit is durable. Commits of other processes arrive some
     /// milliseconds later than those of this one.

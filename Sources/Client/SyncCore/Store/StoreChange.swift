@@ -9,6 +9,8 @@ public struct StoreChange: Coalescing, Hashable, Sendable {
     public var touchesOutbox: Bool
     /// Whether a transaction was written that the engine must send.
     public var addsToOutbox: Bool
+    /// Whether the device has begun or ended to follow a space.
+    public var touchesSpaces: Bool
 
     public enum Extent: Hashable, Sendable {
         case records(Set<RecordID>)
@@ -18,8 +20,12 @@ public struct StoreChange: Coalescing, Hashable, Sendable {
     /// If a commit touches more records of a collection than this, the change says `all`.
     public static let largestSet = 256
 
-    public init(extents: [CollectionName: Extent] = [:], touchesOutbox: Bool = false, addsToOutbox: Bool = false) {
+    public init(
+        extents: [CollectionName: Extent] = [:], touchesOutbox: Bool = false, addsToOutbox: Bool = false,
+        touchesSpaces: Bool = false
+    ) {
         self.extents = extents
+        self.touchesSpaces = touchesSpaces
         self.touchesOutbox = touchesOutbox || addsToOutbox
         self.addsToOutbox = addsToOutbox
     }
@@ -28,7 +34,7 @@ public struct StoreChange: Coalescing, Hashable, Sendable {
     public static func everything(in catalog: SchemaCatalog) -> StoreChange {
         StoreChange(
             extents: Dictionary(uniqueKeysWithValues: catalog.models.map { ($0.collection, .all) }),
-            touchesOutbox: true, addsToOutbox: true)
+            touchesOutbox: true, addsToOutbox: true, touchesSpaces: true)
     }
 
     public mutating func touch(_ collection: CollectionName, _ id: RecordID) {
@@ -50,11 +56,12 @@ public struct StoreChange: Coalescing, Hashable, Sendable {
         }
     }
 
-    public var isEmpty: Bool { extents.isEmpty && !touchesOutbox }
+    public var isEmpty: Bool { extents.isEmpty && !touchesOutbox && !touchesSpaces }
 
     public mutating func absorb(_ later: StoreChange) {
         touchesOutbox = touchesOutbox || later.touchesOutbox
         addsToOutbox = addsToOutbox || later.addsToOutbox
+        touchesSpaces = touchesSpaces || later.touchesSpaces
         for (collection, extent) in later.extents {
             switch (extents[collection], extent) {
             case (nil, _), (_, .all): extents[collection] = extent

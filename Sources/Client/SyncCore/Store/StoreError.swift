@@ -20,6 +20,8 @@ public struct StoreError: Error, Hashable, Sendable {
         case journalFull
         /// The outbox or journal has no such entry, or the entry is past the point where this can be done.
         case missingEntry, entryIsFrozen
+        /// The space holds writes that only this device has.
+        case unsentWrites
 
         /// The database belongs to another account.
         case otherAccount
@@ -64,7 +66,7 @@ extension StoreError {
     public var advice: Advice {
         switch code {
         case .unknownCollection, .invalidValue, .missingRecord, .duplicateRecord, .danglingReference, .stillReferenced,
-            .tooLarge, .missingEntry, .entryIsFrozen, .otherAccount:
+            .tooLarge, .missingEntry, .entryIsFrozen, .unsentWrites, .otherAccount:
             .changeTheRequest
         case .diskFull, .databaseFull, .outboxFull, .journalFull: .makeRoom
         case .busy, .inputOutput: .tryAgain

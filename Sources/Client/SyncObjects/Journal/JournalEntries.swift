@@ -45,6 +45,7 @@ public struct JournalEntries<Entry: Identifiable & Sendable>: AsyncSequence, Sen
         Iterator(entries: self, changes: objects.changes.subscribe().makeAsyncIterator())
     }
 
+    /// The iterator, for one reader.
     public struct Iterator: AsyncIteratorProtocol {
         let entries: JournalEntries
         var changes: Broadcast<StoreChange>.Subscription.Iterator

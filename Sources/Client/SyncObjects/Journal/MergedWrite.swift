@@ -38,6 +38,7 @@ public struct MergedField: Hashable, Sendable {
 
     /// The collection of the record.
     public var collection: String { conflict.collection.rawValue }
+    /// The id of the record.
     public var record: RecordID { conflict.record }
     /// The name of the field.
     public var field: String { conflict.field.rawValue }

@@ -6,6 +6,7 @@ public import TomboloModeling
 public struct RejectedWrite: Identifiable, Sendable {
     /// The number of the entry in the journal.
     public let id: Int64
+    /// The kind of reason, for code that handles it.
     public let code: RejectionCode
     /// The server's reason.
     public let message: String
@@ -34,6 +35,19 @@ public struct RejectedWrite: Identifiable, Sendable {
         id = entry.number
         changes = transaction.mutations.map { AttemptedChange($0) }
         self.objects = objects
+    }
+
+    /// Returns the values that the server has now for the record of an attempted change, as far as this device has received
+    /// them. They do not contain other writes of this device.
+    ///
+    /// - Returns: The server's row; nil when the server does not have the record, or when the change concerns another model.
+    public func serverRow<M: Model>(_ type: M.Type, of change: AttemptedChange) throws(ModelError) -> Snapshot<M>? {
+        guard change.collection == M.collection else { return nil }
+        let (kind, name) = (try objects.kind(of: type), CollectionName(unchecked: change.collection))
+        let record = try objects.decide { store in try store.shownRecord(name, change.record) }
+        return record.map {
+            Snapshot(id: $0.id, uid: Int($0.uid.rawValue), values: $0.values, shape: kind.shape)
+        }
     }
 
     // MARK: Decisions
@@ -70,6 +84,7 @@ public struct RejectedWrite: Identifiable, Sendable {
 public struct RejectedField: Hashable, Sendable {
     /// The collection of the record.
     public let collection: String
+    /// The id of the record.
     public let record: RecordID
     /// The name of the field.
     public let field: String
@@ -95,13 +110,17 @@ public struct RejectedField: Hashable, Sendable {
 
 /// One attempted change of a rejected transaction.
 public struct AttemptedChange: Hashable, Sendable {
+    /// The kind of a change.
     public enum Kind: String, Hashable, Sendable, CaseIterable {
+        /// The record was to be created, updated, or deleted.
         case create, update, delete
     }
 
+    /// Whether the record was to be created, updated, or deleted.
     public let kind: Kind
     /// The collection of the record.
     public let collection: String
+    /// The id of the record.
     public let record: RecordID
     /// The names of the fields that were set, sorted.
     public var fields: [String] { values.map(\.field.rawValue) }

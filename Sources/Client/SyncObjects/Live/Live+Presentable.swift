@@ -10,6 +10,7 @@ extension Live {
 
     public var id: RecordID? { cell.id }
 
+    /// The stage of the object between its creation and its end.
     public var presence: Presence {
         track()
         return cell.presence

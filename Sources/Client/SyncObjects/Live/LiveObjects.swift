@@ -7,6 +7,7 @@ public import TomboloModeling
 ///
 /// Objects are held weakly: an object lives as long as the caller keeps it, and is created again when it is requested.
 public final class LiveObjects: Sendable {
+    /// The source and destination of the objects, such as the local database.
     public let source: any ModelSource
     /// The models of the application.
     public let models: ModelCatalog

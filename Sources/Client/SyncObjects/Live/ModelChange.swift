@@ -15,13 +15,16 @@ public struct ModelChange<M: Model>: Hashable, Sendable {
             changes.map { ($0.field, Pair(before: $0.before, after: $0.after)) }, uniquingKeysWith: { $1 })
     }
 
+    /// Whether no field has changed.
     public var isEmpty: Bool { values.isEmpty }
 
     /// The names of the changed fields, sorted.
     public var fields: [String] { values.keys.sorted().map(\.rawValue) }
 
+    /// Whether this field has changed.
     public func contains<Value>(_ field: ModelField<M, Value>) -> Bool { values[field.key.name] != nil }
 
+    /// Whether this reference has changed.
     public func contains<Other>(_ reference: ModelReference<M, Other>) -> Bool { values[reference.key.name] != nil }
 
     /// The value of a field before the change; nil if the field did not change.

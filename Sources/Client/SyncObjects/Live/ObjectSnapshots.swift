@@ -15,6 +15,7 @@ public struct ObjectSnapshots<M: Model>: AsyncSequence, Sendable {
         Iterator(object: object, presence: ObjectUpdates(cell: object.cell).makeAsyncIterator())
     }
 
+    /// The iterator, for one reader.
     public struct Iterator: AsyncIteratorProtocol {
         let object: Live<M>
         var presence: ObjectUpdates.Iterator

@@ -16,6 +16,7 @@ public struct ObjectUpdates: AsyncSequence, Sendable {
         Iterator(cell: cell, news: cell.objects.changes.subscribe().makeAsyncIterator())
     }
 
+    /// The iterator, for one reader.
     public struct Iterator: AsyncIteratorProtocol {
         let cell: LiveCell
         var news: Broadcast<StoreChange>.Subscription.Iterator

@@ -4,17 +4,21 @@ public import TomboloModeling
 
 /// The reason why an object could not do what was requested.
 public struct ModelError: Error, Hashable, Sendable {
+    /// The kind of failure, for code that handles it.
     public let code: Code
     /// States what was wrong, where, and what was expected.
     public let message: String
+    /// The failure below this one, if there is one.
     public let cause: Cause?
 
+    /// Creates an error.
     public init(_ code: Code, _ message: String, cause: Cause? = nil) {
         self.code = code
         self.message = message
         self.cause = cause
     }
 
+    /// The kind of failure.
     public enum Code: String, Hashable, Sendable, CaseIterable {
         /// A value breaks a rule of the model.
         case invalidValue
@@ -36,17 +40,25 @@ public struct ModelError: Error, Hashable, Sendable {
         case interrupted
         /// The request asks for too much at once.
         case tooMuch
+        /// Only this device has something of the space, such as unsent writes.
+        case unsentWrites
         /// The local store failed.
         case store
         /// The server returned no usable response.
         case transport
     }
 
+    /// A failure of another part.
     public enum Cause: Hashable, Sendable {
+        /// A value breaks a rule.
         case value(InvalidValueError)
+        /// The local store failed.
         case store(StoreError)
+        /// The request to the server failed.
         case transport(TransportError)
+        /// The server rejected the transaction.
         case rejection(Rejection)
+        /// The declaration of a model has an error.
         case declaration(ModelDeclarationError)
     }
 }
@@ -56,16 +68,19 @@ extension ModelError: CustomStringConvertible {
 }
 
 extension ModelError {
+    /// Wraps an error in the declaration of a model.
     public init(_ error: ModelDeclarationError) {
         self.init(.invalidModel, error.message, cause: .declaration(error))
     }
 
+    /// Wraps a failure of the local store.
     public init(_ failure: StoreError) {
         let code: Code =
             switch failure.code {
             case .invalidValue, .danglingReference, .stillReferenced, .tooLarge, .unknownCollection: .invalidValue
             case .missingRecord: .notHere
             case .duplicateRecord: .alreadyExists
+            case .unsentWrites: .unsentWrites
             case .outboxFull, .journalFull, .missingEntry, .entryIsFrozen, .otherAccount, .notADatabase, .newerSchema,
                 .otherSchema, .corrupt, .contradiction,
                 .unsafePermissions, .missingFile, .diskFull, .databaseFull, .readOnly, .busy, .inputOutput:
@@ -74,14 +89,17 @@ extension ModelError {
         self.init(code, failure.message, cause: .store(failure))
     }
 
+    /// Wraps a failure of the transport to the server.
     public init(_ failure: TransportError) {
         self.init(failure.code == .cancelled ? .interrupted : .transport, failure.message, cause: .transport(failure))
     }
 
+    /// Wraps the rule that a value breaks.
     public init(_ problem: InvalidValueError) {
         self.init(.invalidValue, problem.description, cause: .value(problem))
     }
 
+    /// Wraps a rejection of the server.
     public init(_ rejection: Rejection) {
         self.init(
             .rejected, "the server refused it (\(rejection.code)): \(rejection.message)", cause: .rejection(rejection))

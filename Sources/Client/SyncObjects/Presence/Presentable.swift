@@ -9,6 +9,7 @@ public protocol Presentable: Indexable {
     /// The record's id; nil for a placeholder that was requested by a uid that is not here.
     var id: RecordID? { get }
 
+    /// The stage of the object between its creation and its end.
     var presence: Presence { get }
 
     /// Creates the object, together with all drafts that it refers to, in one transaction.
@@ -52,6 +53,7 @@ public protocol Presentable: Indexable {
 }
 
 extension Presentable {
+    /// Creates the object, and calls `completion` with the result.
     public func create(completion: @escaping @Sendable (Result<Int, ModelError>) -> Void) {
         create(written: {}, completion: completion)
     }

@@ -33,6 +33,7 @@ public struct QueryChanges<M: Model>: AsyncSequence, Sendable {
         Iterator(updates: updates.makeAsyncIterator(), schema: schema)
     }
 
+    /// The iterator, for one reader.
     public struct Iterator: AsyncIteratorProtocol {
         var updates: QueryUpdates<Pair>.Iterator
         let schema: ModelSchema?

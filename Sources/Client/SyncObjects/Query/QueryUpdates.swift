@@ -40,6 +40,7 @@ public struct QueryUpdates<Object: Sendable>: AsyncSequence, Sendable {
         Iterator(updates: self, changes: changes.subscribe().makeAsyncIterator())
     }
 
+    /// The iterator, for one reader.
     public struct Iterator: AsyncIteratorProtocol {
         let updates: QueryUpdates
         var changes: Broadcast<StoreChange>.Subscription.Iterator

@@ -8,6 +8,7 @@ public import SyncModel
 /// anything else, so that a retry never applies it twice. If the server then refuses its contents, the source still
 /// finds out whether the first attempt was applied. The write is lost when the source is released.
 public final class RemoteSource: ModelSource {
+    /// The schemas of all collections.
     public let catalog: SchemaCatalog
     let transport: any RemoteTransport
     let space: SpaceID
@@ -65,6 +66,7 @@ public final class RemoteSource: ModelSource {
         }
     }
 
+    /// Asks the server for the records that match the query.
     public func records(matching query: RecordQuery) async throws(ModelError) -> [Record] {
         guard let schema = catalog[query.collection] else {
             throw ModelError(.invalidValue, "there is no collection \(query.collection)")
@@ -78,6 +80,7 @@ public final class RemoteSource: ModelSource {
         return query.matches(among: scan.records.values, schema: schema)
     }
 
+    /// Returns whether the server has not answered a write of the record.
     public func isPending(_ collection: CollectionName, _ id: RecordID) -> Bool {
         session.withLock { $0.unanswered?.edits.contains { $0.edit.record == id } ?? false }
     }

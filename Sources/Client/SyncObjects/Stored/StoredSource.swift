@@ -23,6 +23,7 @@ public struct StoredSource: ModelSource {
         self.server = server
     }
 
+    /// The schemas of all collections.
     public var catalog: SchemaCatalog { store.catalog }
 
     public var changes: Broadcast<StoreChange>? { store.changes }
@@ -35,6 +36,7 @@ public struct StoredSource: ModelSource {
         try asked { try store.record(collection, key) }
     }
 
+    /// Returns the records that match the query, in its order.
     public func records(matching query: RecordQuery) throws(ModelError) -> [Record] {
         try asked { try store.records(matching: query) }
     }
@@ -106,6 +108,7 @@ public struct StoredSource: ModelSource {
         }
     }
 
+    /// Returns whether a write of the record is unconfirmed.
     public func isPending(_ collection: CollectionName, _ id: RecordID) throws(ModelError) -> Bool {
         try asked { try store.isPending(collection, id) }
     }

@@ -5,6 +5,7 @@ extension StoreAction {
     var recordedText: String {
         switch self {
         case .countOutbox: "count the outbox"
+        case .readSpaces: "read the spaces"
         case .takeBatch(let limit): "take a batch of \(limit.transactions) transactions, \(limit.bytes) bytes"
         case .record(let results, let identity, let time):
             "record \(results.map(\.recordedText).joined(separator: " ")) of incarnation \(identity.incarnation) at \(time)"
@@ -38,7 +39,7 @@ extension DeleteBrake? {
 extension Redaction {
     func action(_ action: StoreAction) -> StoreAction {
         switch action {
-        case .countOutbox, .renewIdentity: action
+        case .countOutbox, .readSpaces, .renewIdentity: action
         case .takeBatch(let limit): .takeBatch(BatchLimit(transactions: limit.transactions, bytes: limit.bytes))
         case .record(let results, let sender, let time):
             .record(results.map(result), of: identity(sender), serverTime: time)

@@ -6,7 +6,7 @@ extension JSONWriter {
         name(event.label)
         switch event {
         case .linkChanged(let link): self.link(link)
-        case .outboxTouched: break
+        case .outboxTouched, .spacesTouched: break
         case .timerFired(let serial): member("serial", serial.rawValue)
         }
     }
@@ -17,6 +17,7 @@ extension RecordingNode {
         switch name {
         case .linkChanged: .linkChanged(try link())
         case .outboxTouched: .outboxTouched
+        case .spacesTouched: .spacesTouched
         case .timerFired: .timerFired(try eventSerial())
         }
     }
@@ -26,7 +27,7 @@ extension Redaction {
     func event(_ event: DeviceEvent) -> DeviceEvent {
         switch event {
         case .linkChanged(let state): .linkChanged(link(state))
-        case .outboxTouched, .timerFired: event
+        case .outboxTouched, .spacesTouched, .timerFired: event
         }
     }
 }

@@ -26,6 +26,8 @@ extension JSONWriter {
             member("space", space.rawValue)
             member("deletes", deletes)
             member("of", total)
+        case .spacesRead(let spaces):
+            member("spaces", spaces) { writer, space in writer.object { $0.stored(space) } }
         case .sessionChanged(let session): member("session") { $0.session(session) }
         case .failed(let task, let failure):
             self.task(task)
@@ -90,6 +92,7 @@ extension RecordingNode {
             .spaceVacated(
                 try member("space").space(),
                 .braked(deletes: try member("deletes").count(), of: try member("of").count()))
+        case .spacesRead: .spacesRead(try member("spaces").list(of: Self.stored))
         case .sessionChanged: .sessionChanged(try member("session").session())
         case .failed: .failed(try task(), try storeFailure())
         }
@@ -140,6 +143,7 @@ extension Redaction {
         case .pageApplied(let name, let result): .pageApplied(space(name), applied(result))
         case .cursorReset(let name): .cursorReset(space(name))
         case .spaceVacated(let name, let result): .spaceVacated(space(name), vacated(result))
+        case .spacesRead(let spaces): .spacesRead(spaces.map(stored))
         case .sessionChanged(let stored): .sessionChanged(session(stored))
         case .failed(.space(let name, let task), let reason): .failed(.space(space(name), task), failure(reason))
         case .failed(let task, let reason): .failed(task, failure(reason))
@@ -154,7 +158,7 @@ extension StoreEvent {
         case .pageApplied(_, .applied(_, _, let count)): count
         case .spaceVacated(_, .vacated(let vacated)): vacated.removedRecords
         case .nothingToPush, .outboxCounted, .resultsRecorded, .transactionWithdrawn, .pageApplied(_, .braked),
-            .cursorReset, .spaceVacated(_, .braked), .sessionChanged, .failed:
+            .cursorReset, .spaceVacated(_, .braked), .spacesRead, .sessionChanged, .failed:
             0
         }
     }

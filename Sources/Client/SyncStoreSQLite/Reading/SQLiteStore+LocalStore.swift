@@ -22,6 +22,31 @@ extension SQLiteStore: LocalStore {
         }
     }
 
+    public func shownRecord(_ collection: CollectionName, _ id: RecordID) throws(StoreError) -> Record? {
+        let table = try table(collection)
+        return try read(inTransaction: true) { connection in
+            let (base, _) = try Base.read(id, in: table, connection)
+            let record: Record?
+            switch base {
+            case .shown(let shown): record = shown
+            case .deleted: record = nil
+            case .absent:
+                // Without a base, nothing is pending, or no server has shown the record.
+                let pending = try connection.statement(
+                    "SELECT 1 FROM sync_pending WHERE collection = ?1 AND id = ?2 AND link = 'changes' LIMIT 1")
+                pending.bind(1, table.name)
+                pending.bind(2, id)
+                defer { pending.reset() }
+                guard try !pending.step() else { return nil }
+                let row = try table.statement(.selectByID, on: connection)
+                row.bind(1, id)
+                defer { row.reset() }
+                record = try row.step() ? try table.record(row) : nil
+            }
+            return record.flatMap { $0.version > .zero ? $0 : nil }
+        }
+    }
+
     public func records(matching query: RecordQuery) throws(StoreError) -> [Record] {
         let table = try table(query.collection)
         let sql = try QuerySQL(query, table: table)
@@ -96,6 +121,28 @@ extension SQLiteStore: LocalStore {
             if sequence == nil { transaction.rollsBack = true }
             return sequence
         }
+    }
+
+    // MARK: Spaces
+
+    public func followedSpaces() throws(StoreError) -> [StoredSpace] {
+        try read(inTransaction: true) { [limits = configuration.limits] connection in
+            guard let meta = try Meta.load(connection) else { throw StoreError.withoutIdentity }
+            return try SpaceRow.allStored(of: meta, limits, connection)
+        }
+    }
+
+    @discardableResult
+    public func follow(_ space: SpaceID) throws(StoreError) -> Bool {
+        // Usually it is followed already, and then nothing waits for another writer.
+        guard try read({ connection in try SpaceRow.find(space, connection) == nil }) else { return false }
+        return try write { transaction in try transaction.follow(space) }
+    }
+
+    public func unfollow(_ space: SpaceID) throws(StoreError) -> Int? {
+        let removed = try write { transaction in try transaction.unfollow(space) }
+        if removed != nil { truncateWALSoon() }
+        return removed
     }
 
     // MARK: Outbox

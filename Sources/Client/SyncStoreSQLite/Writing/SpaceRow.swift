@@ -97,7 +97,8 @@ struct SpaceRow: Hashable {
         return row
     }
 
-    private static func find(_ space: SpaceID, _ connection: Connection) throws -> SpaceRow? {
+    /// Returns the row of a space; nil when the device does not follow it.
+    static func find(_ space: SpaceID, _ connection: Connection) throws -> SpaceRow? {
         let select = try connection.statement(
             """
             SELECT key, name, cursor, version, phase, complete_at, marks, has_access, receipt, receipt_version,
@@ -107,6 +108,13 @@ struct SpaceRow: Hashable {
         select.bind(1, space.rawValue)
         defer { select.reset() }
         return try select.step() ? try SpaceRow(select) : nil
+    }
+
+    /// Deletes the row. Nothing may refer to its key anymore.
+    func delete(_ connection: Connection) throws {
+        let delete = try connection.statement("DELETE FROM sync_space WHERE key = ?1")
+        delete.bind(1, key)
+        try delete.run()
     }
 
     /// Returns all spaces, ordered by name.

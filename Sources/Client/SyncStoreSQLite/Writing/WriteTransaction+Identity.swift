@@ -52,7 +52,8 @@ extension WriteTransaction {
     }
 
     func resetCursor(of space: SpaceID) throws {
-        try reset(try SpaceRow.load(space, connection), inSameHistory: true)
+        guard let space = try SpaceRow.find(space, connection) else { return }
+        try reset(space, inSameHistory: true)
     }
 
     /// Resets the sync position of a space. Rows and outbox stay. At version 0, a late page of the feed is a gap.

@@ -12,7 +12,11 @@ extension WriteTransaction {
                 .contradiction,
                 "a page of epoch \(page.epoch) for a database of epoch \(meta.epoch?.rawValue ?? "none")")
         }
-        let before = try SpaceRow.load(page.space, connection)
+        guard let before = try SpaceRow.find(page.space, connection) else {
+            // The user has left the space while the page was on its way.
+            rollsBack = true
+            return .applied(StoredSpace(unfollowed: page.space), outbox: meta.outbox, changedRecords: 0)
+        }
         var space = before
         guard space.cursor == cursor else {
             return .applied(try stored(space), outbox: meta.outbox, changedRecords: 0)

@@ -13,6 +13,42 @@ enum Base: Hashable {
     var record: Record? {
         if case .shown(let record) = self { record } else { nil }
     }
+
+    /// Returns the stored base of a record, and the key of the space in which the server has shown it; nil where it has
+    /// not.
+    static func read(
+        _ id: RecordID, in table: RecordTable, _ connection: Connection
+    ) throws -> (base: Base, space: Int64?) {
+        let statement = try connection.statement(
+            """
+            SELECT is_deleted, uid, version, field_versions, fields, unknown, space FROM sync_base
+            WHERE collection = ?1 AND id = ?2
+            """)
+        statement.bind(1, table.name)
+        statement.bind(2, id)
+        defer { statement.reset() }
+        guard try statement.step() else { return (.absent, nil) }
+        let space = statement.isNull(6) ? nil : statement.integer(6)
+        if statement.integer(0) != 0 { return (.deleted, space) }
+        let version = Version(statement.integer(2))
+        let shown = "the base of \(table.name) \(id)"
+        var patch = try StoredForm.patch(from: statement.bytes(4), of: shown)
+        if !statement.isNull(5) {
+            for (name, value) in try StoredForm.patch(from: statement.bytes(5), of: shown) {
+                patch.set(name, to: value)
+            }
+        }
+        var record = Record(
+            id: id, uid: UID(statement.integer(1)), version: version, creating: patch, schema: table.model)
+        if !statement.isNull(3) {
+            let versions = statement.withBytes(3) {
+                FieldVersions.decode($0, order: table.columnOrder, version: version)
+            }
+            guard let versions else { throw StoreError(.corrupt, "\(shown): field_versions cannot be read") }
+            record.fieldVersions = versions
+        }
+        return (.shown(record), space)
+    }
 }
 
 // Rows hold current records; `sync_base` holds the base of those with pending changes.
@@ -145,36 +181,7 @@ extension WriteTransaction {
 
     /// Returns a record's base, and the key of the space in which the server has shown it; nil where it has not.
     func storedBase(_ place: RecordRow) throws -> (base: Base, space: Int64?) {
-        let statement = try connection.statement(
-            """
-            SELECT is_deleted, uid, version, field_versions, fields, unknown, space FROM sync_base
-            WHERE collection = ?1 AND id = ?2
-            """)
-        let table = tables[place.table]
-        statement.bind(1, table.name)
-        statement.bind(2, place.id)
-        defer { statement.reset() }
-        guard try statement.step() else { return (.absent, nil) }
-        let space = statement.isNull(6) ? nil : statement.integer(6)
-        if statement.integer(0) != 0 { return (.deleted, space) }
-        let version = Version(statement.integer(2))
-        let shown = "the base of \(table.name) \(place.id)"
-        var patch = try StoredForm.patch(from: statement.bytes(4), of: shown)
-        if !statement.isNull(5) {
-            for (name, value) in try StoredForm.patch(from: statement.bytes(5), of: shown) {
-                patch.set(name, to: value)
-            }
-        }
-        var record = Record(
-            id: place.id, uid: UID(statement.integer(1)), version: version, creating: patch, schema: table.model)
-        if !statement.isNull(3) {
-            let versions = statement.withBytes(3) {
-                FieldVersions.decode($0, order: table.columnOrder, version: version)
-            }
-            guard let versions else { throw StoreError(.corrupt, "\(shown): field_versions cannot be read") }
-            record.fieldVersions = versions
-        }
-        return (.shown(record), space)
+        try Base.read(place.id, in: tables[place.table], connection)
     }
 
     /// Stores a record's base; `absent` deletes it.

@@ -5,7 +5,11 @@ import SyncModel
 // Removes a space from the device when the account may no longer read it (I21).
 extension WriteTransaction {
     func vacate(_ name: SpaceID, of epoch: Epoch, brake: DeleteBrake?) throws -> VacateResult {
-        var space = try SpaceRow.load(name, connection)
+        guard var space = try SpaceRow.find(name, connection) else {
+            rollsBack = true
+            return .vacated(
+                VacatedSpace(stored: StoredSpace(unfollowed: name), outbox: meta.outbox, removedRecords: 0))
+        }
         guard meta.epoch == epoch else {
             rollsBack = true
             return .vacated(
@@ -18,20 +22,9 @@ extension WriteTransaction {
                 return .braked(deletes: unproven, of: unproven)
             }
         }
-        // This overwrites freed pages and parts of pages. Without it, a deleted row can still be read in the file.
-        let usual = try connection.integer(of: "PRAGMA secure_delete")
-        try connection.execute("PRAGMA secure_delete = ON")
-        defer { try? connection.execute("PRAGMA secure_delete = \(usual == 2 ? "FAST" : "\(usual)")") }
         let hadAccess = space.hasAccess
-        var removed = 0
-        if hadAccess {
-            for table in tables { removed += try removeShown(in: table, of: space) }
-            try vacateForeign(in: space)
-        }
-        let answered = try answeredEntries(in: name, upTo: nil)
-        try removeAndRecompute(answered)
-        let forgotten = try forgetWhatOthersWrote(in: name)
-        guard hadAccess || !answered.isEmpty || forgotten > 0 else {
+        let (removed, changes) = try overwritingDeletedData { try remove(space) }
+        guard hadAccess || changes else {
             rollsBack = true
             return .vacated(
                 VacatedSpace(stored: try stored(space), outbox: meta.outbox, removedRecords: 0))
@@ -42,6 +35,31 @@ extension WriteTransaction {
         try space.save(connection)
         return .vacated(
             VacatedSpace(stored: try stored(space), outbox: meta.outbox, removedRecords: removed))
+    }
+
+    /// Overwrites freed pages and parts of pages while `body` runs. Without it, a deleted row can still be read in the
+    /// file.
+    func overwritingDeletedData<Value>(_ body: () throws -> Value) throws -> Value {
+        let usual = try connection.integer(of: "PRAGMA secure_delete")
+        try connection.execute("PRAGMA secure_delete = ON")
+        defer { try? connection.execute("PRAGMA secure_delete = \(usual == 2 ? "FAST" : "\(usual)")") }
+        return try body()
+    }
+
+    /// Removes everything that a server has shown of a space, and the answered transactions.
+    ///
+    /// - Returns: The number of records that a server had shown, and whether transactions or entries of the journal were
+    ///   removed.
+    func remove(_ space: SpaceRow) throws -> (records: Int, changes: Bool) {
+        var removed = 0
+        if space.hasAccess {
+            for table in tables { removed += try removeShown(in: table, of: space) }
+            try vacateForeign(in: space)
+        }
+        let answered = try answeredEntries(in: space.space, upTo: nil)
+        try removeAndRecompute(answered)
+        let forgotten = try forgetWhatOthersWrote(in: space.space)
+        return (removed, !answered.isEmpty || forgotten > 0)
     }
 
     /// Counts what only a lost history has shown of the space, until the current history has shown the whole space.

@@ -56,10 +56,12 @@ final class WriteTransaction {
         return table
     }
 
-    /// Returns the key of a space, and creates the space's row on first use.
+    /// Returns the key of a space, and follows the space on first use.
     func key(of space: SpaceID) throws -> Int64 {
         if let key = spaceKeys[space] { return key }
-        let key = try SpaceRow.load(space, connection).key
+        let known = try SpaceRow.find(space, connection)
+        if known == nil { change.touchesSpaces = true }
+        let key = try (known ?? SpaceRow.load(space, connection)).key
         spaceKeys[space] = key
         return key
     }

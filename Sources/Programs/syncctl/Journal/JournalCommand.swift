@@ -39,7 +39,7 @@ struct ListJournal: AsyncParsableCommand {
                 entries += page
             }
             if terminal.isJSON {
-                for entry in entries { terminal.say(JournalShape.line(entry)) }
+                for entry in entries { terminal.say(JournalShape.line(entry, catalog: store.catalog)) }
             } else if entries.isEmpty {
                 terminal.note(all ? "the journal is empty" : "no entry of the journal needs attention")
             } else {
@@ -69,15 +69,17 @@ struct ShowJournal: AsyncParsableCommand {
     func run() async throws {
         try await options.withClient { client in
             let terminal = options.terminal
-            guard let found = try client.store.journalEntry(entry) else {
+            let store = try client.store
+            guard let found = try store.journalEntry(entry) else {
                 throw CommandError(
                     .failed, "there is no entry \(entry) in the journal", advice: "syncctl journal list --all shows all"
                 )
             }
+            let rows = try JournalShape.serverRows(of: found, in: store)
             if terminal.isJSON {
-                terminal.say(JournalShape.line(found))
+                terminal.say(JournalShape.line(found, rows: rows, catalog: store.catalog))
             } else {
-                for line in JournalShape.lines(found) { terminal.say("\(line)") }
+                for line in JournalShape.lines(found, rows: rows, catalog: store.catalog) { terminal.say("\(line)") }
             }
         }
     }

@@ -31,7 +31,24 @@ enum JournalShape {
         }
     }
 
-    static func lines(_ entry: JournalEntry) -> [String] {
+    /// Returns the records that a rejected transaction changes, as the server has them now.
+    static func serverRows(of entry: JournalEntry, in store: any LocalStore) throws(StoreError) -> [RecordID: Record] {
+        guard case .rejected(let transaction, _) = entry.event else { return [:] }
+        var rows: [RecordID: Record] = [:]
+        for mutation in transaction.mutations where store.catalog[mutation.collection] != nil {
+            rows[mutation.record] = try store.shownRecord(mutation.collection, mutation.record)
+        }
+        return rows
+    }
+
+    /// Returns the text of an entry for people.
+    ///
+    /// - Parameters:
+    ///   - rows: the server's rows, to be shown beside the rejected values.
+    ///   - catalog: the schemas of the rows.
+    static func lines(
+        _ entry: JournalEntry, rows: [RecordID: Record] = [:], catalog: SchemaCatalog
+    ) -> [String] {
         var lines = [
             "entry    \(entry.number) (\(entry.state.rawValue))", "when     \(TimeText.text(entry.at))",
             "what     \(what(entry))", "why      \(why(entry))",
@@ -47,7 +64,15 @@ enum JournalShape {
                     case .delete: "delete"
                     }
                 lines.append("\(verb) \(mutation.collection.rawValue) \(mutation.record)")
-                for (field, value) in mutation.patch { lines.append("  \(field): \(TransactionText.text(value))") }
+                let row = rows[mutation.record]
+                for (field, value) in mutation.patch {
+                    let slot = catalog[mutation.collection]?.position(of: field)
+                    let server =
+                        if let row, let slot { "; the server has \(TransactionText.text(row.values[slot]))" } else {
+                            ""
+                        }
+                    lines.append("  \(field): \(TransactionText.text(value))\(server)")
+                }
             }
         case .merged(let conflicts), .overwritten(let conflicts, _):
             for conflict in conflicts {
@@ -67,7 +92,14 @@ enum JournalShape {
         return (isDelete ? "nothing: the record was deleted" : TransactionText.text(side.value)) + ", by " + author
     }
 
-    static func line(_ entry: JournalEntry) -> JSONLine {
+    /// Returns an entry for scripts.
+    ///
+    /// - Parameters:
+    ///   - rows: the server's rows, of which the rejected fields are shown.
+    ///   - catalog: the schemas of the rows.
+    static func line(
+        _ entry: JournalEntry, rows: [RecordID: Record] = [:], catalog: SchemaCatalog
+    ) -> JSONLine {
         var line = JSONLine()
         line.set("entry", entry.number)
         line.set("at", TimeText.text(entry.at))
@@ -80,6 +112,8 @@ enum JournalShape {
             line.set("message", rejection.message)
             if !rejection.fields.isEmpty { line.set("fields", rejection.fields.map(\.rawValue)) }
             line.set("changes", transaction.mutations.map(TransactionText.line))
+            let server = serverLines(of: transaction, rows, catalog)
+            if !server.isEmpty { line.set("server", server) }
         case .cancelled(let transaction):
             line.set("event", "cancelled")
             line.set("changes", transaction.mutations.map(TransactionText.line))
@@ -95,6 +129,21 @@ enum JournalShape {
             if let deleted { line.set("changes", deleted.mutations.map(TransactionText.line)) }
         }
         return line
+    }
+
+    private static func serverLines(
+        of transaction: Transaction, _ rows: [RecordID: Record], _ catalog: SchemaCatalog
+    ) -> [JSONLine] {
+        transaction.mutations.compactMap { mutation in
+            guard let row = rows[mutation.record], let schema = catalog[mutation.collection] else { return nil }
+            var line = JSONLine()
+            line.set("type", mutation.collection.rawValue)
+            line.set("id", mutation.record.description)
+            for (field, _) in mutation.patch {
+                if let slot = schema.position(of: field) { line.set(field.rawValue, row.values[slot]) }
+            }
+            return line
+        }
     }
 
     private static func conflictLine(_ conflict: FieldConflict) -> JSONLine {

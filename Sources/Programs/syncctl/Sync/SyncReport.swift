@@ -109,7 +109,9 @@ struct SyncReport {
         return CommandError(
             .refused,
             "the account may not read \(names.joined(separator: ", ")), or the server does not have them: the server's records of them were removed from this device, and your rejected changes are in the journal",
-            advice: "check server.token-file (syncctl config show), or ask the server's operator")
+            advice:
+                "check server.token-file (syncctl config show), ask the server's operator, or give the space up with syncctl space unfollow"
+        )
     }
 
     private var sentence: String? {

@@ -89,10 +89,7 @@ public final class ClientComposition {
             if let catalogDamage { throw catalogDamage }
             let made = try recipes.store.open(settings, catalog, runtime, createsStore)
             openStore = made
-            // A new device knows no space. Resetting the cursor adds the space that it follows.
-            if try !made.store.session().spaces.contains(where: { $0.space == .default }) {
-                try made.store.resetCursor(of: .default)
-            }
+            try made.store.follow(.default)
             return made
         }
     }
@@ -100,20 +97,7 @@ public final class ClientComposition {
     /// Adds spaces to those that the device keeps in sync. Known ones are left alone.
     public func follow(_ spaces: [SpaceID]) throws(StoreError) {
         let store = try opened.store
-        for space in spaces where !(try followedSpaces).contains(space) { try store.resetCursor(of: space) }
-    }
-
-    /// The spaces that the device keeps in sync.
-    public var followedSpaces: [SpaceID] {
-        get throws(StoreError) { try opened.store.session().spaces.map(\.space) }
-    }
-
-    /// A function that returns the spaces that the device keeps in sync, from any thread.
-    package var spacesFollowed: @Sendable () throws(StoreError) -> [SpaceID] {
-        get throws(StoreError) {
-            let store = try opened.store
-            return { () throws(StoreError) in try store.session().spaces.map(\.space) }
-        }
+        for space in spaces { try store.follow(space) }
     }
 
     /// Checks the whole database for damage. Takes seconds for gigabytes.

@@ -13,6 +13,9 @@ public import TomboloModeling
 /// ``close()``. Reads and writes use the local database, and never wait for a network. One process at a time syncs a
 /// database; the clients of other processes read and write it, and take over when that process ends.
 ///
+/// A client reads and writes records with the members of `ModelAccess`: `create`, `object`, `query`, and `write`. Its `rejections`
+/// and `merges` tell what became of them.
+///
 /// Safe to use from any thread.
 public final class Client: ModelAccess {
     /// The name with which the client was opened.
@@ -136,10 +139,35 @@ public final class Client: ModelAccess {
         }
     }
 
-    /// The spaces that this device keeps in sync: those of ``ClientOptions/spaces``, and those in which it has written.
+    // MARK: Spaces
+
+    /// The spaces that this device keeps in sync, sorted by name: `default`, those of `ClientOptions.spaces`, and those that it
+    /// has followed or written to. `ClientStatus.spaces` says what of them is here.
     public var spaces: [SpaceID] {
         get throws(ModelError) {
-            do throws(StoreError) { return try parts.spaces() } catch { throw ModelError(error) }
+            do throws(StoreError) { return try parts.store.followedSpaces().map(\.space) } catch {
+                throw ModelError(error)
+            }
         }
+    }
+
+    /// Keeps a space in sync from now on, also after a restart. Its records arrive in the background, now or when there is a
+    /// way to the server.
+    ///
+    /// Following a space again does nothing. A write in a space follows it, too.
+    public func follow(_ space: SpaceID) throws(ModelError) {
+        do throws(StoreError) { try parts.store.follow(space) } catch { throw ModelError(error) }
+    }
+
+    /// Stops keeping a space in sync, and removes its records from this device. On the server, and on other devices, nothing
+    /// changes.
+    ///
+    /// Objects of the space are then `gone`, as if they were deleted. A space that ``ClientOptions/spaces`` names is followed again by the next
+    /// client that opens the database. Unfollowing a space that is not followed does nothing.
+    ///
+    /// - Throws: `unsentWrites`, and nothing is changed, while the server has not answered all writes in the space. Wait until
+    ///   ``ClientStatus/pending`` is zero, and call it again. `invalidValue` for the space `default`.
+    public func unfollow(_ space: SpaceID) throws(ModelError) {
+        do throws(StoreError) { _ = try parts.store.unfollow(space) } catch { throw ModelError(error) }
     }
 }

@@ -5,12 +5,14 @@ import TomboloModeling
 
 /// The reason why a client could not be opened. Nothing is changed then.
 public struct ClientError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The kind of failure, for code that handles it.
     public let code: Code
     /// Says what is wrong, and what was expected. Contains no secret.
     public let message: String
     /// The remedy, if the message alone does not say it.
     public let advice: String?
 
+    /// The kind of failure.
     public enum Code: String, Hashable, Sendable, CaseIterable {
         /// A setting is wrong or missing.
         case configuration

@@ -22,8 +22,8 @@ public struct ClientOptions: Sendable {
     /// When the client syncs, if it has a server.
     public var sync = SyncMode.automatic
 
-    /// The spaces to keep in sync, beside `default` and those that this device has kept in sync or written to before. A space
-    /// that the account may not read stays empty.
+    /// The spaces that every opening follows, beside `default` and those that the device follows already. For spaces that a
+    /// person picks, use ``Client/follow(_:)`` instead. A space that the account may not read stays empty.
     public var spaces: [SpaceID] = [.default]
 
     /// Whether SIGTERM and SIGINT end the background sync gracefully.
@@ -65,6 +65,7 @@ public struct ClientOptions: Sendable {
         case off
     }
 
+    /// Creates options with the real parts and the environment variables of the process.
     public init() {
         variables = ProcessInfo.processInfo.environment
     }

@@ -15,8 +15,6 @@ struct ClientParts: Sendable {
     /// Nil when the client does not sync.
     let engine: SyncEngine?
     let services: ClientServices?
-    /// Returns the spaces that the device keeps in sync.
-    let spaces: @Sendable () throws(StoreError) -> [SpaceID]
     let lease: @Sendable () throws(StoreError) -> LeaseAttempt
     let close: @Sendable () async -> Void
 
@@ -38,7 +36,6 @@ struct ClientParts: Sendable {
                 services = nil
                 engine = nil
             }
-            spaces = try composition.spacesFollowed
             let endWatch = try composition.watchOtherProcesses()
             let closing = composition.closing
             close = { [objects] in

@@ -1,8 +1,10 @@
 public import Foundation
 import SyncCore
+public import SyncModel
 
 /// The state of a client's sync as one value: what it does, why it does not do more, and what is left to do.
 public struct ClientStatus: Hashable, Sendable {
+    /// The main state of the sync.
     public var phase: Phase
     /// Why the client is in this phase, as a sentence for people. Empty when there is nothing to say.
     public var reason: String
@@ -16,13 +18,28 @@ public struct ClientStatus: Hashable, Sendable {
     public var lastInSync: Date?
     /// Whether everything written here is confirmed, and everything that the account may read is here.
     public var isInSync: Bool
+    /// The spaces that the device follows, sorted by name. Empty after a close.
+    public var spaces: [Space]
 
+    /// The state of a followed space on this device.
+    public struct Space: Hashable, Sendable {
+        /// The name of the space.
+        public var space: SpaceID
+        /// Whether the whole space has been downloaded. Until then, queries find a part of its records.
+        public var isComplete: Bool
+        /// False when the server has said that the account may not read the space. It is then empty.
+        public var hasAccess: Bool
+    }
+
+    /// The main state of the sync.
     public enum Phase: String, Hashable, Sendable, CaseIterable {
         /// The client has no server, was opened without sync, or waits for the first ``Client/syncNow()``.
         case alone
         /// There is no way to the server. The client tries again by itself.
         case offline
+        /// There is a way to the server, and it has not answered yet.
         case connecting
+        /// The server has answered. Changes go both ways.
         case live
         /// The server wants another token: the user has to sign in.
         case needsToken
@@ -30,6 +47,7 @@ public struct ClientStatus: Hashable, Sendable {
         case blocked
         /// Another process syncs this database. This one takes over when it ends.
         case elsewhere
+        /// The client is closed, or its sync has ended.
         case stopped
     }
 

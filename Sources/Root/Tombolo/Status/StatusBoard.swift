@@ -36,7 +36,7 @@ final class StatusBoard: Sendable {
         let task = parts.runtime.spawn { [weak self] in
             await withTaskGroup(of: Void.self) { group in
                 group.addTask { [weak self] in
-                    for await change in changes where change.touchesOutbox { self?.refresh() }
+                    for await change in changes where change.touchesOutbox || change.touchesSpaces { self?.refresh() }
                 }
                 if let engineStatus {
                     group.addTask { [weak self] in
@@ -86,8 +86,10 @@ final class StatusBoard: Sendable {
         let engine = parts.engine?.currentStatus
         var (phase, reason) = phase(engine)
         var (outbox, rejected) = (OutboxSummary(), 0)
+        var spaces: [StoredSpace] = []
         do throws(StoreError) {
             outbox = try parts.store.outboxSummary()
+            spaces = try parts.store.followedSpaces()
             // The entries are counted only if there are any.
             if outbox.journal > 0 { rejected = try parts.store.rejectionCount() }
         } catch {
@@ -99,9 +101,14 @@ final class StatusBoard: Sendable {
             lastInSync: engine?.contact.lastSync.map {
                 Date(timeIntervalSince1970: Double($0.milliseconds) / 1_000)
             },
-            // The engine learns of a write a moment after the program. Before the first contact, it knows of no space.
+            // The engine learns of a write and of a followed space a moment after the program. Before the first contact, it
+            // knows of no space.
             isInSync: (engine.map { $0.isInSync && !$0.spaces.isEmpty } ?? false) && phase != .blocked
-                && outbox.count == 0)
+                && outbox.count == 0
+                && spaces.allSatisfy { followed in engine?.spaces.contains { $0.space == followed.space } ?? false },
+            spaces: spaces.map {
+                ClientStatus.Space(space: $0.space, isComplete: $0.isComplete, hasAccess: $0.hasAccess)
+            })
     }
 
     private func phase(_ engine: SyncStatus?) -> (ClientStatus.Phase, String) {
@@ -142,6 +149,7 @@ public struct ClientStatusUpdates: AsyncSequence, Sendable {
         Iterator(board: board, changes: board.subscribe().makeAsyncIterator())
     }
 
+    /// The iterator, for one reader.
     public struct Iterator: AsyncIteratorProtocol {
         let board: StatusBoard
         var changes: Broadcast<ClientStatus>.Subscription.Iterator

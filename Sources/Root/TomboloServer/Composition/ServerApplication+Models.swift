@@ -55,16 +55,22 @@ extension ServerApplication {
 
 /// A change of one record that somebody wants to make.
 public struct ModelWrite<M: Model>: Sendable {
+    /// The account that wants to make the change.
     public let principal: Principal
+    /// The space of the record.
     public let space: SpaceID
+    /// Whether the record is to be created, updated, or deleted.
     public let kind: Kind
+    /// The id of the record.
     public let id: RecordID
     /// The record as it is before the push; nil when there is none yet, or none that the principal may see.
     public let record: Snapshot<M>?
     /// The record as the push would leave it here, if no other device had changed it; nil after a delete.
     public let proposed: Snapshot<M>?
 
+    /// The kind of a change.
     public enum Kind: String, Hashable, Sendable, CaseIterable {
+        /// The record is to be created, updated, or deleted.
         case create, update, delete
     }
 

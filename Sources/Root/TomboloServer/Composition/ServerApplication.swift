@@ -102,13 +102,17 @@ public struct ServerApplication: Sendable {
 
 /// A request whose sender is not known yet.
 public struct AuthenticationRequest: Sendable {
+    /// The token in the header `Authorization`.
     public let bearerToken: String
 }
 
 /// A mutation that somebody wants to make.
 public struct ProposedWrite: Sendable {
+    /// The account that wants to make the change.
     public let principal: Principal
+    /// The space of the record.
     public let space: SpaceID
+    /// The change, as the device sent it.
     public let mutation: Mutation
     /// The record as it is before the push; nil when there is none yet, or none that the principal may see.
     public let record: ServerRecord?
@@ -118,6 +122,7 @@ public struct ProposedWrite: Sendable {
 
 /// A record with its values by name.
 public struct ServerRecord: Sendable {
+    /// The id of the record.
     public let id: RecordID
     /// The version of the last commit that changed the record; zero for a record that does not exist yet.
     public let version: Version
@@ -159,6 +164,7 @@ public struct ServerRejection: Error, Hashable, Sendable {
     /// The fields at fault.
     public let fields: [FieldName]
 
+    /// Creates a reason, which the device shows to its user.
     public init(code: String, message: String, mutation: Int? = nil, fields: [FieldName] = []) {
         self.code = code
         self.message = message

@@ -10,12 +10,16 @@ import UnixSignals
 ///
 /// Not `Sendable`, like `ClientComposition`: it belongs to the task that starts the program.
 public final class ServerComposition {
+    /// The settings of the server.
     public let settings: ServerSettings
+    /// The models and the rules of the application.
     public let application: ServerApplication
+    /// The logger of all parts.
     public let logger: Logger
     private let recipes: ServerRecipes
     private var openAuthority: OpenAuthority?
 
+    /// Creates a composition without opening anything.
     public init(
         settings: ServerSettings, application: ServerApplication, recipes: ServerRecipes, logger: Logger
     ) {
@@ -25,6 +29,7 @@ public final class ServerComposition {
         self.logger = logger
     }
 
+    /// The clocks, the random source, and the executors.
     public private(set) lazy var runtime: EngineRuntime = recipes.machine(settings)
 
     /// The registry of the tokens that the server accepts.

@@ -7,6 +7,7 @@ public import SyncServerHTTP
 
 /// The functions that create the parts of a server. As in `ClientRecipes`, the initializer requires every part.
 public struct ServerRecipes: Sendable {
+    /// Returns the clocks, the random source, and the executors.
     public var machine: @Sendable (ServerSettings) -> EngineRuntime
     /// Opens the store, and creates the authority over it.
     public var authority:
@@ -20,6 +21,7 @@ public struct ServerRecipes: Sendable {
     /// Creates the listener, which does not listen until it runs.
     public var listener: @Sendable (Service) throws -> ServerListener
 
+    /// Creates recipes from a function for each part.
     public init(
         machine: @escaping @Sendable (ServerSettings) -> EngineRuntime,
         authority:
@@ -38,6 +40,7 @@ public struct ServerRecipes: Sendable {
 
     /// How to open a store that may be missing.
     public enum StoreOpening: Sendable {
+        /// A missing store is created.
         case makingIfMissing
         /// A missing store is an error, because a command that only reads must not create one.
         case existing
@@ -45,25 +48,34 @@ public struct ServerRecipes: Sendable {
 
     /// The parts that a listener needs.
     public struct Service: Sendable {
+        /// The settings of the server.
         public let settings: ServerSettings
+        /// The models and the rules of the application.
         public let application: ServerApplication
+        /// The service that answers the calls of the protocol.
         public let authority: any AuthorityService
+        /// The authenticator of requests.
         public let authentication: Authentication
+        /// The clocks, the random source, and the executors.
         public let runtime: EngineRuntime
+        /// The logger of all parts.
         public let logger: Logger
     }
 }
 
 /// An authority with an open store.
 public struct OpenAuthority: Sendable {
+    /// The authority.
     public let authority: Authority
     /// The models that are stored with the records; nil when none are stored.
     public let catalog: SchemaCatalog?
     /// Starts to publish the commits of other servers on the same store, and returns a closure that stops it. Nil for a
     /// store that only one server can use.
     public let follow: (@Sendable () throws -> @Sendable () -> Void)?
+    /// Closes the store.
     public let close: @Sendable () -> Void
 
+    /// Creates an open authority from its parts.
     public init(
         _ authority: Authority, catalog: SchemaCatalog? = nil,
         follow: (@Sendable () throws -> @Sendable () -> Void)? = nil,
@@ -81,6 +93,7 @@ public struct ServerListener: Sendable {
     /// Runs until a graceful shutdown is complete, and calls `listening` with the port once it accepts requests.
     public let run: @Sendable (_ listening: @escaping @Sendable (_ port: Int) async -> Void) async throws -> Void
 
+    /// Creates a listener from the function that runs it.
     public init(run: @escaping @Sendable (@escaping @Sendable (Int) async -> Void) async throws -> Void) {
         self.run = run
     }

@@ -3,31 +3,44 @@ public import SyncProgram
 
 /// The settings of a server, read once at the start.
 public struct ServerSettings: Sendable {
+    /// The environment, which picks the adapters.
     public let environment: Environment
+    /// The least severe level that is logged.
     public let logLevel: LogLevel
+    /// The address to listen on.
     public let host: String
     /// The port; 0 selects a free one.
     public let port: Int
+    /// The file that receives the port once the server is ready; nil for none.
     public let portFile: String?
     /// The files of the certificate and its key; nil serves without encryption.
     public let tls: TLS?
-    /// Maximum number of simultaneous connections, in total and per address.
+    /// Maximum number of simultaneous connections.
     public let connections: Int
+    /// Maximum number of connections from one IPv4 address or IPv6 /64 network.
     public let connectionsPerAddress: Int
+    /// The folder of the database and the tokens.
     public let folder: String
     /// The connection string of PostgreSQL; nil for SQLite in the folder.
     public let postgres: String?
+    /// The schema of the tables in PostgreSQL.
     public let postgresSchema: String
+    /// When a commit reaches the disk.
     public let durability: Durability
     /// Number of commits kept per space: a device that has been offline longer downloads a full snapshot.
     public let keptCommits: Int
+    /// The file of the accepted tokens.
     public let tokenFile: String
     /// The file of the models to serve; nil for those of the program.
     public let catalogFile: String?
+    /// The longest time for a graceful stop.
     public let shutdownDeadline: Duration
 
+    /// The files for encryption.
     public struct TLS: Hashable, Sendable {
+        /// The file of the certificate chain, in PEM.
         public let certificateFile: String
+        /// The file of the private key, in PEM.
         public let keyFile: String
     }
 

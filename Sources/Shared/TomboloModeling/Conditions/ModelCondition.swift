@@ -14,14 +14,17 @@ public struct ModelCondition<M: Model>: Hashable, Sendable {
         self.problem = problem
     }
 
+    /// Matches records that both conditions match.
     public static func && (left: ModelCondition, right: ModelCondition) -> ModelCondition {
         ModelCondition(left.filter && right.filter, problem: left.problem ?? right.problem)
     }
 
+    /// Matches records that one of the conditions matches, or both.
     public static func || (left: ModelCondition, right: ModelCondition) -> ModelCondition {
         ModelCondition(left.filter || right.filter, problem: left.problem ?? right.problem)
     }
 
+    /// Matches records that the condition does not match.
     public static prefix func ! (condition: ModelCondition) -> ModelCondition {
         ModelCondition(!condition.filter, problem: condition.problem)
     }

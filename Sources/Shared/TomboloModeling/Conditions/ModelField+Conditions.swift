@@ -55,16 +55,20 @@ extension ModelField {
 }
 
 extension ModelField where Value.Base: OrderedValue {
+    /// Matches records in which the value is less than the given one.
     public static func < (field: ModelField, value: Value.Base) -> ModelCondition<M> { field.comparison(.less, value) }
 
+    /// Matches records in which the value is at most the given one.
     public static func <= (field: ModelField, value: Value.Base) -> ModelCondition<M> {
         field.comparison(.lessOrEqual, value)
     }
 
+    /// Matches records in which the value is greater than the given one.
     public static func > (field: ModelField, value: Value.Base) -> ModelCondition<M> {
         field.comparison(.greater, value)
     }
 
+    /// Matches records in which the value is at least the given one.
     public static func >= (field: ModelField, value: Value.Base) -> ModelCondition<M> {
         field.comparison(.greaterOrEqual, value)
     }

@@ -12,6 +12,8 @@ public struct ModelOrder<M: Model>: Hashable, Sendable {
 }
 
 extension ModelField {
+    /// The smallest values first.
     public var ascending: ModelOrder<M> { ModelOrder(key, descending: false) }
+    /// The largest values first.
     public var descending: ModelOrder<M> { ModelOrder(key, descending: true) }
 }

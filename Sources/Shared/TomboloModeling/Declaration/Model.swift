@@ -27,6 +27,7 @@ public protocol Model: Sendable {
     /// The outcome of a delete that has not seen the latest edits of its record. The default is `deleteWins`.
     static var deleteRule: DeleteRule { get }
 
+    /// Creates the shape of the model. A public model needs a public one.
     init()
 }
 

@@ -1,6 +1,8 @@
 /// An error in the declaration of a model. Thrown when a client or server opens, or when a query uses the field.
 public struct ModelDeclarationError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The kind of error, for code that handles it.
     public let code: Code
+    /// The collection whose declaration has the error.
     public let collection: String
     /// The name of the field; nil if the error concerns the whole model.
     public let field: String?
@@ -14,6 +16,7 @@ public struct ModelDeclarationError: Error, Hashable, Sendable, CustomStringConv
         self.message = message
     }
 
+    /// The kind of error.
     public enum Code: String, Hashable, Sendable, CaseIterable {
         /// A name that is not made of lower-case letters, digits, and underscores.
         case invalidName

@@ -63,6 +63,7 @@ public struct ModelReference<M: Model, Other: Model>: Sendable {
 
     package let key: FieldKey
 
+    /// Declares a reference with its name on the wire and in the database, and its options.
     public init(_ name: String, _ options: ReferenceOption...) {
         self.name = name
         key = SchemaBuilder.register(

@@ -14,6 +14,7 @@ public struct JSON<Value: Codable & Equatable & Sendable>: ModelValue, TextualVa
     public let text: String
     public let storageProblem: String?
 
+    /// Wraps a value for a field of JSON.
     public init(_ value: Value) {
         self.value = value
         let encoder = JSONEncoder()

@@ -11,6 +11,7 @@ public protocol ModelValue: Equatable, Sendable {
     /// The kind of value in the database and on the wire.
     static var storage: FieldType { get }
 
+    /// Whether a field of this type may have no value.
     static var isOptional: Bool { get }
 
     /// The value that a field shows if a record has none and the field has no default.
@@ -27,6 +28,7 @@ public protocol ModelValue: Equatable, Sendable {
 }
 
 extension ModelValue {
+    /// Whether a field of this type may have no value: false.
     public static var isOptional: Bool { false }
 
     public var storageProblem: String? { nil }

@@ -74,6 +74,7 @@ struct ModelStore: Hashable, Sendable {
     mutating func response(_ action: StoreAction) -> StoreEvent {
         switch action {
         case .countOutbox: return .outboxCounted(summary)
+        case .readSpaces: return .spacesRead([space])
         case .takeBatch(let limit): return takeBatch(limit).map { .batchTaken($0) } ?? .nothingToPush(summary)
         case .record(let results, _, _):
             for result in results { record(result) }

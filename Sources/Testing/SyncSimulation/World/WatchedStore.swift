@@ -30,6 +30,10 @@ struct WatchedStore: LocalStore, EngineStore {
         try watch(.reading) { try store.record(collection, key) }
     }
 
+    func shownRecord(_ collection: CollectionName, _ id: RecordID) throws(StoreError) -> Record? {
+        try watch(.reading) { try store.shownRecord(collection, id) }
+    }
+
     func records(matching query: RecordQuery) throws(StoreError) -> [Record] {
         try watch(.reading) { try store.records(matching: query) }
     }
@@ -48,6 +52,18 @@ struct WatchedStore: LocalStore, EngineStore {
 
     func commit(_ edits: [RecordEdit], in space: SpaceID, now: WallTime) throws(StoreError) -> OutboxSequence? {
         try watch(.writing) { try store.commit(edits, in: space, now: now) }
+    }
+
+    func followedSpaces() throws(StoreError) -> [StoredSpace] {
+        try watch(.reading) { try store.followedSpaces() }
+    }
+
+    func follow(_ space: SpaceID) throws(StoreError) -> Bool {
+        try watch(.changingSession) { try store.follow(space) }
+    }
+
+    func unfollow(_ space: SpaceID) throws(StoreError) -> Int? {
+        try watch(.changingSession) { try store.unfollow(space) }
     }
 
     func outbox(after sequence: OutboxSequence?, limit: Int) throws(StoreError) -> [OutboxEntry] {

@@ -154,7 +154,7 @@ public final class World {
                 open: { process, runtime, storage in
                     let store = try parts.openStore(process, runtime, storage)
                     let known = Set(try store.session().spaces.map(\.space))
-                    for space in setting.spaces where !known.contains(space) { try store.resetCursor(of: space) }
+                    for space in setting.spaces where !known.contains(space) { try store.follow(space) }
                     return store
                 },
                 connect: { name, build, owner, bearer in

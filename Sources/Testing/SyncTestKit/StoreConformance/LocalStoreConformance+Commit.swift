@@ -5,6 +5,22 @@ import SyncModel
 extension LocalStoreConformance {
     var commitChecks: [Check] {
         [
+            Check("the server's record is read without the pending changes of this device") { world in
+                let (mine, _) = try world.createUser("mine")
+                try world.expect(try world.store.shownRecord("users", mine), is: nil, "what no server has shown")
+                let id = try world.syncedUser("theirs")
+                try world.expect(
+                    try world.store.shownRecord("users", id)?.values[0], is: .text("theirs"), "the settled record")
+                try world.commit(.update("users", id, ["username": .text("edited")]))
+                try world.expect(try world.name(id), is: .text("edited"), "the current record")
+                try world.expect(
+                    try world.store.shownRecord("users", id)?.values[0], is: .text("theirs"), "the server's record")
+                try world.pull(world.feed([world.at(2, world.renamed(id, "newer"))], to: 2))
+                try world.expect(
+                    try world.store.shownRecord("users", id)?.values[0], is: .text("newer"), "the record as it is now")
+                try world.pull(world.feed([world.at(3, world.deleted(id))], to: 3))
+                try world.expect(try world.store.shownRecord("users", id), is: nil, "the deleted record")
+            },
             Check("a created record is read at once, pending and without a uid") { world in
                 let (id, sequence) = try world.createUser("ada")
                 let record = try world.user(id)

@@ -37,6 +37,7 @@ public struct LocalStoreConformance<Store: LocalStore & EngineStore> {
             throw ConformanceViolation(rule: rule, detail: "there is no such rule")
         }
         let world = StoreWorld(store: try makeStore(StoreWorld<Store>.catalog), rule: rule)
+        try world.store.follow(world.space)
         try check.body(world)
     }
 
@@ -65,7 +66,7 @@ public struct LocalStoreConformance<Store: LocalStore & EngineStore> {
     }
 
     private var checks: [Check] {
-        commitChecks + pushChecks + heldChecks + pullChecks + snapshotChecks + spaceChecks + accessChecks
+        commitChecks + pushChecks + heldChecks + pullChecks + snapshotChecks + spaceChecks + followChecks + accessChecks
             + journalChecks + queryChecks + restoreChecks
             + identityChecks + noticeChecks + noticeBoundChecks + randomChecks
     }

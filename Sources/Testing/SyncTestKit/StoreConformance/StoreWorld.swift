@@ -160,8 +160,10 @@ final class StoreWorld<Store: LocalStore & EngineStore> {
             version: Version(version), head: Version(head ?? version), hasMore: !last, notices: notices)
     }
 
+    /// Applies a page, and follows its space first if necessary.
     @discardableResult
     func pull(_ page: PullPage, brake: DeleteBrake? = nil) throws -> ApplyResult {
+        try store.follow(page.space)
         let stored = try store.session().spaces.first { $0.space == page.space }
         return try store.apply(page, after: stored?.cursor, brake: brake, now: now())
     }

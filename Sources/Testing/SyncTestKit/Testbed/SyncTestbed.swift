@@ -61,11 +61,13 @@ public final class SyncTestbed {
         authority = Self.authority(store, catalog, spaces)
     }
 
-    /// Adds a device that is on, has a link, and syncs the space `default`.
+    /// Adds a device that is on and has a link.
     ///
+    /// - Parameter spaces: the spaces that the device follows whenever it starts; nil for all spaces of the testbed. It may
+    ///   follow others later.
     /// - Throws: `StoreError` when the store cannot be opened.
-    public func device(_ name: String) throws(StoreError) -> TestbedDevice {
-        try device(name, catalog: catalog, models: models)
+    public func device(_ name: String, following spaces: Set<SpaceID>? = nil) throws(StoreError) -> TestbedDevice {
+        try device(name, catalog: catalog, models: models, spaces: spaces)
     }
 
     /// Adds a device with an older or newer build of the application.
@@ -82,11 +84,11 @@ public final class SyncTestbed {
     }
 
     private func device(
-        _ name: String, catalog: SchemaCatalog, models: ModelCatalog
+        _ name: String, catalog: SchemaCatalog, models: ModelCatalog, spaces: Set<SpaceID>? = nil
     ) throws(StoreError) -> TestbedDevice {
         let device = TestbedDevice(
             name: name, simulation: simulation, catalog: catalog, models: models, policy: policy, authority: authority,
-            serverCatalog: self.catalog, spaces: spaces)
+            serverCatalog: self.catalog, spaces: spaces ?? self.spaces)
         try device.start()
         devices.append(device)
         return device

@@ -2,7 +2,7 @@ import Logging
 import SyncAuthority
 import SyncConcurrency
 public import SyncCore
-import SyncModel
+public import SyncModel
 public import SyncObjects
 public import SyncSimulation
 import SyncStoreSQLite
@@ -81,8 +81,7 @@ public final class TestbedDevice: ModelAccess {
         configuration.connections = .single
         var random = runtime.generator
         let store = try SQLiteStore.open(configuration, catalog: catalog, now: runtime.now(), random: &random)
-        let known = try store.session().spaces.map(\.space)
-        for space in spaces where !known.contains(space) { try store.resetCursor(of: space) }
+        for space in spaces { try store.follow(space) }
         let engine = SyncEngine(
             store: store, commands: TransportCommands(network), reachability: link, runtime: runtime, policy: policy,
             logger: Logger(label: name, factory: { _ in SwiftLogNoOpLogHandler() }))
@@ -149,6 +148,26 @@ public final class TestbedDevice: ModelAccess {
     /// Requests a push and a pull now.
     public func syncNow() {
         state.withLock { $0.life?.engine }?.syncNow()
+    }
+
+    // MARK: Spaces
+
+    /// The spaces that this device keeps in sync, sorted by name. The device must be on.
+    public var followedSpaces: [SpaceID] {
+        get throws(ModelError) {
+            do throws(StoreError) { return try store.followedSpaces().map(\.space) } catch { throw ModelError(error) }
+        }
+    }
+
+    /// Keeps a space in sync from now on, as a client's `follow` does. The device must be on.
+    public func follow(_ space: SpaceID) throws(ModelError) {
+        do throws(StoreError) { try store.follow(space) } catch { throw ModelError(error) }
+    }
+
+    /// Removes a space from this device, as a client's `unfollow` does. The device must be on. When it starts, it follows the
+    /// spaces again with which it was made.
+    public func unfollow(_ space: SpaceID) throws(ModelError) {
+        do throws(StoreError) { _ = try store.unfollow(space) } catch { throw ModelError(error) }
     }
 
     // MARK: Leftovers

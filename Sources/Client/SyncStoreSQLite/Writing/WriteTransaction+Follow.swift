@@ -1,0 +1,84 @@
+import SQLiteDatabase
+import SyncCore
+import SyncModel
+
+// Changes the set of spaces that the device keeps in sync.
+extension WriteTransaction {
+    func follow(_ space: SpaceID) throws -> Bool {
+        guard try SpaceRow.find(space, connection) == nil else {
+            rollsBack = true
+            return false
+        }
+        _ = try SpaceRow.load(space, connection)
+        change.touchesSpaces = true
+        return true
+    }
+
+    func unfollow(_ name: SpaceID) throws -> Int? {
+        guard name != .default else {
+            throw StoreError(.invalidValue, "every device follows the space \(name); only others can be unfollowed")
+        }
+        guard var space = try SpaceRow.find(name, connection) else {
+            rollsBack = true
+            return nil
+        }
+        try requireNothingUnsent(in: name)
+        return try overwritingDeletedData {
+            let removed = try remove(space).records
+            try forgetDeletedBases(in: space)
+            try forgetMarks(of: &space)
+            // The number of a confirmed version names the space by its key, which another space may get.
+            try forgetConfirmed(in: space)
+            try space.delete(connection)
+            change.touchesSpaces = true
+            change.touchesOutbox = true
+            return removed
+        }
+    }
+
+    /// Throws if only this device has something of the space.
+    private func requireNothingUnsent(in name: SpaceID) throws {
+        let unsent = try count("SELECT count(*) FROM sync_outbox WHERE space = ?1 AND version IS NULL", name)
+        guard unsent == 0 else {
+            throw StoreError(
+                .unsentWrites,
+                "\(unsent) unsent \(unsent == 1 ? "transaction changes" : "transactions change") the space \(name): sync first, or cancel \(unsent == 1 ? "it" : "them")"
+            )
+        }
+        let lost = try count(
+            "SELECT count(*) FROM sync_journal WHERE event = 'forgotten' AND state = 'active' AND space = ?1", name)
+        guard lost == 0 else {
+            throw StoreError(
+                .unsentWrites,
+                "the journal offers \(lost) lost \(lost == 1 ? "transaction" : "transactions") of the space \(name) to restore: restore or dismiss \(lost == 1 ? "it" : "them") first"
+            )
+        }
+    }
+
+    private func count(_ sql: StaticString, _ space: SpaceID) throws -> Int {
+        let select = try connection.statement(sql)
+        select.bind(1, space.rawValue)
+        defer { select.reset() }
+        return try select.step() ? Int(select.integer(0)) : 0
+    }
+
+    /// Forgets that the server has deleted records whose ids have pending changes in another space.
+    private func forgetDeletedBases(in space: SpaceRow) throws {
+        for table in tables {
+            let bases = try connection.statement(
+                "SELECT id FROM sync_base WHERE space = ?1 AND collection = ?2 ORDER BY id")
+            bases.bind(1, space.key)
+            bases.bind(2, table.name)
+            for place in try places(in: table, from: bases) {
+                try dropBase(place)
+                try recompute(place)
+            }
+        }
+    }
+
+    private func forgetConfirmed(in space: SpaceRow) throws {
+        let delete = try connection.statement("DELETE FROM sync_confirmed WHERE space = ?1")
+        delete.bind(1, space.key)
+        try delete.run()
+    }
+}
