@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import Glibc
 import SyncConcurrency
@@ -56,7 +57,7 @@ final class DatabaseServer: Sendable {
 
     /// Starts the server, and waits until it accepts connections.
     func start() throws {
-        let server = try start([
+        let server = try startOnOwnThread([
             "\(programs)/postgres", "-D", "\(folder)/data", "-k", folder, "-c", "listen_addresses=", "-c",
             "log_min_messages=fatal",
         ])
@@ -88,6 +89,23 @@ final class DatabaseServer: Sendable {
     func remove() {
         stop(SIGINT)
         try? FileManager.default.removeItem(atPath: folder)
+    }
+
+    /// Starts a process on a thread that lives as long as the process.
+    ///
+    /// The kernel sends the death signal when the *thread* that started the process ends, and a thread of a pool ends when
+    /// it has been idle for some seconds.
+    private func startOnOwnThread(_ words: [String]) throws -> Process {
+        let started = Guarded<Result<Process, any Error>?>(nil)
+        let isStarted = DispatchSemaphore(value: 0)
+        Thread.detachNewThread { [self] in
+            let result = Result { try start(words) }
+            started.withLock { $0 = result }
+            isStarted.signal()
+            if case .success(let process) = result { process.waitUntilExit() }
+        }
+        isStarted.wait()
+        return try #require(started.withLock { $0 }).get()
     }
 
     private func start(_ words: [String]) throws -> Process {
