@@ -491,8 +491,8 @@ import Testing
         let beside = try programs.run("syncctl", ["sync"] + one + there)
         #expect(beside.status == 0, "\(beside.errors)")
         #expect(beside.errors.contains("process \(watch.processIdentifier) syncs this database"), "\(beside.errors)")
-        // The command knows that everything was sent, but not how much the other process has fetched.
-        #expect(beside.output == "process \(watch.processIdentifier) has sent everything, and pulls by itself\n")
+        #expect(
+            beside.output == "in sync: process \(watch.processIdentifier) has sent and downloaded everything\n")
         #expect(try programs.run("syncctl", ["user", "show", "Arya"] + one).output.contains("synced"))
         let wrong = programs.folder + "/wrong.token"
         #expect(
@@ -581,6 +581,20 @@ import Testing
         let doctor = try programs.syncctl("doctor", "--local").output
         #expect(doctor.contains("space default: a new snapshot is incomplete; the earlier records"), "\(doctor)")
         #expect(try programs.syncctl("status", "--local").output.contains("fresh copy not complete"))
+
+        // Another process cannot be given the consent.
+        let (watch, statuses, _) = try programs.start("syncctl", ["sync", "--watch"] + there + [url])
+        defer { if watch.isRunning { kill(watch.processIdentifier, SIGKILL) } }
+        _ = try Programs.text(of: statuses, upTo: "paused before deleting 60 of 60 records")
+        for consent in [[], ["--allow-deletes"]] {
+            let beside = try programs.run("syncctl", ["sync", "--json", "--wait", "3s"] + consent + there + [url])
+            #expect(beside.status == CommandStatus.unhealthy.rawValue, "\(beside.output)\(beside.errors)")
+            #expect(beside.output.contains(#""result":"braked""#), "\(beside.output)")
+            #expect(beside.errors.contains("stop process \(watch.processIdentifier)"), "\(beside.errors)")
+        }
+        kill(watch.processIdentifier, SIGTERM)
+        watch.waitUntilExit()
+        #expect(try programs.syncctl("user", "list", "--json").output.split(separator: "\n").count == 60)
 
         let agreed = try programs.run("syncctl", ["sync", "--json", "--allow-deletes"] + there + [url])
         #expect(agreed.status == CommandStatus.rejected.rawValue, "\(agreed.errors)")

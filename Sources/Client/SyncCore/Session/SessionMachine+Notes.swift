@@ -39,7 +39,7 @@ extension SessionMachine {
             .spaceVacated(let space, .braked(let deletes, let total)):
             let message =
                 "the server's data of \(space) would delete \(deletes) of the \(total) records on this device, which may be a mistake of the server: a person has to agree"
-            return [.note(.failed(code: "braked", message: message))]
+            return [.note(.failed(code: ServerContact.Failure.braked, message: message))]
         case .pageApplied(_, .applied), .spaceVacated(_, .vacated), .resultsRecorded, .transactionWithdrawn:
             // Results may be recorded after the page that shows them. No later page would then report that everything
             // is in sync.

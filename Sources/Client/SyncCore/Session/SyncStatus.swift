@@ -73,8 +73,13 @@ public struct SyncStatus: Hashable, Sendable, Coalescing {
         /// Whether notices of overwritten values wait on the server until the user has handled some journal entries.
         public var noticesWait: Bool
 
-        /// Whether the device holds everything of the space that it may hold.
-        public var isInSync: Bool { hasCaughtUp && (!hasAccess || (isComplete && version >= head)) }
+        /// Whether the device holds everything of the space that it may hold, and nothing is in the way of more.
+        public var isInSync: Bool {
+            switch pull {
+            case .waiting, .recovering, .braked: false
+            case .idle, .working, .held: hasCaughtUp && (!hasAccess || (isComplete && version >= head))
+            }
+        }
     }
 
     /// Whether the server has confirmed everything written here, and everything that the account may read is here.

@@ -14,11 +14,14 @@ public struct ServerContact: Hashable, Sendable {
     public var pausedBy: String?
 
     public struct Failure: Hashable, Sendable {
-        /// The code of a `TransportError` or a `StoreError`.
+        /// The code of a `TransportError` or a `StoreError`, or `braked`.
         public var code: String
         /// One sentence that states the fault and what was expected. Contains no secret.
         public var message: String
         public var at: WallTime
+
+        /// The code while the mass-delete brake waits for a person's consent.
+        public static let braked = "braked"
 
         public init(code: String, message: String, at: WallTime) {
             self.code = code

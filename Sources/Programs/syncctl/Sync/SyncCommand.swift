@@ -12,7 +12,7 @@ struct SyncCommand: AsyncParsableCommand {
         discussion: """
             Sends the outbox and downloads changes, then exits. With --wait, it exits after that time at the latest; what has \
             arrived is kept, and the next sync continues there. If another process already syncs this database, waits \
-            until that process has sent the outbox: up to 30 s, or up to the time given with --wait. With --watch, keeps \
+            until that process has synced everything: up to 30 s, or up to the time given with --wait. With --watch, keeps \
             running until it is stopped, and records at least once a minute that everything is in sync.
             """)
 
@@ -151,49 +151,33 @@ struct SyncCommand: AsyncParsableCommand {
         _ process: Int32?, _ client: ClientComposition, _ progress: Progress
     ) async throws -> SyncEnding {
         let store = try client.store
-        options.terminal.note(
-            "process \(process.map(String.init) ?? "unknown") syncs this database; waiting until it has emptied the outbox"
-        )
+        let name = process.map(String.init) ?? "unknown"
+        options.terminal.note("process \(name) syncs this database; waiting until it has synced everything")
         let timeout = wait > .zero ? wait : Self.leaseTimeout
+        var other = OtherEngine(client: client, process: process)
         while progress.elapsed < timeout {
-            let summary = try store.outboxSummary()
-            if summary.count == 0 {
-                guard let obstacle = try await obstacle(client) else { return .sentByOther(process) }
-                if obstacle.isLasting || progress.elapsed >= max(wait, Self.recoveryTime) {
-                    return .failed(obstacle.failure)
+            let left = try store.outboxSummary().count
+            var work = "\(left) left"
+            if left == 0 {
+                switch try await other.look() {
+                case .inSync: return .syncedByOther(process)
+                case .obstacle(let ending, let isLasting):
+                    if isLasting || progress.elapsed >= max(wait, Self.recoveryTime) { return ending }
+                case .behind(let lack): work = lack
                 }
             }
-            progress.show("waiting for process \(process.map(String.init) ?? "unknown"): \(summary.count) left")
+            progress.show("waiting for process \(name): \(work)")
             if case .acquired(let lease) = try client.acquireLease() {
                 defer { withExtendedLifetime(lease) {} }
                 return try await run(client, progress)
             }
-            try await client.runtime.clock.sleep(for: summary.count == 0 ? .milliseconds(500) : .milliseconds(100))
+            try await client.runtime.clock.sleep(for: left == 0 ? .milliseconds(500) : .milliseconds(100))
         }
-        if let obstacle = try await obstacle(client) { return .failed(obstacle.failure) }
-        return .syncedElsewhere(process)
-    }
-
-    /// Returns why nothing can be fetched now; nil when the server answers, and the other process has recorded no failure
-    /// since it was last in sync.
-    ///
-    /// `isLasting` is true when the server refuses this device, so that no later request will succeed by itself, or asks for
-    /// a pause. A failure that the other process has recorded does not last: it may be older than the present attempt.
-    private func obstacle(
-        _ client: ClientComposition
-    ) async throws -> (failure: TransportError, isLasting: Bool)? {
-        let store = try client.store
-        do {
-            let hello = try await client.transport.hello()
-            if let refusal = hello.refusal(for: try store.session().account) { return (refusal, true) }
-        } catch let failure as TransportError {
-            // A server that asks for a pause must not be asked again twice a second.
-            return (failure, failure.refusesDevice || failure.retryAfter != nil)
+        switch try await other.look() {
+        case .obstacle(let ending, _): return ending
+        case .behind(let lack): return .syncedElsewhere(process, lack: lack)
+        case .inSync: return .syncedElsewhere(process, lack: nil)
         }
-        guard let recorded = try store.contact().lastFailure,
-            let code = TransportError.Code(rawValue: recorded.code)
-        else { return nil }
-        return (TransportError(code, recorded.message), false)
     }
 
     /// Time for the other process to recover from a failure that it has recorded.

@@ -7,10 +7,8 @@ enum SyncEnding: Sendable {
     case inSync
     /// Everything is in sync, except for transactions held back until the server knows their collections and fields.
     case held
-    /// Another process has emptied the outbox. The value is its process id, if known.
-    ///
-    /// Whether that process has downloaded everything is not known.
-    case sentByOther(Int32?)
+    /// Another process has sent the outbox, and has downloaded what the server had. The value is its process id, if known.
+    case syncedByOther(Int32?)
     case failed(TransportError)
     case offline(String)
     /// The local database failed: the disk is full, or the file was replaced.
@@ -18,7 +16,10 @@ enum SyncEnding: Sendable {
     /// Something else prevents the sync. The text describes it.
     case blocked(String)
     case braked(deletes: Int, of: Int)
-    case syncedElsewhere(Int32?)
+    /// The mass-delete brake holds in another process. The text is what that process has recorded.
+    case brakedElsewhere(Int32?, String)
+    /// Another process has not ended its sync in time.
+    case syncedElsewhere(Int32?, lack: String?)
     /// A `--watch` run was asked to stop.
     case stopped
     /// A single sync was stopped before its end.
@@ -33,7 +34,7 @@ enum SyncEnding: Sendable {
         case .storeFailed(let failure): (failure.code.rawValue, failure.message)
         case .offline(let reason): ("offline", "this device is offline: \(reason)")
         case .blocked(let reason): ("blocked", reason)
-        case .inSync, .held, .sentByOther, .braked, .syncedElsewhere, .stopped, .interrupted: nil
+        case .inSync, .held, .syncedByOther, .braked, .brakedElsewhere, .syncedElsewhere, .stopped, .interrupted: nil
         }
     }
 }

@@ -61,7 +61,7 @@ struct SyncReport {
         let effect: String? = if case .inSync = ending { "the sync is complete" } else { nil }
         if terminal.isJSON { terminal.say(line, after: effect) }
         switch ending {
-        case .inSync, .sentByOther, .stopped:
+        case .inSync, .syncedByOther, .stopped:
             if !terminal.isJSON, let sentence { terminal.say("\(sentence)", after: effect) }
             if news > 0, !terminal.isJSON {
                 terminal.note(
@@ -92,11 +92,17 @@ struct SyncReport {
                 .unhealthy,
                 "the server's data would delete \(deletes) of the \(total) records on this device, which may be a mistake of the server",
                 advice: "if you expect that, run syncctl sync --allow-deletes")
-        case .syncedElsewhere(let process):
+        case .brakedElsewhere(let process, let message):
+            throw CommandError(
+                .unhealthy, message,
+                advice:
+                    "if you expect that, stop process \(process.map(String.init) ?? "unknown"), which syncs this database, and run syncctl sync --allow-deletes"
+            )
+        case .syncedElsewhere(let process, let lack):
             let left = after.count == 1 ? "1 transaction is" : "\(after.count) transactions are"
             throw CommandError(
                 .syncedElsewhere,
-                "process \(process.map(String.init) ?? "unknown") syncs this database, and \(left) still in the outbox",
+                "process \(process.map(String.init) ?? "unknown") syncs this database, and \(after.count == 0 ? lack ?? "has not ended" : "\(left) still in the outbox")",
                 advice: "syncctl status shows the reason")
         case .interrupted: throw CommandError(.notSynced, "the sync was interrupted", advice: CommandError.safe)
         }
@@ -121,8 +127,8 @@ struct SyncReport {
             if refused > 0 { parts.append("\(refused) refused") }
             parts += session.spaces.filter(\.hasAccess).map { "\($0.space) at version \($0.version)" }
             return "in sync: " + parts.joined(separator: ", ") + ", in \(elapsed.shortText)"
-        case .sentByOther(let process):
-            return "process \(process.map(String.init) ?? "unknown") has sent everything, and pulls by itself"
+        case .syncedByOther(let process):
+            return "in sync: process \(process.map(String.init) ?? "unknown") has sent and downloaded everything"
         default: return nil
         }
     }
@@ -144,12 +150,12 @@ struct SyncReport {
         switch ending {
         case .inSync: "in_sync"
         case .held: "held"
-        case .sentByOther: "sent_by_other"
+        case .syncedByOther: "synced_by_other"
         case .failed: "failed"
         case .offline: "offline"
         case .blocked: "blocked"
         case .storeFailed: "store_failed"
-        case .braked: "braked"
+        case .braked, .brakedElsewhere: "braked"
         case .syncedElsewhere: "synced_elsewhere"
         case .stopped: "stopped"
         case .interrupted: "interrupted"

@@ -1,0 +1,117 @@
+import SyncBootstrap
+import SyncCore
+import SyncModel
+
+/// Finds out whether another process, which holds the lease of the database, has synced everything.
+///
+/// Only the holder of the lease changes the database. This process compares it with what the server had when it first
+/// responded.
+struct OtherEngine {
+    let client: ClientComposition
+    let process: Int32?
+    /// The server at its first response; nil before.
+    private var server: Server?
+
+    enum Finding {
+        case inSync
+        /// The sync cannot end. The obstacle is lasting if the server refuses this device, so that no later request will
+        /// succeed by itself, or asks for a pause.
+        case obstacle(SyncEnding, isLasting: Bool)
+        /// The process has something left to do. The text describes it.
+        case behind(String)
+    }
+
+    private struct Server {
+        let epoch: Epoch
+        var spaces: [SpaceID: Goal] = [:]
+    }
+
+    /// The state that the device has to reach in a space.
+    private enum Goal {
+        /// This version, in a history that the stale cursor, if any, does not belong to.
+        case version(Version, stale: Cursor?)
+        case noAccess
+    }
+
+    init(client: ClientComposition, process: Int32?) {
+        self.client = client
+        self.process = process
+    }
+
+    /// Compares the database with the server.
+    mutating func look() async throws -> Finding {
+        let store = try client.store
+        do {
+            if server == nil {
+                let session = try store.session()
+                let hello = try await client.transport.hello()
+                if let refusal = hello.refusal(for: session.account) {
+                    return .obstacle(.failed(refusal), isLasting: true)
+                }
+                server = try await ask(session, epoch: hello.epoch)
+            }
+        } catch let failure as TransportError {
+            // A server that asks for a pause must not be asked again twice a second.
+            let isLasting = failure.refusesDevice || failure.retryAfter != nil
+            return .obstacle(.failed(failure), isLasting: isLasting)
+        }
+        guard let server, let lack = lack(in: try store.session(), server) else { return .inSync }
+        // A recorded failure does not last: it may be older than the present attempt of the process.
+        guard let failure = try store.contact().lastFailure else { return .behind(lack) }
+        return .obstacle(ending(with: failure), isLasting: false)
+    }
+
+    private func ask(_ session: StoredSession, epoch: Epoch) async throws -> Server {
+        var server = Server(epoch: epoch)
+        for space in session.spaces where space.hasAccess {
+            let cursor = space.isComplete ? space.cursor : nil
+            server.spaces[space.space] = try await goal(in: space.space, after: cursor, as: session.account)
+        }
+        return server
+    }
+
+    /// Returns what the server has of a space; nil if it does not say.
+    private func goal(in space: SpaceID, after cursor: Cursor?, as account: AccountID?) async throws -> Goal? {
+        func pull(_ cursor: Cursor?) async throws -> PullResponse {
+            try await client.transport.pull(PullRequest(space: space, cursor: cursor, limit: 1, account: account))
+        }
+        switch try await pull(cursor) {
+        case .page(let page): return .version(max(page.head, page.version), stale: nil)
+        case .noAccess: return .noAccess
+        case .mustReset:
+            guard case .page(let page) = try await pull(nil) else { return nil }
+            return .version(max(page.head, page.version), stale: cursor)
+        }
+    }
+
+    /// Returns what the device lacks; nil if it has everything that the server had.
+    private func lack(in session: StoredSession, _ server: Server) -> String? {
+        guard session.epoch == server.epoch else { return "the server has a new history, which is not downloaded yet" }
+        for space in session.spaces {
+            switch server.spaces[space.space] {
+            case .version(let head, let stale) where space.hasAccess:
+                guard space.isComplete else { return "space \(space.space) is not downloaded completely" }
+                guard space.version >= head else {
+                    return "space \(space.space) is at version \(space.version) of \(head)"
+                }
+                guard stale == nil || space.cursor != stale else {
+                    return "space \(space.space) has to be downloaded again"
+                }
+            case .noAccess where space.hasAccess:
+                return "the account may not read space \(space.space), whose records are not removed yet"
+            case .version, .noAccess, nil: break
+            }
+        }
+        return nil
+    }
+
+    /// Returns the ending for a failure that the process has recorded.
+    private func ending(with failure: ServerContact.Failure) -> SyncEnding {
+        if failure.code == ServerContact.Failure.braked { return .brakedElsewhere(process, failure.message) }
+        if let code = TransportError.Code(rawValue: failure.code) {
+            return .failed(TransportError(code, failure.message))
+        }
+        if let code = StoreError.Code(rawValue: failure.code) { return .storeFailed(StoreError(code, failure.message)) }
+        return .blocked(failure.message)
+    }
+}
