@@ -1,4 +1,5 @@
 import Foundation
+import SQLiteDatabase
 import SyncCore
 import SyncModel
 import SyncSimulation
@@ -218,6 +219,15 @@ import Testing
         try Data([1, 2, 3]).write(to: URL(filePath: scratch.file + ".salvage"))
         let failure = #expect(throws: StoreError.self) { try scratch.open() }
         #expect(failure?.code == .corrupt, "\(String(describing: failure))")
+        // While the lock is held, the salvage may still be running.
+        do {
+            let lock = try #require(try FileLock.tryLocking(scratch.file + ".lock"))
+            defer { withExtendedLifetime(lock) {} }
+            let failure = #expect(throws: StoreError.self) {
+                try scratch.open { $0.limits.busyTimeout = .milliseconds(20) }
+            }
+            #expect(failure?.code == .busy, "\(String(describing: failure))")
+        }
         var random = SeededRandom(seed: 7)
         let report = try SQLiteStore.salvage(
             StoreConfiguration(file: scratch.file), catalog: Samples.catalog, now: Samples.now, random: &random)

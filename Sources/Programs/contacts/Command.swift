@@ -34,7 +34,13 @@ enum Command: Equatable {
         case ("sync", 0...1): self = .sync(seconds: try rest.first.map(Self.seconds) ?? 10)
         case ("status", 0): self = .status
         case ("help", _), ("--help", _): self = .help
-        default: throw BookError("'\(arguments.joined(separator: " "))' is not a valid command\n\(Self.usage)")
+        default:
+            let form = Self.usage.split(separator: "\n").first {
+                $0.contains("contacts [\(arguments[0])") || $0.contains("contacts \(arguments[0])")
+            }
+            throw BookError(
+                form.map { "'\(arguments.joined(separator: " "))': expected \($0)" }
+                    ?? "there is no command '\(arguments[0])'\n\(Self.usage)")
         }
     }
 
@@ -53,22 +59,21 @@ enum Command: Equatable {
     /// Carries the command out.
     ///
     /// - Parameter show: prints a line.
-    func run(on book: ContactBook, show: (String) -> Void) async throws {
+    func run(on book: ContactBook, show: (String) throws -> Void) async throws {
         switch self {
-        case .list(let prefix): for contact in try await book.contacts(prefix).all() { show(contact.line) }
+        case .list(let prefix): for contact in try await book.contacts(prefix).all() { try show(contact.line) }
         case .watch:
             for try await contacts in book.contacts().updates {
-                show("— \(contacts.count) contacts —")
-                for contact in contacts { show(contact.line) }
+                try show("— \(contacts.count) contacts —")
+                for contact in contacts { try show(contact.line) }
             }
         case .add(let name, let details): try await book.add(name, details)
         case .edit(let name, let details): try await book.edit(name, details)
         case .remove(let name): try await book.remove(name)
-        case .problems: for line in try book.problems() { show(line.printable) }
+        case .problems: for line in try book.problems() { try show(line.printable) }
         case .retry(let number): try book.retry(number)
         case .discard(let number): try book.discard(number)
-        case .help: show(Self.usage)
-        case .sync, .status: break
+        case .help, .sync, .status: break
         }
     }
 }

@@ -9,14 +9,15 @@ import Tombolo
         var status: Int32 = 0
         do {
             let command = try Command(Array(CommandLine.arguments.dropFirst()))
+            if command == .help { return try show(Command.usage) }
             try await withClient("contacts", models: ContactBook.models) { client in
                 switch command {
                 case .sync(let seconds):
                     let result = await SyncResult.waiting(for: client, atMost: .seconds(seconds))
-                    print(result.line)
+                    try show(result.line)
                     status = result.exitStatus
-                case .status: print(client.status)
-                default: try await command.run(on: ContactBook(access: client)) { print($0) }
+                case .status: try show(client.status.description)
+                default: try await command.run(on: ContactBook(access: client)) { try show($0) }
                 }
             }
         } catch {
@@ -24,5 +25,13 @@ import Tombolo
             status = 1
         }
         exit(status)
+    }
+
+    private static func show(_ line: String) throws {
+        do {
+            try FileHandle.standardOutput.write(contentsOf: Data("\(line)\n".utf8))
+        } catch {
+            throw BookError("the output cannot be written")
+        }
     }
 }

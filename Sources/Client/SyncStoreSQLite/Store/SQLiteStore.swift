@@ -87,13 +87,15 @@ public final class SQLiteStore: Sendable {
                 uri: uri, configuration: configuration, tables: tables, newClient: newClient)
             return SQLiteStore(writer: writer, configuration: configuration, catalog: catalog)
         }
-        try files.prepareForClient(creatingIfMissing: creates)
-        // The lock keeps a second process from seeing the tables of an unfinished creation or migration.
-        let timeout = configuration.limits.busyTimeout
-        guard let lock = try FileLock.locking(files.openLock, within: timeout) else {
-            throw StoreError(
-                .busy, "another program has been opening the database for \(timeout): \(files.openLock)")
+        do {
+            try files.prepareForClient(creatingIfMissing: creates)
+        } catch let error as StoreError where error.code == .corrupt && files.hasOtherNames {
+            // Another process may still be salvaging the database.
+            _ = try lock(files, configuration)
+            try files.prepareForClient(creatingIfMissing: creates)
         }
+        // The lock keeps a second process from seeing the tables of an unfinished creation or migration.
+        let lock = try lock(files, configuration)
         defer { withExtendedLifetime(lock) {} }
         if creates { try files.createWithMark(for: StoredCatalog.text(of: tables)) }
         try files.checkContents(creatingIfMissing: creates)
@@ -102,6 +104,16 @@ public final class SQLiteStore: Sendable {
             uri: uri, configuration: configuration, tables: tables, newClient: isNew ? newClient : nil)
         files.created()
         return SQLiteStore(writer: writer, configuration: configuration, catalog: catalog)
+    }
+
+    /// Takes the lock that processes hold while they create, migrate, or salvage the database.
+    private static func lock(_ files: DatabaseFiles, _ configuration: StoreConfiguration) throws -> FileLock {
+        let timeout = configuration.limits.busyTimeout
+        guard let lock = try FileLock.locking(files.openLock, within: timeout) else {
+            throw StoreError(
+                .busy, "another program has been opening or repairing the database for \(timeout): \(files.openLock)")
+        }
+        return lock
     }
 
     /// Returns the SQLite URI of a database file.

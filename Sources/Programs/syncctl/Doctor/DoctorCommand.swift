@@ -222,8 +222,10 @@ private struct DeviceCheck {
             return .fine("contact", since ?? "no sync has completed yet")
         }
         var sentence = "sync has been failing since \(TimeText.text(failure.at)): \(failure.message)"
-        if let until = contact.pausedUntil(by: client.settings.server?.address.description) {
-            sentence += "; the server asked for a pause until \(TimeText.text(until))"
+        let server = client.settings.server?.address.description
+        let (now, longest) = (client.runtime.now(), BackoffPolicy().longestRetryAfter)
+        if let pause = contact.pause(by: server, at: now, atMost: longest) {
+            sentence += "; the server asked for a pause until \(TimeText.text(now.advanced(by: pause)))"
         }
         if failure.code == StoreError.Code.contradiction.rawValue {
             return .attention(

@@ -13,9 +13,8 @@ struct Listing: ParsableArguments {
     @Option(help: "Number of records to skip first.") var offset = 0
 
     func validate() throws {
-        guard limit ?? 0 >= 0, offset >= 0 else {
-            throw ValidationError("--limit and --offset must be 0 or more")
-        }
+        guard limit ?? 1 > 0 else { throw ValidationError("--limit must be at least 1") }
+        guard offset >= 0 else { throw ValidationError("--offset must be 0 or more") }
     }
 
     func order(of schema: ModelSchema) throws -> RecordOrder {

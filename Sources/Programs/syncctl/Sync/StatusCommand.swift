@@ -22,7 +22,8 @@ struct StatusCommand: AsyncParsableCommand {
                 session: session, outbox: try store.outboxSummary(), memory: try store.contact(),
                 engine: try Self.engine(client),
                 server: client.settings.server?.address.description, file: client.settings.store.file,
-                environment: client.settings.environment, contact: await contact(client, as: session.account))
+                environment: client.settings.environment, now: client.runtime.now(),
+                contact: await contact(client, as: session.account))
         }
         if terminal.isJSON {
             terminal.say(report.line)
@@ -72,6 +73,7 @@ struct StatusReport {
     let server: String?
     let file: String
     let environment: Environment
+    let now: WallTime
     let contact: Contact
 
     enum Contact {
@@ -99,6 +101,11 @@ struct StatusReport {
         return session.clockOffset.map { ClockComparison(lead: -$0.wholeMilliseconds) }
     }
 
+    /// The end of the pause that this server asked for; nil when it is over.
+    private var pausedUntil: WallTime? {
+        memory.pause(by: server, at: now, atMost: BackoffPolicy().longestRetryAfter).map(now.advanced(by:))
+    }
+
     func print(to terminal: Terminal) {
         let state: TerminalText
         switch contact {
@@ -117,7 +124,7 @@ struct StatusReport {
         if let failure = memory.lastFailure {
             rows.append(("last error", "\(terminal.red("since \(TimeText.text(failure.at))")): \(failure.message)"))
         }
-        if let until = memory.pausedUntil(by: server) {
+        if let until = pausedUntil {
             rows.append(("paused", "the server asked for a pause until \(TimeText.text(until))"))
         }
         rows.append(("outbox", "\(outboxText)"))
@@ -165,7 +172,7 @@ struct StatusReport {
         line.set("last_error", memory.lastFailure?.message)
         line.set("last_error_code", memory.lastFailure?.code)
         line.set("last_error_at", memory.lastFailure.map { TimeText.text($0.at) })
-        line.set("paused_until", memory.pausedUntil(by: server).map(TimeText.text))
+        line.set("paused_until", pausedUntil.map(TimeText.text))
         if let clock { line.set("clock_offset_seconds", -clock.lead / 1_000) }
         line.set("waiting", outbox.waiting)
         line.set("held", outbox.held)

@@ -112,9 +112,11 @@ struct SyncReport {
     private var missingAccess: CommandError? {
         let names = session.spaces.filter { !$0.hasAccess }.map(\.space.rawValue)
         guard !names.isEmpty else { return nil }
+        let it = names.count == 1 ? "it" : "them"
+        let rejected = refused > 0 ? "; your rejected changes are in the journal" : ""
         return CommandError(
             .refused,
-            "the account may not read \(names.joined(separator: ", ")), or the server does not have them: the server's records of them were removed from this device, and your rejected changes are in the journal",
+            "the account may not read \(names.joined(separator: ", ")), or the server does not have \(it): the server's records of \(it) were removed from this device\(rejected)",
             advice:
                 "check server.token-file (syncctl config show), ask the server's operator, or give the space up with syncctl space unfollow"
         )
@@ -126,7 +128,8 @@ struct SyncReport {
             var parts = ["\(confirmed) \(confirmed == 1 ? "transaction" : "transactions") confirmed"]
             if refused > 0 { parts.append("\(refused) refused") }
             parts += session.spaces.filter(\.hasAccess).map { "\($0.space) at version \($0.version)" }
-            return "in sync: " + parts.joined(separator: ", ") + ", in \(elapsed.shortText)"
+            return (missingAccess == nil ? "in sync: " : "synced as far as the server allows: ")
+                + parts.joined(separator: ", ") + ", in \(elapsed.shortText)"
         case .syncedByOther(let process):
             return "in sync: process \(process.map(String.init) ?? "unknown") has sent and downloaded everything"
         default: return nil

@@ -14,7 +14,7 @@ public struct Token: Hashable, Sendable, CustomStringConvertible, CustomDebugStr
         // O_NONBLOCK is needed because opening a named pipe waits for its writer.
         let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
         guard descriptor >= 0 else { throw Self.problem(opening: path, errno) }
-        let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        defer { close(descriptor) }
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw Self.problem(opening: path, errno) }
         guard status.st_mode & S_IFMT == S_IFREG else {
@@ -27,13 +27,12 @@ public struct Token: Hashable, Sendable, CustomStringConvertible, CustomDebugStr
                 "server.token-file: others may read \(path) (permissions \(String(permissions, radix: 8))); expected 600",
                 advice: "chmod 600 \(path)")
         }
-        let data: Data
-        do {
-            data = try handle.read(upToCount: Self.largestSize + 1) ?? Data()
-        } catch {
-            throw ConfigurationError("server.token-file: \(path) cannot be read: \(error.localizedDescription)")
+        var bytes = [UInt8](repeating: 0, count: Self.largestSize + 1)
+        let count = read(descriptor, &bytes, bytes.count)
+        guard count >= 0 else {
+            throw ConfigurationError("server.token-file: \(path) cannot be read: \(String(cString: strerror(errno)))")
         }
-        try self.init(contents: data, of: path)
+        try self.init(contents: Data(bytes.prefix(count)), of: path)
     }
 
     /// Reads the first line of a file's contents.
