@@ -43,11 +43,11 @@ public struct StoreError: Error, Hashable, Sendable {
         case otherAccount
 
         // The file cannot be used.
-        /// The file is empty, or is not a database of this library.
+        /// The file is empty, or is not a SQLite database.
         case notADatabase
-        /// A newer build has written the database.
+        /// A newer build has changed the tables or the models of the database.
         case newerSchema
-        /// The database has models that this build cannot convert to its own.
+        /// The database belongs to another program, or has models that this build cannot convert to its own.
         case otherSchema
         /// The file is damaged. A salvage saves everything that can be read.
         case corrupt
