@@ -40,7 +40,7 @@ public struct SyncStatus: Hashable, Sendable, Coalescing {
 
     /// The activity of one part of the engine: pushing, or pulling one space.
     public enum Activity: Hashable, Sendable {
-        /// There is nothing to do.
+        /// Nothing is left to do, as far as the device knows.
         case idle
         /// A request to the server or a transaction of the store is running.
         case working

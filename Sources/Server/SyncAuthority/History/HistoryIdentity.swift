@@ -30,7 +30,7 @@ public struct HistoryKey: Hashable, Sendable, CustomStringConvertible, CustomRef
     /// The secret, `byteCount` bytes long. It is stored only in the database.
     public let bytes: [UInt8]
 
-    /// The length of every key.
+    /// The length of every key, in bytes.
     public static let byteCount = 32
 
     /// Returns nil when there are not exactly 32 bytes.

@@ -11,7 +11,7 @@ public struct LostHistory: Hashable, Sendable {
     public let reached: Version
     /// The newest version that the database holds.
     public let head: Version
-    /// The origin of the proof.
+    /// The source from which the server learned of the loss.
     public let witness: Witness
 
     /// The sources of cursors that this server had issued.
