@@ -116,10 +116,10 @@ public struct AuthorityError: Error, Hashable, Sendable {
     public let isDamage: Bool
 
     /// - Parameters:
-    /// - message: what was wrong and what was expected, without secrets. Clients see it.
-    /// - detail: what only the operator may see.
-    /// - retryAfter: the time after which the client should retry; nil when no time is known.
-    /// - isDamage: whether the operator has to repair or restore the store.
+    ///   - message: what was wrong and what was expected, without secrets. Clients see it.
+    ///   - detail: what only the operator may see.
+    ///   - retryAfter: the time after which the client should retry; nil when no time is known.
+    ///   - isDamage: whether the operator has to repair or restore the store.
     public init(
         _ code: Code, _ message: String, detail: String? = nil, retryAfter: Duration? = nil, isDamage: Bool = false
     ) {

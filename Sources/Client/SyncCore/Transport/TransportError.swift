@@ -14,9 +14,9 @@ public struct TransportError: Error, Hashable, Sendable {
     public let isDefinite: Bool
 
     /// - Parameters:
-    /// - message: what was wrong and what was expected, without secrets.
-    /// - retryAfter: the pause that the server asked for; nil if it did not ask.
-    /// - isDefinite: whether the server itself has said that it does not carry out this request.
+    ///   - message: what was wrong and what was expected, without secrets.
+    ///   - retryAfter: the pause that the server asked for; nil if it did not ask.
+    ///   - isDefinite: whether the server itself has said that it does not carry out this request.
     public init(_ code: Code, _ message: String, retryAfter: Duration? = nil, isDefinite: Bool = false) {
         self.code = code
         self.message = message

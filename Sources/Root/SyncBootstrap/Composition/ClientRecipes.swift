@@ -97,10 +97,10 @@ public struct OpenStore: Sendable {
     public let close: @Sendable () -> Void
 
     /// - Parameters:
-    /// - recordings: the flight recorder's ring in the same database.
-    /// - watch: starts to publish the commits of other processes, and returns a function that stops it.
-    /// - verify: checks the whole file, and throws `corrupt` with the first finding.
-    /// - close: closes the store.
+    ///   - recordings: the flight recorder's ring in the same database.
+    ///   - watch: starts to publish the commits of other processes, and returns a function that stops it.
+    ///   - verify: checks the whole file, and throws `corrupt` with the first finding.
+    ///   - close: closes the store.
     public init(
         _ store: any EngineStore & LocalStore,
         recordings: any RecordingStore,

@@ -99,8 +99,8 @@ public struct AccessCheck: Sendable {
     public let allows: @Sendable (Principal, SpaceID, AccessRules.Access) -> Bool
 
     /// - Parameters:
-    /// - name: the identity of the check.
-    /// - allows: returns whether the principal has this access to the space.
+    ///   - name: the identity of the check.
+    ///   - allows: returns whether the principal has this access to the space.
     public init(name: String, allows: @escaping @Sendable (Principal, SpaceID, AccessRules.Access) -> Bool) {
         self.name = name
         self.allows = allows

@@ -44,9 +44,9 @@ public struct Rejection: Hashable, Sendable {
     public let fields: [FieldName]
 
     /// - Parameters:
-    /// - message: what was wrong and what was expected, for a person.
-    /// - mutation: the position of the mutation at fault; nil for the whole transaction.
-    /// - fields: the fields at fault in that mutation, if the rejection is about fields.
+    ///   - message: what was wrong and what was expected, for a person.
+    ///   - mutation: the position of the mutation at fault; nil for the whole transaction.
+    ///   - fields: the fields at fault in that mutation, if the rejection is about fields.
     public init(code: RejectionCode, message: String, mutation: Int?, fields: [FieldName] = []) {
         self.code = code
         self.message = message

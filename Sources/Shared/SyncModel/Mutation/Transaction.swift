@@ -64,9 +64,9 @@ public struct NumberedTransaction: Hashable, Sendable {
     public let formerly: [FormerNumber]
 
     /// - Parameters:
-    /// - hash: the hash of the transaction's canonical bytes, which the caller has computed.
-    /// - age: the time since the transaction was written; nil when it is unknown.
-    /// - formerly: the earlier numbers of the transaction, oldest first.
+    ///   - hash: the hash of the transaction's canonical bytes, which the caller has computed.
+    ///   - age: the time since the transaction was written; nil when it is unknown.
+    ///   - formerly: the earlier numbers of the transaction, oldest first.
     public init(
         number: TransactionNumber, hash: PayloadHash, transaction: Transaction, age: Duration? = nil,
         formerly: [FormerNumber] = []

@@ -26,8 +26,8 @@ public struct CatalogChange: Hashable, Sendable {
     /// Compares two catalogs. The order of collections and fields does not matter.
     ///
     /// - Parameters:
-    /// - stored: the catalog with which the records were written.
-    /// - new: the catalog that is to be served.
+    ///   - stored: the catalog with which the records were written.
+    ///   - new: the catalog that is to be served.
     public init(from stored: SchemaCatalog, to new: SchemaCatalog) {
         for model in new.models where stored[model.collection] == nil { additions.append(model.collection.rawValue) }
         for old in stored.models {

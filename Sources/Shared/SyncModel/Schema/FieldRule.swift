@@ -13,9 +13,9 @@ public struct FieldRule: Sendable {
     public let problem: @Sendable (String) -> String?
 
     /// - Parameters:
-    /// - name: the identity of the rule. Give another name to a rule that accepts other values.
-    /// - normalized: returns the canonical form of a value; by default, the value itself.
-    /// - problem: returns the end of a sentence that begins with the name of the field, or nil if the value is valid.
+    ///   - name: the identity of the rule. Give another name to a rule that accepts other values.
+    ///   - normalized: returns the canonical form of a value; by default, the value itself.
+    ///   - problem: returns the end of a sentence that begins with the name of the field, or nil if the value is valid.
     public init(
         name: String, normalized: @escaping @Sendable (String) -> String = { $0 },
         problem: @escaping @Sendable (String) -> String?

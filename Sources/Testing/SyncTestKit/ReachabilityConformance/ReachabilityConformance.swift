@@ -23,8 +23,8 @@ public struct ReachabilityConformance: Sendable {
         public var set: (@Sendable (any Reachability, LinkState) -> Void)?
 
         /// - Parameters:
-        /// - make: makes a new instance for each rule.
-        /// - set: sets the link state of an instance; nil skips the rules that need it.
+        ///   - make: makes a new instance for each rule.
+        ///   - set: sets the link state of an instance; nil skips the rules that need it.
         public init(
             make: @escaping @Sendable () throws -> any Reachability,
             set: (@Sendable (any Reachability, LinkState) -> Void)? = nil

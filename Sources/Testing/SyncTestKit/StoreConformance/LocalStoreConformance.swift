@@ -80,8 +80,8 @@ public struct ConformanceViolation: Error, Hashable, Sendable, CustomStringConve
     public let detail: String
 
     /// - Parameters:
-    /// - rule: the name of the broken rule.
-    /// - detail: the value that was found, and the one that was expected.
+    ///   - rule: the name of the broken rule.
+    ///   - detail: the value that was found, and the one that was expected.
     public init(rule: String, detail: String) {
         self.rule = rule
         self.detail = detail

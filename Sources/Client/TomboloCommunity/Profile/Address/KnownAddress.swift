@@ -18,9 +18,9 @@ public struct AddressPart<Owner>: Sendable {
     public let rule: AddressRule
 
     /// - Parameters:
-    /// - name: the name of the part in the JSON, unique in its kind.
-    /// - value: the property that holds the part.
-    /// - rule: the rule that `validate()` checks.
+    ///   - name: the name of the part in the JSON, unique in its kind.
+    ///   - value: the property that holds the part.
+    ///   - rule: the rule that `validate()` checks.
     public init(_ name: String, _ value: any WritableKeyPath<Owner, String> & Sendable, _ rule: AddressRule) {
         self.name = name
         self.value = value
@@ -36,8 +36,8 @@ public struct AddressRule: Sendable {
     public let holds: @Sendable (String) -> Bool
 
     /// - Parameters:
-    /// - expected: the text that follows "must be" in an error message.
-    /// - holds: returns whether the whole text of a part is valid.
+    ///   - expected: the text that follows "must be" in an error message.
+    ///   - holds: returns whether the whole text of a part is valid.
     public init(_ expected: String, holds: @escaping @Sendable (String) -> Bool) {
         self.expected = expected
         self.holds = holds
