@@ -26,6 +26,7 @@ public struct HTTPTransportConfiguration: Sendable {
     /// The default of `connectTimeout`: several round trips of a slow mobile link.
     public static let connectTimeout = Duration.seconds(10)
 
+    /// Creates a configuration without checking it. `HTTPTransport` throws if it cannot be used.
     public init(
         baseURL: String, connectTimeout: Duration = Self.connectTimeout,
         readTimeout: Duration = SyncPolicy().requestDeadline, callTimeout: Duration = SyncPolicy().requestDeadline,

@@ -6,7 +6,9 @@ public import SyncModel
 /// An authority keeps no state between calls. Several authorities may serve one store, if that store can be shared by
 /// several processes.
 public struct Authority: AuthorityService {
+    /// The models that the server accepts.
     public let catalog: SchemaCatalog
+    /// The limits and the access rules, which hold for all calls.
     public let policy: AuthorityPolicy
     public let commits = Broadcast<SpaceHeads>()
     let store: any AuthorityStore

@@ -89,8 +89,10 @@ extension AuthorityService {
 
 /// The newest versions of the spaces that have new commits.
 public struct SpaceHeads: Coalescing, Hashable, Sendable {
+    /// The newest version of each space. A space that is missing has no news.
     public var heads: [SpaceID: Version]
 
+    /// Creates the news of some spaces.
     public init(heads: [SpaceID: Version]) {
         self.heads = heads
     }
@@ -102,6 +104,7 @@ public struct SpaceHeads: Coalescing, Hashable, Sendable {
 
 /// An error of the authority. A rejected transaction is a result, not an error.
 public struct AuthorityError: Error, Hashable, Sendable {
+    /// The reason, for programs.
     public let code: Code
     /// The message: what was wrong and what was expected. It contains no value of a record and no secret.
     public let message: String
@@ -112,6 +115,11 @@ public struct AuthorityError: Error, Hashable, Sendable {
     /// Whether the store is damaged, so that its operator has to repair or restore it.
     public let isDamage: Bool
 
+    /// - Parameters:
+    ///   - message: what was wrong and what was expected, without secrets. Clients see it.
+    ///   - detail: what only the operator may see.
+    ///   - retryAfter: the time after which the client should retry; nil when no time is known.
+    ///   - isDamage: whether the operator has to repair or restore the store.
     public init(
         _ code: Code, _ message: String, detail: String? = nil, retryAfter: Duration? = nil, isDamage: Bool = false
     ) {
@@ -122,6 +130,7 @@ public struct AuthorityError: Error, Hashable, Sendable {
         self.retryAfter = retryAfter
     }
 
+    /// The reasons. Each is one status of HTTP on the wire.
     public enum Code: String, Hashable, Sendable, CaseIterable {
         /// The request names a different account than the principal's.
         case otherAccount

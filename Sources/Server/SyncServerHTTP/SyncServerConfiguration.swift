@@ -1,5 +1,6 @@
 /// The configuration of the HTTP server: its address, its certificates, and its limits.
 public struct SyncServerConfiguration: Sendable {
+    /// The address or the host name to listen on. `127.0.0.1` accepts only clients of this machine.
     public var host: String
     /// The port; 0 lets the system choose one. `SyncServer` reports the actual port.
     public var port: Int
@@ -29,15 +30,19 @@ public struct SyncServerConfiguration: Sendable {
 
     /// The PEM files of the server's certificate chain, without the root, and of its private key.
     public struct TLS: Hashable, Sendable {
+        /// The path of the file with the server's certificate, followed by the intermediate ones.
         public var certificateChain: String
+        /// The path of the file with the private key of the server's certificate.
         public var privateKey: String
 
+        /// Creates the pair without reading the files. The server reads them when it starts.
         public init(certificateChain: String, privateKey: String) {
             self.certificateChain = certificateChain
             self.privateKey = privateKey
         }
     }
 
+    /// Creates a configuration. By default, the server listens on loopback without TLS.
     public init(
         host: String = "127.0.0.1", port: Int = 8080, tls: TLS? = nil, maximumBodyBytes: Int = 8 * 1_024 * 1_024,
         bodyTimeout: Duration = .seconds(30), idleTimeout: Duration = .seconds(75),

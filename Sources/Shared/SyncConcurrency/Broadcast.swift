@@ -21,6 +21,7 @@ public final class Broadcast<News: Coalescing>: Sendable {
 
     private let state = Guarded(State())
 
+    /// Creates a broadcast without subscribers.
     public init() {}
 
     /// Delivers `news` to every subscriber, merging it with the value that the subscriber has not taken yet. Never
@@ -96,6 +97,7 @@ public final class Broadcast<News: Coalescing>: Sendable {
             Iterator(feed: feed, id: id, wakeup: stream.makeAsyncIterator())
         }
 
+        /// Waits for the values and takes them. The end of the subscription is nil.
         public struct Iterator: AsyncIteratorProtocol {
             fileprivate let feed: Broadcast
             fileprivate let id: Int

@@ -13,6 +13,7 @@ public final class Guarded<Value>: @unchecked Sendable {
     @usableFromInline let value: UnsafeMutablePointer<Value>
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
+    /// Protects a value, which nothing else may refer to.
     public init(_ value: sending Value) {
         self.value = .allocate(capacity: 1)
         self.value.initialize(to: value)

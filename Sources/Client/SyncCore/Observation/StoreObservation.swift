@@ -15,6 +15,7 @@ public struct StoreObservation<Value: Equatable & Sendable>: AsyncSequence, Send
         Iterator(observation: self, changes: store.changes.subscribe().makeAsyncIterator())
     }
 
+    /// Delivers the results to one reader. Every iterator begins with the current result.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let observation: StoreObservation
         fileprivate var changes: Broadcast<StoreChange>.Subscription.Iterator

@@ -21,6 +21,7 @@ public struct SyncPolicy: Hashable, Sendable {
     public var pageRows = 1_000
     /// Page size at which a page that is late again also gets more time, instead of only becoming smaller.
     public var smallestPage = 50
+    /// The waits after failures. Each machine counts its own failures.
     public var backoff = BackoffPolicy()
     /// How long to wait before asking again when the server refuses the credentials or speaks another protocol. Only a
     /// person can fix that; the application then calls `credentialsChanged`.
@@ -34,6 +35,7 @@ public struct SyncPolicy: Hashable, Sendable {
     /// Whether to listen for hints.
     public var listensForHints = true
 
+    /// Creates the policy with all defaults.
     public init() {}
 
     /// Returns the time that the slowest supported link, a poor mobile link at 64 kbit/s, needs to send this much.
@@ -49,12 +51,15 @@ public struct SyncPolicy: Hashable, Sendable {
 public struct BackoffPolicy: Hashable, Sendable {
     /// Upper bound of the first wait.
     public var initial = Duration.seconds(1)
+    /// The growth of the upper bound with each failure in a row.
     public var factor = 2.0
+    /// Limit of the upper bound, whatever the number of failures.
     public var cap = Duration.seconds(120)
     /// Lower bound of every wait, so that small random values do not cause a retry storm.
     public var floor = Duration.milliseconds(100)
     /// A server may ask for a longer pause than `cap`, up to this limit.
     public var longestRetryAfter = Duration.seconds(3_600)
 
+    /// Creates the policy with all defaults.
     public init() {}
 }

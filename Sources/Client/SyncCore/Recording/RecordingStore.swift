@@ -14,6 +14,7 @@ public protocol RecordingStore: Sendable {
     /// Returns the whole ring, oldest segment first.
     func recording() throws(StoreError) -> [RecordingSegment]
 
+    /// Returns the counts of the ring, without its lines.
     func recordingSummary() throws(StoreError) -> RecordingSummary
 
     /// Empties the ring.
@@ -24,6 +25,7 @@ public protocol RecordingStore: Sendable {
 public enum RecordingPart: Hashable, Sendable {
     /// Begins a segment, which can be understood without the lines before it.
     case start(String)
+    /// A line about one turn, which belongs to the last start before it.
     case turn(String)
 
     package var line: String {
@@ -35,9 +37,12 @@ public enum RecordingPart: Hashable, Sendable {
 
 /// A start and the turns that follow it.
 public struct RecordingSegment: Hashable, Sendable {
+    /// The line that begins the segment.
     public let start: String
+    /// The lines of the turns, oldest first.
     public let turns: [String]
 
+    /// Creates a segment as a store has read it.
     public init(start: String, turns: [String]) {
         self.start = start
         self.turns = turns
@@ -46,10 +51,12 @@ public struct RecordingSegment: Hashable, Sendable {
 
 /// The limits of a ring.
 public struct RecordingLimits: Hashable, Sendable {
+    /// Maximum number of turns in all segments.
     public var turns: Int
     /// Size of all lines in bytes, including starts.
     public var bytes: Int
 
+    /// Creates limits. The newest segment may exceed them.
     public init(turns: Int, bytes: Int) {
         self.turns = turns
         self.bytes = bytes
@@ -58,10 +65,14 @@ public struct RecordingLimits: Hashable, Sendable {
 
 /// Counts of a ring.
 public struct RecordingSummary: Hashable, Sendable {
+    /// Number of starts.
     public var segments: Int
+    /// Number of turns in all segments.
     public var turns: Int
+    /// Size of all lines in bytes, including starts.
     public var bytes: Int
 
+    /// Creates counts, by default those of an empty ring.
     public init(segments: Int = 0, turns: Int = 0, bytes: Int = 0) {
         self.segments = segments
         self.turns = turns

@@ -15,6 +15,7 @@ public struct EngineRuntime: Sendable {
     /// The executor of the engine's actor; nil means the default. SQLite blocks its thread, so production sets one.
     public var actorExecutor: (any SerialExecutor)?
 
+    /// Creates a runtime. Without executors, Swift's defaults run the tasks and the engine's actor.
     public init(
         clock: any Clock<Duration>, now: @escaping @Sendable () -> WallTime, uptime: @escaping @Sendable () -> Duration,
         random: @escaping @Sendable () -> UInt64, taskExecutor: (any TaskExecutor)? = nil,

@@ -5,21 +5,28 @@ public import SyncModel
 ///
 /// It is derived from the machines each time it is needed, never stored beside them.
 public struct SyncStatus: Hashable, Sendable, Coalescing {
+    /// The connection, and why it is not online if it is not.
     public var connection: Connection
+    /// The activity of pushing the outbox.
     public var push: Activity
     /// One element per space, sorted by name.
     public var spaces: [Space]
+    /// The counts of the outbox and the journal, as the engine last read them.
     public var outbox: OutboxSummary
     /// When everything was last in sync, and the last failure since then.
     public var contact = ServerContact()
     /// The failure of the local store that holds up pushing or pulling.
     public var storeFailure: StoreError?
 
+    /// The states of the connection to the server.
     public enum Connection: Hashable, Sendable {
+        /// The engine has not started yet.
         case notRunning
         /// The device has no network. The associated text gives the reason.
         case offline(String)
+        /// The device has a network, and the server has not responded yet.
         case connecting
+        /// The server has responded, and no request has failed since.
         case online
         /// The server did not respond, or failed. The engine tries again by itself.
         case waiting(TransportError, retryIn: Duration)
@@ -27,11 +34,15 @@ public struct SyncStatus: Hashable, Sendable, Coalescing {
         case recovering(TransportError, retryIn: Duration)
         /// The server rejects the device, or speaks another protocol. Only a person can fix that.
         case refused(TransportError)
+        /// The engine has finished its run.
         case stopped
     }
 
+    /// The activity of one part of the engine: pushing, or pulling one space.
     public enum Activity: Hashable, Sendable {
+        /// Nothing is left to do, as far as the device knows.
         case idle
+        /// A request to the server or a transaction of the store is running.
         case working
         /// Waiting for the connection.
         case held
@@ -52,9 +63,13 @@ public struct SyncStatus: Hashable, Sendable, Coalescing {
         }
     }
 
+    /// The state of one space.
     public struct Space: Hashable, Sendable {
+        /// The name of the space.
         public var space: SpaceID
+        /// The activity of pulling this space.
         public var pull: Activity
+        /// The version that the device has. Its records are complete as of it once `isComplete` is true.
         public var version: Version
         /// The newest version known to exist.
         public var head: Version

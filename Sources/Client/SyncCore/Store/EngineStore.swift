@@ -120,6 +120,7 @@ public protocol EngineStore: Sendable {
 
 /// The state that the store remembers between two runs of the engine.
 public struct StoredSession: Hashable, Sendable {
+    /// The identity under which the next batch is sent.
     public let identity: ClientIdentity
     /// The server's history; nil before the first contact.
     public let epoch: Epoch?
@@ -127,12 +128,14 @@ public struct StoredSession: Hashable, Sendable {
     public let account: AccountID?
     /// Sorted by name.
     public let spaces: [StoredSpace]
+    /// The counts of the outbox when the state was read.
     public let outbox: OutboxSummary
     /// The remaining time, when the engine starts, of the pause that the server has asked for.
     package var pause: Duration?
     /// How far the server's clock was ahead of the device's at the last contact; nil before the first.
     public let clockOffset: Duration?
 
+    /// Creates the state as a store has read it, with `spaces` sorted by name.
     public init(
         identity: ClientIdentity, epoch: Epoch?, account: AccountID?, spaces: [StoredSpace], outbox: OutboxSummary,
         clockOffset: Duration? = nil
@@ -148,6 +151,7 @@ public struct StoredSession: Hashable, Sendable {
 
 /// The stored state of one space.
 public struct StoredSpace: Hashable, Sendable {
+    /// The name of a space that the device follows.
     public let space: SpaceID
     /// Nil before the first page.
     public let cursor: Cursor?
@@ -164,6 +168,8 @@ public struct StoredSpace: Hashable, Sendable {
     /// journal has no room for them.
     public package(set) var notices: NoticeRequest?
 
+    /// Creates the state of a space. By default, the account has access, there is no receipt, and no notices are
+    /// requested.
     public init(
         space: SpaceID, cursor: Cursor?, version: Version, isComplete: Bool, hasAccess: Bool = true,
         receipt: CommitReceipt? = nil, notices: NoticeRequest? = nil
@@ -203,11 +209,14 @@ extension StoredSession {
 
 /// The limits of one push.
 public struct BatchLimit: Hashable, Sendable {
+    /// Maximum number of transactions in one push.
     public var transactions: Int
+    /// Maximum total of `Transaction.byteCount` in one push. A larger transaction is sent alone.
     public var bytes: Int
     /// The server's collections and fields. Transactions that use others are held back; nil holds nothing back.
     public var models: ServerModels?
 
+    /// Creates limits. Without `models`, no transaction is held back.
     public init(transactions: Int, bytes: Int, models: ServerModels? = nil) {
         self.transactions = transactions
         self.bytes = bytes
@@ -217,11 +226,15 @@ public struct BatchLimit: Hashable, Sendable {
 
 /// Transactions ready to be pushed.
 public struct PushBatch: Hashable, Sendable {
+    /// The identity to which the numbers belong.
     public let identity: ClientIdentity
+    /// The server's history that the device follows; nil before the first contact.
     public let epoch: Epoch?
     /// The device knows all outcomes below this number.
     public let acknowledged: TransactionNumber
+    /// The transactions, whose numbers follow each other without gaps.
     public let transactions: [NumberedTransaction]
+    /// The counts of the outbox with this batch in it.
     public let outbox: OutboxSummary
     /// Whether the batch's only transaction is empty, in place of a withdrawn one, or to ask for the outcome under former
     /// numbers.
@@ -229,6 +242,7 @@ public struct PushBatch: Hashable, Sendable {
     /// The newest proof of each space's history that the device has, for the server to compare.
     public let cursors: [Cursor]
 
+    /// Creates a batch as a store has frozen it. By default, it withdraws nothing and shows no cursors.
     public init(
         identity: ClientIdentity, epoch: Epoch?, acknowledged: TransactionNumber, transactions: [NumberedTransaction],
         outbox: OutboxSummary, isWithdrawal: Bool = false, cursors: [Cursor] = []
@@ -245,6 +259,7 @@ public struct PushBatch: Hashable, Sendable {
 
 /// The result of applying a page.
 public enum ApplyResult: Hashable, Sendable {
+    /// The stored state of the space after the call, the counts of the outbox, and the number of records that changed.
     case applied(StoredSpace, outbox: OutboxSummary, changedRecords: Int)
     /// The page would delete too much without proof. Nothing was applied.
     case braked(deletes: Int, of: Int)
@@ -252,6 +267,7 @@ public enum ApplyResult: Hashable, Sendable {
 
 /// The result of vacating a space.
 public enum VacateResult: Hashable, Sendable {
+    /// The space has been vacated, or there was nothing to change.
     case vacated(VacatedSpace)
     /// Vacating would remove too much without proof. Nothing was changed.
     case braked(deletes: Int, of: Int)
@@ -259,11 +275,14 @@ public enum VacateResult: Hashable, Sendable {
 
 /// The remains of a space to which the account has no access.
 public struct VacatedSpace: Hashable, Sendable {
+    /// The stored state of the space after the call.
     public let stored: StoredSpace
+    /// The counts of the outbox, which keeps the unanswered writes in the space.
     public let outbox: OutboxSummary
     /// Number of removed records that the server had shown.
     public let removedRecords: Int
 
+    /// Creates the result of a vacated space. `removedRecords` is 0 if nothing was left to remove.
     public init(stored: StoredSpace, outbox: OutboxSummary, removedRecords: Int) {
         self.stored = stored
         self.outbox = outbox
@@ -274,9 +293,12 @@ public struct VacatedSpace: Hashable, Sendable {
 /// The mass-delete brake: a device that holds more than `records` records does not apply a completed snapshot that
 /// would remove more than `percent` percent of them, unless the user has agreed.
 public struct DeleteBrake: Hashable, Sendable {
+    /// The brake never stops a device that holds this many records or fewer.
     public let records: Int
+    /// The largest share of the records, in percent, that may be deleted without consent.
     public let percent: Int
 
+    /// Creates a brake. With 0 for both, each deletion needs consent.
     public init(records: Int, percent: Int) {
         self.records = records
         self.percent = percent

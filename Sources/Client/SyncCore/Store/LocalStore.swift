@@ -6,6 +6,7 @@ public import SyncModel
 /// Each call is synchronous and is one transaction of the store: it is complete when it returns and has changed nothing
 /// when it throws. All methods are safe to call from any thread. Readers never wait for a writer.
 public protocol LocalStore: Sendable {
+    /// The schemas of the collections that the store was opened with.
     var catalog: SchemaCatalog { get }
 
     /// Returns the current record, or nil when it does not exist on this device.
@@ -16,6 +17,10 @@ public protocol LocalStore: Sendable {
     /// Returns nil when the server's current history has not shown the record, or has deleted it.
     func shownRecord(_ collection: CollectionName, _ id: RecordID) throws(StoreError) -> Record?
 
+    /// Returns the current records that match, in the order of the query.
+    ///
+    /// - Throws: `unknownCollection`, or `invalidValue` when the query names a field that does not exist or compares it
+    ///   with a value of another type.
     func records(matching query: RecordQuery) throws(StoreError) -> [Record]
 
     /// Returns the number of matching records, ignoring `limit` and `offset`.
@@ -42,8 +47,12 @@ public protocol LocalStore: Sendable {
     ///   - limit: The largest number of entries to return.
     func outbox(after sequence: OutboxSequence?, limit: Int) throws(StoreError) -> [OutboxEntry]
 
+    /// Returns the counts of the outbox, and of the journal's active entries.
     func outboxSummary() throws(StoreError) -> OutboxSummary
 
+    /// Returns the progress of a transaction, even after it has left the outbox.
+    ///
+    /// - Throws: `missingEntry` when the outbox has never had such a transaction.
     func fate(of sequence: OutboxSequence) throws(StoreError) -> TransactionFate
 
     /// Cancels a transaction that was never sent, and those that depend on it. Each moves to the journal.
@@ -162,6 +171,7 @@ public struct OutboxSummary: Hashable, Sendable {
     /// Number of journal entries that are still active.
     public var journal: Int
 
+    /// Creates counts, by default those of an empty outbox and journal.
     public init(waiting: Int = 0, held: Int = 0, sent: Int = 0, answered: Int = 0, bytes: Int = 0, journal: Int = 0) {
         self.waiting = waiting
         self.held = held
@@ -171,6 +181,7 @@ public struct OutboxSummary: Hashable, Sendable {
         self.journal = journal
     }
 
+    /// Number of all transactions in the outbox, answered ones included.
     public var count: Int { waiting + sent + answered }
 
     /// Whether there is something to push.

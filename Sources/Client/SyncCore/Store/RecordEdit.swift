@@ -2,17 +2,21 @@ public import SyncModel
 
 /// An edit of one record, as an application requests it.
 public enum RecordEdit: Hashable, Sendable {
+    /// Creates the record with these values, under an id that was never used. Defaults are not filled in.
     case create(CollectionName, RecordID, Patch)
     /// Fields that already have the requested value are left alone.
     case update(CollectionName, RecordID, Patch)
+    /// Deletes the record, which must be on this device.
     case delete(CollectionName, RecordID)
 
+    /// The collection of the record.
     public var collection: CollectionName {
         switch self {
         case .create(let collection, _, _), .update(let collection, _, _), .delete(let collection, _): collection
         }
     }
 
+    /// The id of the record.
     public var record: RecordID {
         switch self {
         case .create(_, let id, _), .update(_, let id, _), .delete(_, let id): id
@@ -37,8 +41,11 @@ public struct OutboxSequence: RawRepresentable, Hashable, Comparable, Sendable, 
 
 /// A transaction in the outbox, as the store keeps it.
 public struct OutboxEntry: Hashable, Sendable {
+    /// The place of the transaction in the write order.
     public let sequence: OutboxSequence
+    /// The mutations, as they were written or coalesced.
     public let transaction: Transaction
+    /// The progress of the transaction under the current identity.
     public let state: State
     /// The numbers under which earlier identities of the device sent it, oldest first.
     public let formerly: [FormerNumber]
@@ -49,6 +56,7 @@ public struct OutboxEntry: Hashable, Sendable {
     /// Whether the server cannot have the transaction, so that it can still be cancelled or coalesced with a later one.
     public var isUnsent: Bool { state == .waiting && formerly.isEmpty }
 
+    /// The stages between the write and its removal from the outbox.
     public enum State: Hashable, Sendable {
         /// Not sent under the current identity.
         case waiting
@@ -58,6 +66,7 @@ public struct OutboxEntry: Hashable, Sendable {
         case answered(TransactionNumber, version: Version)
     }
 
+    /// Creates an entry as a store has read it. By default, it has no former numbers and is not held back.
     public init(
         sequence: OutboxSequence, transaction: Transaction, state: State, formerly: [FormerNumber] = [],
         heldFor: String? = nil
@@ -72,10 +81,13 @@ public struct OutboxEntry: Hashable, Sendable {
 
 /// The progress of a transaction through the outbox.
 public enum TransactionFate: Hashable, Sendable {
+    /// The transaction is in the outbox, in this state.
     case pending(OutboxEntry.State)
     /// The server has applied it and shown it back.
     case confirmed
+    /// The server has rejected it, or one that it depends on. The journal entry has the reason.
     case rejected(JournalEntry)
+    /// The user cancelled it before it was sent. The journal keeps it.
     case cancelled
     /// The transaction was settled too long ago to tell whether it was confirmed: the journal no longer keeps entries
     /// of that age.
@@ -84,11 +96,15 @@ public enum TransactionFate: Hashable, Sendable {
 
 /// A rejected, merged, or restorable change that the user can look up, so that nothing they typed just disappears.
 public struct JournalEntry: Hashable, Sendable {
+    /// The number of the entry. Newer entries have greater numbers.
     public let number: Int64
+    /// The device's wall clock when the entry was made.
     public let at: WallTime
     /// The transaction's place in the outbox; nil when the entry does not come from a transaction of this device.
     public let sequence: OutboxSequence?
+    /// The reason for the entry, with the changes.
     public let event: Event
+    /// Whether the user has handled the entry.
     public let state: State
     /// Creates of the records that restoring the entry may have to create again.
     ///
@@ -97,6 +113,7 @@ public struct JournalEntry: Hashable, Sendable {
     /// The records that these require are included. Nil when there are none, or none that a server has shown.
     public let records: Transaction?
 
+    /// The reasons for an entry, each with the changes that it keeps.
     public enum Event: Hashable, Sendable {
         /// The server rejected the transaction, or it depended on a rejected one. The whole transaction is kept.
         case rejected(Transaction, Rejection)
@@ -112,10 +129,17 @@ public struct JournalEntry: Hashable, Sendable {
         case forgotten(Transaction)
     }
 
+    /// The states of an entry. Only active ones still need the user.
     public enum State: String, Hashable, Sendable, CaseIterable {
-        case active, restored, dismissed
+        /// Not handled yet.
+        case active
+        /// Written again. It cannot be restored twice.
+        case restored
+        /// Handled without a restore, which is still possible.
+        case dismissed
     }
 
+    /// Creates an entry as a store has read it.
     public init(
         number: Int64, at: WallTime, sequence: OutboxSequence?, event: Event, state: State,
         records: Transaction? = nil

@@ -2,6 +2,7 @@ public import SyncModel
 
 /// A query for the current records of one collection.
 public struct RecordQuery: Hashable, Sendable {
+    /// The collection of all records in the result.
     public var collection: CollectionName
     /// The condition that a record must meet. Field names are looked up in the schema; values are bound, never written
     /// into SQL.
@@ -10,7 +11,9 @@ public struct RecordQuery: Hashable, Sendable {
     public var orders: [RecordOrder]
     /// The position after which the result begins; nil for the beginning.
     public var cursor: RecordCursor?
+    /// Maximum number of records to return; nil for all.
     public var limit: Int?
+    /// Number of matching records to skip, after the cursor. For pages, a cursor is faster.
     public var offset: Int
 
     /// - Parameter conditions: a record must meet all of them.

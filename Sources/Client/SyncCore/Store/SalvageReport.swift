@@ -4,6 +4,7 @@ public import SyncModel
 public struct SalvageReport: Hashable, Sendable {
     /// Path of the damaged database, kept unchanged.
     public let keptFile: String
+    /// The identity that the new database has, and its relation to the former one.
     public let identity: Identity
     /// The owner of the database; nil when it could not be read or no server has been contacted yet.
     public let account: AccountID?
@@ -12,6 +13,7 @@ public struct SalvageReport: Hashable, Sendable {
     /// Number of saved writes that were sent under an identity that could not be read. The server may already have
     /// them.
     public let perhapsSent: Int
+    /// Entries of the journal, with the changes that a user may still restore.
     public let journal: Count
     /// The spaces that the device keeps in sync.
     public let spaces: Count
@@ -19,6 +21,7 @@ public struct SalvageReport: Hashable, Sendable {
     /// they had not been compared with the server's current records.
     public let formerRecords: Int
 
+    /// Creates a report. By default, there were no spaces and no former records.
     public init(
         keptFile: String, identity: Identity, account: AccountID?, outbox: Count, perhapsSent: Int, journal: Count,
         spaces: Count = Count(saved: 0, lost: 0), formerRecords: Int = 0
@@ -46,10 +49,12 @@ public struct SalvageReport: Hashable, Sendable {
 
     /// Numbers of saved and lost entries in one table.
     public struct Count: Hashable, Sendable {
+        /// Number of entries that are in the new database.
         public let saved: Int
         /// Number of entries that could not be read; nil when it is unknown.
         public let lost: Int?
 
+        /// Creates counts; pass nil for `lost` when the number is unknown.
         public init(saved: Int, lost: Int?) {
             self.saved = saved
             self.lost = lost

@@ -13,16 +13,19 @@ public struct ServerContact: Hashable, Sendable {
     /// The address of the server that asked for the pause; nil when it is unknown.
     public var pausedBy: String?
 
+    /// A failure of a sync, as the database remembers it.
     public struct Failure: Hashable, Sendable {
         /// The code of a `TransportError` or a `StoreError`, or `braked`.
         public var code: String
         /// One sentence that states the fault and what was expected. Contains no secret.
         public var message: String
+        /// The device's wall clock at the first of several equal failures in a row.
         public var at: WallTime
 
         /// The code while the mass-delete brake waits for a person's consent.
         public static let braked = "braked"
 
+        /// Creates a failure. The message must not contain a secret, because it is stored and shown.
         public init(code: String, message: String, at: WallTime) {
             self.code = code
             self.message = message
@@ -33,6 +36,7 @@ public struct ServerContact: Hashable, Sendable {
     /// How often a device that stays in sync records that it still is.
     public static let precision = Duration.seconds(300)
 
+    /// Creates the memory of a contact, by default of a device that never had one.
     public init(
         lastSync: WallTime? = nil, lastFailure: Failure? = nil, pausedUntil: WallTime? = nil, pausedBy: String? = nil
     ) {
@@ -67,6 +71,7 @@ public enum ContactChange: Hashable, Sendable {
     case inSync
     /// Everything is in sync, and somebody has asked for that. Always written.
     case confirmedInSync
+    /// A sync has failed. Not written if the last failure has the same code and message.
     case failed(code: String, message: String)
     /// The server at this address asked for a pause of this length. The engine fills in the address.
     case paused(Duration, by: String? = nil)

@@ -4,6 +4,7 @@ public import SyncModel
 /// The records that a commit to the local store may have changed, and whether it changed the outbox or the journal.
 /// It contains record ids but no values: observers read the records again.
 public struct StoreChange: Coalescing, Hashable, Sendable {
+    /// The changed records by collection. A collection that is missing has not changed.
     public var extents: [CollectionName: Extent]
     /// Whether the outbox or the journal may have changed, including the states of their entries.
     public var touchesOutbox: Bool
@@ -12,14 +13,18 @@ public struct StoreChange: Coalescing, Hashable, Sendable {
     /// Whether the device has begun or ended to follow a space.
     public var touchesSpaces: Bool
 
+    /// The records of a collection that may have changed.
     public enum Extent: Hashable, Sendable {
+        /// Only these records, at most `largestSet`.
         case records(Set<RecordID>)
+        /// Any record of the collection.
         case all
     }
 
     /// If a commit touches more records of a collection than this, the change says `all`.
     public static let largestSet = 256
 
+    /// Creates a change, by default of nothing. A change that adds to the outbox also touches it.
     public init(
         extents: [CollectionName: Extent] = [:], touchesOutbox: Bool = false, addsToOutbox: Bool = false,
         touchesSpaces: Bool = false
@@ -37,6 +42,7 @@ public struct StoreChange: Coalescing, Hashable, Sendable {
             touchesOutbox: true, addsToOutbox: true, touchesSpaces: true)
     }
 
+    /// Adds a record. With more than `largestSet` records, the change covers the whole collection.
     public mutating func touch(_ collection: CollectionName, _ id: RecordID) {
         switch extents[collection] {
         case nil: extents[collection] = .records([id])
@@ -48,6 +54,7 @@ public struct StoreChange: Coalescing, Hashable, Sendable {
         }
     }
 
+    /// Returns whether the record may have changed.
     public func touches(_ collection: CollectionName, _ id: RecordID) -> Bool {
         switch extents[collection] {
         case nil: false
@@ -56,6 +63,7 @@ public struct StoreChange: Coalescing, Hashable, Sendable {
         }
     }
 
+    /// Whether there is nothing that an observer would have to read again.
     public var isEmpty: Bool { extents.isEmpty && !touchesOutbox && !touchesSpaces }
 
     public mutating func absorb(_ later: StoreChange) {

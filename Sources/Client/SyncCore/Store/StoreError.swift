@@ -1,18 +1,34 @@
 /// The reason why a local store could not do what was requested. Nothing was changed, because every call is all or
 /// nothing.
 public struct StoreError: Error, Hashable, Sendable {
+    /// The reason, for programs.
     public let code: Code
     /// States what was wrong, where, and what was expected. Contains no value of a record and no secret.
     public let message: String
 
+    /// - Parameter message: what was wrong, where, and what was expected, without values of records and without
+    ///   secrets.
     public init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message
     }
 
+    /// The reasons. `ServerContact.Failure.code` keeps the raw value.
     public enum Code: String, Hashable, Sendable, CaseIterable {
         // The request cannot be carried out.
-        case unknownCollection, invalidValue, missingRecord, duplicateRecord, danglingReference, stillReferenced
+        /// The catalog has no such collection.
+        case unknownCollection
+        /// A value or a query does not fit the schema.
+        case invalidValue
+        /// The record to change is not on this device, or is in another space.
+        case missingRecord
+        /// The id of a new record is in use, or belonged to a deleted record.
+        case duplicateRecord
+        /// A reference names a record that is not on this device, or is in another space.
+        case danglingReference
+        /// Another record requires the record that is to be deleted.
+        case stillReferenced
+        /// The transaction exceeds a limit of `SchemaLimits`.
         case tooLarge
         /// The outbox has reached its limit. Sync or discard something before writing more.
         case outboxFull
@@ -27,7 +43,16 @@ public struct StoreError: Error, Hashable, Sendable {
         case otherAccount
 
         // The file cannot be used.
-        case notADatabase, newerSchema, otherSchema, corrupt, unsafePermissions
+        /// The file is empty, or is not a SQLite database.
+        case notADatabase
+        /// A newer build has changed the tables or the models of the database.
+        case newerSchema
+        /// The database belongs to another program, or has models that this build cannot convert to its own.
+        case otherSchema
+        /// The file is damaged. A salvage saves everything that can be read.
+        case corrupt
+        /// The file or its folder is accessible to other users, or the file has several names.
+        case unsafePermissions
         /// The file or its folder does not exist, and the caller did not ask to create it.
         case missingFile
 
@@ -38,7 +63,14 @@ public struct StoreError: Error, Hashable, Sendable {
         case databaseFull
 
         // The operating system or another process prevents it, perhaps temporarily.
-        case diskFull, readOnly, busy, inputOutput
+        /// The file system has no room for the write.
+        case diskFull
+        /// The file or the file system cannot be written.
+        case readOnly
+        /// Another process is using the database, and did not finish in time.
+        case busy
+        /// Reading or writing failed, or the store has been closed.
+        case inputOutput
     }
 }
 
@@ -77,7 +109,19 @@ extension StoreError {
         }
     }
 
+    /// The remedies that a caller has.
     public enum Advice: String, Hashable, Sendable {
-        case changeTheRequest, makeRoom, tryAgain, fixTheFolder, useTheRightBuild, report
+        /// The same request fails again. Send a different one, or change the records first.
+        case changeTheRequest
+        /// Free disk space, or let the outbox, the journal, or the database shrink.
+        case makeRoom
+        /// The cause may pass by itself.
+        case tryAgain
+        /// Correct the path, the owner, or the permissions.
+        case fixTheFolder
+        /// Open the database with a build that has its models.
+        case useTheRightBuild
+        /// The file is damaged. Salvage it, and find out why.
+        case report
     }
 }

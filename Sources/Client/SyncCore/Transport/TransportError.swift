@@ -1,5 +1,6 @@
 /// The reason why a call to the server brought no usable response.
 public struct TransportError: Error, Hashable, Sendable {
+    /// The reason, for programs.
     public let code: Code
     /// States what was wrong and what was expected. Contains no secret.
     public let message: String
@@ -12,6 +13,10 @@ public struct TransportError: Error, Hashable, Sendable {
     /// leaves the outbox because of a failure that is not definite.
     public let isDefinite: Bool
 
+    /// - Parameters:
+    ///   - message: what was wrong and what was expected, without secrets.
+    ///   - retryAfter: the pause that the server asked for; nil if it did not ask.
+    ///   - isDefinite: whether the server itself has said that it does not carry out this request.
     public init(_ code: Code, _ message: String, retryAfter: Duration? = nil, isDefinite: Bool = false) {
         self.code = code
         self.message = message
@@ -46,6 +51,7 @@ public struct TransportError: Error, Hashable, Sendable {
     /// Whether the server asked for a pause. A request to sync does not end such a wait early.
     package var asksForPause: Bool { retryAfter.map { $0 > .zero } ?? false }
 
+    /// The reasons. `refusesDevice` tells those that only a person can remove.
     public enum Code: String, Hashable, Sendable, CaseIterable {
         /// No connection: refused, no route, name not resolved, or TLS failed.
         case unreachable

@@ -14,7 +14,9 @@ public final class SyncLease: Sendable {
         self.lock = lock
     }
 
+    /// The result of trying to take the lease.
     public enum Attempt: Sendable {
+        /// This process may sync the database until it releases the value.
         case acquired(SyncLease)
         /// Another engine syncs this database. The value is its process id, if it could be read.
         case held(by: Int32?)

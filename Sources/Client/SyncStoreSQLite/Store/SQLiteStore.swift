@@ -12,6 +12,7 @@ public import SyncModel
 public final class SQLiteStore: Sendable {
     public let catalog: SchemaCatalog
     public let changes = Broadcast<StoreChange>()
+    /// The options with which the store was opened.
     public let configuration: StoreConfiguration
 
     /// The schema version of the fixed tables that this build creates and migrates to.

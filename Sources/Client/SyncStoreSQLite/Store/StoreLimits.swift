@@ -30,6 +30,7 @@ public struct StoreLimits: Hashable, Sendable {
     /// Pages in the WAL at which a checkpoint is due: 4 MiB, because readers have to search the WAL.
     public var checkpointPages = 1_000
 
+    /// Creates the limits with all defaults.
     public init() {}
 
     /// Pages that the WAL file keeps when SQLite restarts it from the beginning. Twice the checkpoint threshold, so

@@ -6,7 +6,10 @@ public import TomboloModeling
 public struct AvatarModel: Model {
     public static let collection = "avatar"
 
+    /// The URL of the picture, 1 to 2,048 bytes long, with the scheme `https`, `http`, or `file`; nil for the standard
+    /// picture.
     public let imageURL = Field<String?>("image_url", .length(CommunityLimits.imageURLBytes), .rule(ImageURL.rule))
+    /// The user who made the avatar. Required, so the server does not delete a user who still has avatars.
     public let author = Reference<UserModel>("author", .required)
 
     public init() {}

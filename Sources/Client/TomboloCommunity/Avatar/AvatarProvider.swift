@@ -12,11 +12,13 @@ public protocol AvatarProvider: Sendable {
     /// Returns the avatar at once from what is here, or a placeholder when it is not here.
     func avatar(uid: Int) throws(ModelError) -> any Avatar
 
+    /// Returns the avatar with this id at once, or a placeholder when it is not here.
     func avatar(id: RecordID) throws(ModelError) -> any Avatar
 
     /// Returns avatars in the order of creation.
     func avatars(limit: Int?, offset: Int) async throws(ModelError) -> [any Avatar]
 
+    /// Returns the avatars of one author in the order of creation; empty for an author whose id is not known.
     func avatars(by author: any User) async throws(ModelError) -> [any Avatar]
 
     /// All avatars, now and after each change.
@@ -24,10 +26,12 @@ public protocol AvatarProvider: Sendable {
 }
 
 extension AvatarProvider {
+    /// Makes a draft with the standard picture.
     public func make(author: any User) -> any Avatar {
         make(author: author, imageURL: nil)
     }
 
+    /// Returns all avatars in the order of creation.
     public func avatars() async throws(ModelError) -> [any Avatar] {
         try await avatars(limit: nil, offset: 0)
     }

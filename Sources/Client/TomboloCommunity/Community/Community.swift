@@ -6,10 +6,16 @@ public import SyncObjects
 ///
 /// Each kind of the model has its own initializer. Code that uses the providers cannot tell the kinds apart.
 public struct Community: Sendable {
+    /// The provider of users, who can be authors in `avatars` and have profiles in `profiles`.
     public let users: any UserProvider
+    /// The provider of avatars, for authors from `users`.
     public let avatars: any AvatarProvider
+    /// The provider of profiles, for users from `users`.
     public let profiles: any ProfileProvider
 
+    /// Creates a community from any providers, such as the fakes of a test.
+    ///
+    /// The providers must accept each other's objects: live objects of two clients cannot refer to each other.
     public init(users: any UserProvider, avatars: any AvatarProvider, profiles: any ProfileProvider) {
         self.users = users
         self.avatars = avatars

@@ -6,8 +6,11 @@ public import TomboloModeling
 public struct ProfileModel: Model {
     public static let collection = "profile"
 
+    /// The user whom the profile describes. Required, so the server does not delete a user who still has a profile.
     public let user = Reference<UserModel>("user", .required)
+    /// The full name, 1 to 256 bytes long; nil when there is none.
     public let fullName = Field<String?>("full_name", .length(CommunityLimits.fullNameBytes), .rule(.name))
+    /// The postal address, 2 to 4,096 bytes long as JSON; nil when there is none.
     public let address = Field<StoredAddress?>("address", .length(CommunityLimits.addressBytes), .rule(.address))
 
     public init() {}

@@ -10,11 +10,15 @@ public protocol ProfileProvider: Sendable {
     /// Returns the profile at once from what is here, or a placeholder when it is not here.
     func profile(uid: Int) throws(ModelError) -> any Profile
 
+    /// Returns the profile with this id at once, or a placeholder when it is not here.
     func profile(id: RecordID) throws(ModelError) -> any Profile
 
     /// Returns profiles in the order of creation.
     func profiles(limit: Int?, offset: Int) async throws(ModelError) -> [any Profile]
 
+    /// Returns the profiles of one user in the order of creation; empty for a user whose id is not known.
+    ///
+    /// There may be several: two devices can each create one while offline.
     func profiles(of user: any User) async throws(ModelError) -> [any Profile]
 
     /// All profiles, now and after each change.
@@ -22,6 +26,7 @@ public protocol ProfileProvider: Sendable {
 }
 
 extension ProfileProvider {
+    /// Returns all profiles in the order of creation.
     public func profiles() async throws(ModelError) -> [any Profile] {
         try await profiles(limit: nil, offset: 0)
     }

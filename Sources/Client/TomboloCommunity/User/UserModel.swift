@@ -6,7 +6,9 @@ public import TomboloModeling
 public struct UserModel: Model {
     public static let collection = "user"
 
+    /// The user's name, 1 to 64 bytes long. Names need not be unique.
     public let username = Field<String>("username", .required, .length(CommunityLimits.usernameBytes), .rule(.name))
+    /// The avatar that represents the user; nil for none. Optional, because an avatar needs an author first.
     public let avatar = Reference<AvatarModel>("avatar")
 
     public init() {}

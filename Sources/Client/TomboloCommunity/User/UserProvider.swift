@@ -10,6 +10,7 @@ public protocol UserProvider: Sendable {
     /// Returns the user at once from what is here, or a placeholder when it is not here.
     func user(uid: Int) throws(ModelError) -> any User
 
+    /// Returns the user with this id at once, or a placeholder when it is not here.
     func user(id: RecordID) throws(ModelError) -> any User
 
     /// Returns users in the order of creation.
@@ -23,6 +24,7 @@ public protocol UserProvider: Sendable {
 }
 
 extension UserProvider {
+    /// Returns all users in the order of creation.
     public func users() async throws(ModelError) -> [any User] {
         try await users(limit: nil, offset: 0)
     }

@@ -11,7 +11,9 @@ public import TomboloModeling
 /// Not `Sendable`: a composition belongs to the task that starts the program, so no two threads can create a part
 /// twice. The parts themselves are `Sendable`.
 public final class ClientComposition {
+    /// The settings that the recipes get.
     public let settings: ClientSettings
+    /// The logger of the engine and of the services.
     public let logger: Logger
     private let recipes: ClientRecipes
     private let createsStore: Bool
@@ -54,12 +56,18 @@ public final class ClientComposition {
 
     // MARK: Machine
 
+    /// The clocks, random source, and executors that all other parts use.
     public private(set) lazy var runtime: EngineRuntime = recipes.machine.runtime(settings)
 
+    /// The watch over the network. It notices no changes until `services(handlesSignals:)` run.
     public private(set) lazy var reachability: any Reachability = recipes.machine.reachability(settings)
 
     // MARK: Store
 
+    /// The local cache, which follows the space `default` from its first use on.
+    ///
+    /// - Throws: `missingFile` when there is no database and none is to be created, or the reason why it cannot be
+    ///   opened.
     public var store: any EngineStore & LocalStore {
         get throws(StoreError) { try opened.store }
     }
@@ -178,6 +186,9 @@ public final class ClientComposition {
 
     // MARK: Remote
 
+    /// The transport to the server, or the one that was passed to the initializer.
+    ///
+    /// - Throws: `ConfigurationError` when no server is configured, or when its settings or its token cannot be used.
     public var transport: any RemoteTransport {
         get throws(ConfigurationError) {
             if let openTransport { return openTransport.transport }
@@ -195,6 +206,9 @@ public final class ClientComposition {
 
     // MARK: Engine
 
+    /// The engine that syncs the store. It does nothing until `services(handlesSignals:)` run.
+    ///
+    /// - Throws: `StoreError` when the store cannot be opened, or `ConfigurationError` as `transport` does.
     public var engine: SyncEngine {
         get throws {
             if let madeEngine { return madeEngine }

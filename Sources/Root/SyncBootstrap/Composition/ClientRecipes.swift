@@ -7,10 +7,14 @@ public import SyncProgram
 /// The initializer requires every part, so a missing one does not compile. Start from `live` and replace one or two
 /// parts. Fakes come from the test kit, which no program links.
 public struct ClientRecipes: Sendable {
+    /// Creates the clocks, executors, and the watch over the network.
     public var machine: Machine
+    /// Opens the local cache, and takes its lease.
     public var store: Store
+    /// Creates the transport to the server.
     public var remote: Remote
 
+    /// Creates recipes from all three groups.
     public init(machine: Machine, store: Store, remote: Remote) {
         self.machine = machine
         self.store = store
@@ -19,9 +23,12 @@ public struct ClientRecipes: Sendable {
 
     /// Time, randomness, threads, and network links.
     public struct Machine: Sendable {
+        /// Returns the runtime of all parts of the client.
         public var runtime: @Sendable (ClientSettings) -> EngineRuntime
+        /// Returns the watch over the network, which is run with the engine.
         public var reachability: @Sendable (ClientSettings) -> any Reachability
 
+        /// Creates the recipes of a machine. A composition calls each at most once.
         public init(
             runtime: @escaping @Sendable (ClientSettings) -> EngineRuntime,
             reachability: @escaping @Sendable (ClientSettings) -> any Reachability
@@ -42,6 +49,7 @@ public struct ClientRecipes: Sendable {
         /// an unconfirmed write needs a collection that the catalog lacks.
         public var salvage: @Sendable (ClientSettings, SchemaCatalog, EngineRuntime) throws(StoreError) -> SalvageReport
 
+        /// Creates the recipes of a store. They all use the database of the settings.
         public init(
             open:
                 @escaping @Sendable (ClientSettings, SchemaCatalog, EngineRuntime, Bool) throws(StoreError) ->
@@ -58,10 +66,12 @@ public struct ClientRecipes: Sendable {
 
     /// The connection to the server.
     public struct Remote: Sendable {
+        /// Creates the transport without waiting for the server. Throws if the settings cannot be used.
         public var connect:
             @Sendable (ClientSettings.RemoteSettings, SchemaCatalog, EngineRuntime) throws(ConfigurationError) ->
                 OpenTransport
 
+        /// - Parameter connect: creates the transport when the client first needs the server.
         public init(
             connect:
                 @escaping @Sendable (ClientSettings.RemoteSettings, SchemaCatalog, EngineRuntime)
@@ -75,6 +85,7 @@ public struct ClientRecipes: Sendable {
 
 /// An open local cache.
 public struct OpenStore: Sendable {
+    /// The store. All calls are synchronous, and may come from any thread.
     public let store: any EngineStore & LocalStore
     /// The flight recorder's ring in the same database.
     public let recordings: any RecordingStore
@@ -85,6 +96,11 @@ public struct OpenStore: Sendable {
     /// Closes the store, which must not be used afterward.
     public let close: @Sendable () -> Void
 
+    /// - Parameters:
+    ///   - recordings: the flight recorder's ring in the same database.
+    ///   - watch: starts to publish the commits of other processes, and returns a function that stops it.
+    ///   - verify: checks the whole file, and throws `corrupt` with the first finding.
+    ///   - close: closes the store.
     public init(
         _ store: any EngineStore & LocalStore,
         recordings: any RecordingStore,
@@ -102,9 +118,12 @@ public struct OpenStore: Sendable {
 
 /// An open transport, which must be closed at the end.
 public struct OpenTransport: Sendable {
+    /// The transport, for any number of requests at a time.
     public let transport: any RemoteTransport
+    /// Closes the transport, which must not be used afterward.
     public let close: @Sendable () async -> Void
 
+    /// - Parameter close: closes the transport, which is not used afterward.
     public init(_ transport: any RemoteTransport, close: @escaping @Sendable () async -> Void) {
         self.transport = transport
         self.close = close

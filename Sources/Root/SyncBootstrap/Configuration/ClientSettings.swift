@@ -5,18 +5,26 @@ public import SyncProgram
 /// The settings of a client, read once at the start.
 public struct ClientSettings: Sendable {
     package let program: Program
+    /// The environment, which decides whether the server must be addressed with TLS.
     public let environment: Environment
+    /// The least serious level of messages that are logged.
     public let logLevel: LogLevel
+    /// The place and the limits of the local database.
     public let store: StoreSettings
     /// The server; nil when the device works alone.
     public var server: RemoteSettings?
+    /// The limits and waits of the engine, with those that nobody sets made to fit the others.
     public let policy: SyncPolicy
+    /// How long a graceful stop waits for requests in flight. Two seconds later, the services are cancelled.
     public var stopDeadline: Duration { policy.stopDeadline }
     /// The number of events that the flight recorder keeps. 0 turns it off.
     public let recorderEvents: Int
 
+    /// The settings of the local database.
     public struct StoreSettings: Hashable, Sendable {
+        /// The path of the folder that contains the database.
         public let folder: String
+        /// The failures that a returned write survives: a crash of the program, or even a loss of power.
         public let durability: Durability
         /// The size of the database, in bytes, from which on nothing more is downloaded.
         public let databaseBytes: Int
@@ -25,15 +33,21 @@ public struct ClientSettings: Sendable {
         public var file: String { folder + "/tombolo.sqlite" }
     }
 
+    /// The settings of the connection to the server.
     public struct RemoteSettings: Sendable {
+        /// The base URL of the server.
         public let address: ServerAddress
+        /// The source of the bearer token; nil when there is none, or when its file cannot be used.
         public let token: TokenSource?
         /// The reason why the token file cannot be used. Only what needs the server fails because of it.
         public let tokenProblem: ConfigurationError?
         /// Returns the token of the application, which then replaces `token`.
         public var bearer: (@Sendable () -> String?)?
+        /// The path of a PEM file with the certificates to trust; nil for those of the system.
         public let certificateFile: String?
+        /// Longest time to establish a connection.
         public let connectTimeout: Duration
+        /// Longest time to wait for the response to a request.
         public var requestTimeout: Duration
     }
 

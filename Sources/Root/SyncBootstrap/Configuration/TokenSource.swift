@@ -35,6 +35,7 @@ public final class TokenSource: Sendable {
     private let path: String?
     private let reading: Guarded<Reading>
 
+    /// Creates a source whose token never changes.
     public init(_ token: Token) {
         path = nil
         reading = Guarded(Reading(token: token, stamp: nil))

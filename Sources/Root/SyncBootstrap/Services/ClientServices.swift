@@ -5,6 +5,7 @@ import UnixSignals
 
 /// The services of a client: the engine, and the watches over the network and the token file.
 public struct ClientServices: Sendable {
+    /// The engine that the services run, for its status and its requests.
     public let engine: SyncEngine
     private let watch: @Sendable () throws(StoreError) -> @Sendable () -> Void
     private let group: ServiceGroup

@@ -5,6 +5,9 @@ public struct ConfigurationError: Error, Hashable, Sendable, CustomStringConvert
     /// The remedy, if the message alone does not say it.
     public let advice: String?
 
+    /// - Parameters:
+    ///   - message: the key, what is wrong with its value, and what was expected, without secrets.
+    ///   - advice: the remedy, if the message alone does not say it.
     public init(_ message: String, advice: String? = nil) {
         self.message = message
         self.advice = advice

@@ -2,8 +2,11 @@ public import Foundation
 
 /// The validated URL of a server.
 public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
+    /// The URL as it was given.
     public let url: URL
+    /// The host name or IP address in lower case, without the brackets of an IPv6 address.
     public let host: String
+    /// Whether the scheme is `https`.
     public let isEncrypted: Bool
 
     /// Parses a text; nil when it is not an absolute `http` or `https` URL, or has a user name, a password, a query, or

@@ -67,5 +67,18 @@ extension SettingValues {
 
 /// The levels of the log, least serious first.
 public enum LogLevel: String, Hashable, Sendable, CaseIterable {
-    case trace, debug, info, notice, warning, error, critical
+    /// Every step, for finding an error in the program.
+    case trace
+    /// Details for finding the cause of a problem.
+    case debug
+    /// Ordinary events.
+    case info
+    /// Rare events that an operator may want to know of.
+    case notice
+    /// Problems that the program handles itself.
+    case warning
+    /// Failures of an operation.
+    case error
+    /// Failures that need a person at once.
+    case critical
 }

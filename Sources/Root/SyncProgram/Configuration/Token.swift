@@ -5,6 +5,7 @@ public struct Token: Hashable, Sendable, CustomStringConvertible, CustomDebugStr
     /// The token itself, for the code that sends it.
     public let secret: String
 
+    /// Wraps a secret without checking it.
     public init(_ secret: String) {
         self.secret = secret
     }

@@ -34,5 +34,6 @@ public struct TooFewFiles: Error, CustomStringConvertible {
     let least: Int
 
     public var description: String { "this process may open \(limit) files, and needs \(least)" }
+    /// The command that raises the limit.
     public var advice: String { "raise the limit, as with: ulimit -n 1024" }
 }

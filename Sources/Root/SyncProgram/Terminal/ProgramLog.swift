@@ -3,6 +3,7 @@ import SyncRuntimeLive
 
 /// The log of a program, on standard error. Libraries receive a logger and never create one.
 public enum ProgramLog {
+    /// Returns a logger that writes one line per entry, and drops entries below `level`.
     public static func logger(label: String, level: LogLevel) -> Logger {
         var logger = Logger(label: label) { StreamLogHandler(label: $0, stream: LogStream(sink: .standardError)) }
         logger.logLevel = Logger.Level(rawValue: level.rawValue) ?? .warning

@@ -4,6 +4,9 @@ import UnixSignals
 
 /// Runs a function that SIGINT and SIGTERM cancel, so that it can clean up.
 public enum ProgramSignals {
+    /// Runs `body` to its end, and cancels it at the first SIGINT or SIGTERM.
+    ///
+    /// - Throws: the error of `body`.
     public static func cancelling(_ body: @escaping @Sendable () async throws -> Void) async throws {
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(

@@ -58,11 +58,13 @@ public struct TerminalText: Sendable, Hashable, ExpressibleByStringInterpolation
             rendered += TerminalText.escaped(value.description)
         }
 
+        /// Appends the description of an error, escaped.
         public mutating func appendInterpolation(_ error: any Error) {
             rendered += TerminalText.escaped("\(error)")
         }
     }
 
+    /// Joins two texts. Neither is escaped again.
     public static func + (lhs: TerminalText, rhs: TerminalText) -> TerminalText { "\(lhs)\(rhs)" }
 }
 

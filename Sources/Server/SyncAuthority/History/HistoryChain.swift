@@ -6,8 +6,10 @@ public import SyncModel
 /// `chain(v)` is SHA-256 over `chain(v − 1)`, v, the changes of commit v, its author, and its time, truncated to 16
 /// bytes. Two histories with the same chain at a version have the same commits up to that version.
 public struct HistoryChain: Hashable, Sendable {
+    /// The first 16 bytes of the hash.
     public let bits: Identifier128
 
+    /// Wraps a fingerprint that was stored.
     public init(bits: Identifier128) {
         self.bits = bits
     }

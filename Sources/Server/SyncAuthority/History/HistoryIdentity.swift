@@ -5,9 +5,12 @@ public import SyncModel
 ///
 /// Both are generated together when a history begins. The key never leaves the database.
 public struct HistoryIdentity: Hashable, Sendable {
+    /// The name of the history, which clients see.
     public let epoch: Epoch
+    /// The secret that authenticates the cursors of this history.
     public let key: HistoryKey
 
+    /// Creates an identity from stored parts. `drawn(from:)` makes a new one.
     public init(epoch: Epoch, key: HistoryKey) {
         self.epoch = epoch
         self.key = key
@@ -24,8 +27,10 @@ public struct HistoryIdentity: Hashable, Sendable {
 
 /// The secret key of a history: 32 bytes. Its description reveals none of them.
 public struct HistoryKey: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
+    /// The secret, `byteCount` bytes long. It is stored only in the database.
     public let bytes: [UInt8]
 
+    /// The length of every key, in bytes.
     public static let byteCount = 32
 
     /// Returns nil when there are not exactly 32 bytes.
@@ -35,6 +40,7 @@ public struct HistoryKey: Hashable, Sendable, CustomStringConvertible, CustomRef
         self.bytes = bytes
     }
 
+    /// Creates a key from four words, most significant byte first.
     public init(words: (UInt64, UInt64, UInt64, UInt64)) {
         let words = (words.0.bigEndian, words.1.bigEndian, words.2.bigEndian, words.3.bigEndian)
         bytes = withUnsafeBytes(of: words) { Array($0) }

@@ -8,6 +8,7 @@ public struct HistoryMark: Hashable, Sendable {
     /// The newest cursor of each space.
     public private(set) var cursors: [SpaceID: Cursor]
 
+    /// Creates a mark without cursors, which proves nothing.
     public init() {
         cursors = [:]
     }

@@ -5,13 +5,16 @@ public import SyncModel
 public struct LostHistory: Hashable, Sendable {
     /// The epoch that has ended.
     public let epoch: Epoch
+    /// The space in which the loss was found. Other spaces may have lost commits, too.
     public let space: SpaceID
     /// The version that the server had reached in this space.
     public let reached: Version
     /// The newest version that the database holds.
     public let head: Version
+    /// The source from which the server learned of the loss.
     public let witness: Witness
 
+    /// The sources of cursors that this server had issued.
     public enum Witness: Hashable, Sendable {
         /// A client of this principal sent a cursor that this server had issued.
         case client(Principal)
@@ -19,6 +22,7 @@ public struct LostHistory: Hashable, Sendable {
         case mark
     }
 
+    /// Creates the proof that commits up to `reached` were lost.
     public init(epoch: Epoch, space: SpaceID, reached: Version, head: Version, witness: Witness) {
         self.epoch = epoch
         self.space = space

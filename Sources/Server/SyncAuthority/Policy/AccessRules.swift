@@ -2,10 +2,12 @@ public import SyncModel
 
 /// The rights of principals in spaces. Access that no rule grants is denied (I21).
 public struct AccessRules: Hashable, Sendable {
+    /// The rules, in any order. Without rules, nobody has access.
     public var rules: [Rule]
     /// A further check of what the rules grant; nil checks nothing.
     public var check: AccessCheck?
 
+    /// Creates rules. `check` can only take rights away.
     public init(_ rules: [Rule], check: AccessCheck? = nil) {
         self.rules = rules
         self.check = check
@@ -18,10 +20,14 @@ public struct AccessRules: Hashable, Sendable {
 
     /// A rule that grants some principals access to some spaces.
     public struct Rule: Hashable, Sendable {
+        /// The principals to whom the rule grants access.
         public var principals: Principals
+        /// The spaces to which the rule grants access.
         public var spaces: Spaces
+        /// The access that the rule grants. A principal has the sum of all rules.
         public var access: Access
 
+        /// Creates a rule, which can only add rights.
         public init(principals: Principals, spaces: Spaces, access: Access) {
             self.principals = principals
             self.spaces = spaces
@@ -29,9 +35,11 @@ public struct AccessRules: Hashable, Sendable {
         }
     }
 
+    /// A set of principals.
     public enum Principals: Hashable, Sendable {
         /// Every authenticated principal.
         case everyone
+        /// The principals with these names.
         case only(Set<Principal>)
 
         func contains(_ principal: Principal) -> Bool {
@@ -42,8 +50,11 @@ public struct AccessRules: Hashable, Sendable {
         }
     }
 
+    /// A set of spaces.
     public enum Spaces: Hashable, Sendable {
+        /// Every space, including those that do not exist yet.
         case all
+        /// These spaces, which need not exist yet.
         case only(Set<SpaceID>)
 
         func contains(_ space: SpaceID) -> Bool {
@@ -57,15 +68,19 @@ public struct AccessRules: Hashable, Sendable {
     /// A kind of access. Write access includes read access, because an outcome shows the values that it conflicted
     /// with.
     public enum Access: Hashable, Sendable {
+        /// Pulls, fetches, and hints.
         case read
+        /// Pushes as well.
         case readAndWrite
     }
 
+    /// Returns whether any rule grants access, and the check allows reading.
     public func mayRead(_ space: SpaceID, _ principal: Principal) -> Bool {
         rules.contains { $0.spaces.contains(space) && $0.principals.contains(principal) }
             && check?.allows(principal, space, .read) ?? true
     }
 
+    /// Returns whether any rule grants write access, and the check allows writing.
     public func mayWrite(_ space: SpaceID, _ principal: Principal) -> Bool {
         rules.contains {
             $0.access == .readAndWrite && $0.spaces.contains(space) && $0.principals.contains(principal)
@@ -80,8 +95,12 @@ public struct AccessRules: Hashable, Sendable {
 public struct AccessCheck: Sendable {
     /// Tells checks apart: two of one name are the same check.
     public let name: String
+    /// Returns whether the principal has this access to the space. Called from any thread.
     public let allows: @Sendable (Principal, SpaceID, AccessRules.Access) -> Bool
 
+    /// - Parameters:
+    ///   - name: the identity of the check.
+    ///   - allows: returns whether the principal has this access to the space.
     public init(name: String, allows: @escaping @Sendable (Principal, SpaceID, AccessRules.Access) -> Bool) {
         self.name = name
         self.allows = allows

@@ -11,6 +11,7 @@ public struct AuthorityPolicy: Hashable, Sendable {
     public var pageBytes: Int
     /// Maximum number of transactions of one push that are made durable together.
     public var transactionsPerWrite: Int
+    /// The rights of principals. By default, everyone reads and writes in the space `default`.
     public var access: AccessRules
 
     /// Creates a policy. Traps when a limit is not positive, because policies are written by programmers or validated

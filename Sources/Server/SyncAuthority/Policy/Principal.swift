@@ -2,8 +2,10 @@ public import SyncModel
 
 /// The account that makes a request. The server derives it from a credential; a client never supplies it.
 public struct Principal: Hashable, Sendable {
+    /// The name of the account, unique on the server.
     public let name: String
 
+    /// Creates the principal with this name, without checking that there is such an account.
     public init(name: String) {
         self.name = name
     }

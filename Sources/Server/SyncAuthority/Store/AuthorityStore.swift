@@ -125,6 +125,7 @@ extension AuthorityView {
 
 /// The writes of a transaction. Later reads in the same transaction see them. See `AuthorityStore.write`.
 public protocol AuthorityTransaction: AuthorityView {
+    /// Stores the history and the clock, replacing the former ones.
     func set(_ state: AuthorityState) throws(AuthorityStoreError)
 
     /// Increments the head of the space and returns it.
@@ -150,8 +151,10 @@ public protocol AuthorityTransaction: AuthorityView {
         _ commit: Commit, to space: SpaceID, by author: CommitAuthor, chain: HistoryChain
     ) throws(AuthorityStoreError)
 
+    /// Stores the ledger of a client, replacing the former one.
     func set(_ ledger: Ledger, of key: LedgerKey) throws(AuthorityStoreError)
 
+    /// Stores the outcome of a transaction until `forgetOutcomes` deletes it.
     func keep(
         _ outcome: StoredOutcome, of key: LedgerKey, _ number: TransactionNumber
     ) throws(AuthorityStoreError)
@@ -184,15 +187,20 @@ public protocol AuthorityTransaction: AuthorityView {
     func trim(_ space: SpaceID, through version: Version) throws(AuthorityStoreError)
 }
 
+/// The state of a server that belongs to no single space.
 public struct AuthorityState: Hashable, Sendable {
+    /// The current history, which changes after a restore.
     public var history: HistoryIdentity
+    /// The server's hybrid clock after its latest write.
     public var clock: HybridClock
 
+    /// Creates the state of a server. A new server has a clock without readings.
     public init(history: HistoryIdentity, clock: HybridClock) {
         self.history = history
         self.clock = clock
     }
 
+    /// The name of the current history.
     public var epoch: Epoch { history.epoch }
 }
 
@@ -203,11 +211,13 @@ public struct SpaceExtent: Hashable, Sendable {
     /// The change feed contains every commit after this version.
     public let horizon: Version
 
+    /// Creates the range of commits after `horizon`, up to and including `head`.
     public init(head: Version, horizon: Version) {
         self.head = head
         self.horizon = horizon
     }
 
+    /// The extent of a space without commits.
     public static let empty = SpaceExtent(head: .zero, horizon: .zero)
 }
 
@@ -218,6 +228,7 @@ public struct PageBudget: Hashable, Sendable {
     /// Maximum number of stored bytes, as the store counts them.
     public var bytes: Int
 
+    /// Creates a budget. A read returns at least one row or commit, even if it exceeds the budget.
     public init(rows: Int, bytes: Int) {
         self.rows = rows
         self.bytes = bytes
@@ -226,12 +237,14 @@ public struct PageBudget: Hashable, Sendable {
 
 /// Live records of one collection, ordered by id.
 public struct RowSlice: Hashable, Sendable {
+    /// The records with ids in increasing order, without deleted ones.
     public let records: [StoredRecord]
     /// The size of the records as counted against the budget, in bytes.
     public let bytes: Int
     /// Whether no more records of the collection follow.
     public let isComplete: Bool
 
+    /// Creates a slice as a store has read it.
     public init(records: [StoredRecord], bytes: Int, isComplete: Bool) {
         self.records = records
         self.bytes = bytes
@@ -241,9 +254,12 @@ public struct RowSlice: Hashable, Sendable {
 
 /// A field that holds references.
 public struct ReferenceField: Hashable, Sendable {
+    /// The collection with the field.
     public let collection: CollectionName
+    /// The name of the field.
     public let field: FieldName
 
+    /// Creates the name of a field that holds references.
     public init(_ collection: CollectionName, _ field: FieldName) {
         self.collection = collection
         self.field = field
@@ -252,9 +268,12 @@ public struct ReferenceField: Hashable, Sendable {
 
 /// A record that refers to another one through one of its fields.
 public struct Referrer: Hashable, Sendable {
+    /// The record that contains the reference.
     public let address: RecordAddress
+    /// The field that contains the reference.
     public let field: FieldName
 
+    /// Creates the place of a reference.
     public init(_ address: RecordAddress, _ field: FieldName) {
         self.address = address
         self.field = field

@@ -1,18 +1,32 @@
 /// An error of the authority's store. The store was not changed.
 public struct AuthorityStoreError: Error, Hashable, Sendable {
+    /// The reason, for programs.
     public let code: Code
     /// The message: what was wrong and what was expected. It contains no value of a record and no secret. It contains a
     /// path only when the database file could not be opened or is no longer in place.
     public let message: String
 
+    /// - Parameter message: what was wrong and what was expected, without values of records and without secrets.
     public init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message
     }
 
+    /// The reasons. Clients learn only the kind of failure from them.
     public enum Code: String, Hashable, Sendable, CaseIterable {
         // The database cannot be used in its current state.
-        case notADatabase, newerSchema, otherSchema, corrupt, unsafePermissions, missingFile
+        /// The file is not a SQLite database.
+        case notADatabase
+        /// A newer build has written the database.
+        case newerSchema
+        /// The database belongs to another program, or lacks tables of this build.
+        case otherSchema
+        /// The database is damaged, and must be restored.
+        case corrupt
+        /// The file or its folder is accessible to other users.
+        case unsafePermissions
+        /// The path leads to no file, or the file was moved or deleted while the server was using it.
+        case missingFile
         /// There is no database, and the caller did not ask to create one.
         case noDatabase
         /// Another process serves this database.
@@ -23,7 +37,14 @@ public struct AuthorityStoreError: Error, Hashable, Sendable {
         case unstorable
 
         // The cause lies in the machine, and may be temporary.
-        case diskFull, readOnly, busy, inputOutput
+        /// The file system has no room for the write.
+        case diskFull
+        /// The database cannot be written.
+        case readOnly
+        /// Another transaction holds a lock, and did not finish in time.
+        case busy
+        /// Reading or writing failed.
+        case inputOutput
         /// The program that holds the database does not run, or the connection to it is lost.
         case unreachable
     }

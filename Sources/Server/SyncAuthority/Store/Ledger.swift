@@ -5,9 +5,12 @@ public import SyncModel
 /// The principal is part of the key, so that nobody can use up or read the numbers of another principal's device by
 /// naming its client id.
 public struct LedgerKey: Hashable, Sendable {
+    /// The account under which the client pushes.
     public let principal: Principal
+    /// The client and its incarnation. Each incarnation has its own numbers.
     public let identity: ClientIdentity
 
+    /// Creates the key of one incarnation of a principal's client.
     public init(principal: Principal, identity: ClientIdentity) {
         self.principal = principal
         self.identity = identity
@@ -22,6 +25,7 @@ public struct Ledger: Hashable, Sendable {
     /// `AuthorityLimits.keptOutcomes` of them.
     public var acknowledged: TransactionNumber
 
+    /// Creates the progress of a client. `acknowledged` is at most `next`.
     public init(next: TransactionNumber, acknowledged: TransactionNumber) {
         self.next = next
         self.acknowledged = acknowledged
@@ -33,9 +37,12 @@ public struct Ledger: Hashable, Sendable {
 
 /// The outcome of a transaction, with the hash that distinguishes a repeated transaction from a reused number.
 public struct StoredOutcome: Hashable, Sendable {
+    /// The hash of the transaction with this outcome.
     public let hash: PayloadHash
+    /// The outcome that a repeated push gets.
     public let outcome: Outcome
 
+    /// Creates the memory of an outcome.
     public init(hash: PayloadHash, outcome: Outcome) {
         self.hash = hash
         self.outcome = outcome
@@ -44,12 +51,16 @@ public struct StoredOutcome: Hashable, Sendable {
 
 /// The author of a commit.
 public struct CommitAuthor: Hashable, Sendable {
+    /// The account that pushed the transaction.
     public let principal: Principal
+    /// The client and its incarnation.
     public let identity: ClientIdentity
+    /// The number of the transaction within the incarnation.
     public let number: TransactionNumber
     /// The time of the commit by the server's wall clock.
     public let at: WallTime
 
+    /// Creates the author of a commit; `at` is the server's time.
     public init(principal: Principal, identity: ClientIdentity, number: TransactionNumber, at: WallTime) {
         self.principal = principal
         self.identity = identity
@@ -62,13 +73,16 @@ public struct CommitAuthor: Hashable, Sendable {
 public struct RecordedConflict: Hashable, Sendable {
     /// A number that grows with each conflict.
     public let number: Int64
+    /// The space of the record.
     public let space: SpaceID
     /// The version of the space in the outcome that reports the conflict.
     public let version: Version
     /// The author of the pushed mutation that caused the conflict.
     public let author: CommitAuthor
+    /// The values and the rule that decided between them.
     public let conflict: FieldConflict
 
+    /// Creates a conflict as a store has read it.
     public init(number: Int64, space: SpaceID, version: Version, author: CommitAuthor, conflict: FieldConflict) {
         self.number = number
         self.space = space

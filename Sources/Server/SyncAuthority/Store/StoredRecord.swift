@@ -11,6 +11,7 @@ public struct FieldOrigin: Hashable, Sendable {
     /// seen it.
     public let incarnation: Int
 
+    /// Creates an origin. `incarnation` belongs to the client of `stamp`.
     public init(version: Version, stamp: Stamp, incarnation: Int) {
         self.version = version
         self.stamp = stamp
@@ -23,10 +24,14 @@ public struct FieldOrigin: Hashable, Sendable {
 
 /// A field of a record as the authority stores it.
 public struct StoredField: Hashable, Sendable {
+    /// The name of the field, which this build's schema may not have.
     public let name: FieldName
+    /// The value in canonical form.
     public let value: FieldValue
+    /// The edit and the commit that set the value.
     public let origin: FieldOrigin
 
+    /// Creates a field, with the value in canonical form.
     public init(name: FieldName, value: FieldValue, origin: FieldOrigin) {
         self.name = name
         self.value = value.canonical
@@ -41,6 +46,7 @@ public struct RecordCreation: Hashable, Sendable {
     /// The time that the client claimed, not clamped. It distinguishes a repeated create from a different one.
     public let claimedTime: HybridTime
 
+    /// Creates the memory of a create.
     public init(origin: FieldOrigin, claimedTime: HybridTime) {
         self.origin = origin
         self.claimedTime = claimedTime
@@ -52,11 +58,15 @@ public struct RecordCreation: Hashable, Sendable {
 /// Fields are stored by name, so that a schema can gain fields without a change to the stored data, and fields that
 /// this build does not know survive.
 public struct StoredRecord: Hashable, Sendable {
+    /// The collection and the id of the record.
     public let address: RecordAddress
+    /// The number that this server assigned when it accepted the record.
     public let uid: UID
+    /// The space of the record, which never changes.
     public let space: SpaceID
     /// The version of the last commit that changed the record.
     public let version: Version
+    /// The create that brought the record into being.
     public let creation: RecordCreation
     /// The stamp of the mutation that deleted the record; nil while it is alive. A deleted record has no fields and
     /// never comes back.
@@ -64,6 +74,7 @@ public struct StoredRecord: Hashable, Sendable {
     /// The fields that an edit has set, ordered by name.
     public let fields: [StoredField]
 
+    /// Creates a record as a store has read it, with `fields` ordered by name.
     public init(
         address: RecordAddress, uid: UID, space: SpaceID, version: Version, creation: RecordCreation, deletion: Stamp?,
         fields: [StoredField]
@@ -77,6 +88,7 @@ public struct StoredRecord: Hashable, Sendable {
         self.fields = fields
     }
 
+    /// Whether the record has not been deleted.
     public var isAlive: Bool { deletion == nil }
 
     /// Returns a field. A field that no edit has set has been null since the record was created.

@@ -17,10 +17,14 @@ public enum Outcome: Hashable, Sendable {
 
 /// The uid that the server assigned to a record when it first accepted it.
 public struct AssignedUID: Hashable, Sendable {
+    /// The collection in which the uid is unique.
     public let collection: CollectionName
+    /// The id of the record, which the client chose.
     public let record: RecordID
+    /// The number of the record, 0 or more.
     public let uid: UID
 
+    /// Creates the news of a uid that the server assigned.
     public init(collection: CollectionName, record: RecordID, uid: UID) {
         self.collection = collection
         self.record = record
@@ -30,6 +34,7 @@ public struct AssignedUID: Hashable, Sendable {
 
 /// The reason why a transaction was rejected. A rejection is a result, not an error.
 public struct Rejection: Hashable, Sendable {
+    /// The reason, for programs. It may be one that this build does not know.
     public let code: RejectionCode
     /// The message for a person: what was wrong and what was expected.
     public let message: String
@@ -38,6 +43,10 @@ public struct Rejection: Hashable, Sendable {
     /// The fields at fault, in the record of ``mutation``; empty when the rejection is not about single fields.
     public let fields: [FieldName]
 
+    /// - Parameters:
+    ///   - message: what was wrong and what was expected, for a person.
+    ///   - mutation: the position of the mutation at fault; nil for the whole transaction.
+    ///   - fields: the fields at fault in that mutation, if the rejection is about fields.
     public init(code: RejectionCode, message: String, mutation: Int?, fields: [FieldName] = []) {
         self.code = code
         self.message = message
@@ -60,9 +69,13 @@ public struct RejectionCode: RawRepresentable, Hashable, Sendable, CustomStringC
 
     /// The transaction is not well formed: it is empty, or it names a record twice in a way that is not allowed.
     public static let malformed = RejectionCode(rawValue: "malformed")
+    /// A mutation names a collection that the server does not have.
     public static let unknownCollection = RejectionCode(rawValue: "unknown_collection")
+    /// A mutation names a field that the collection does not have on the server.
     public static let unknownField = RejectionCode(rawValue: "unknown_field")
+    /// A value does not fit its field: its type, length, range, or rule.
     public static let invalidValue = RejectionCode(rawValue: "invalid_value")
+    /// The transaction, or the conflicts that it causes, exceed a limit of the model or of the server.
     public static let tooLarge = RejectionCode(rawValue: "too_large")
     /// A create of a record that already exists in another space. In the same space, the two are merged.
     public static let duplicateRecord = RejectionCode(rawValue: "duplicate_record")
@@ -76,6 +89,7 @@ public struct RejectionCode: RawRepresentable, Hashable, Sendable, CustomStringC
     public static let stillReferenced = RejectionCode(rawValue: "still_referenced")
     /// A delete of a record that other devices have edited since, in a collection where such edits win over deletes.
     public static let unseenEdits = RejectionCode(rawValue: "unseen_edits")
+    /// The account may not write in the space.
     public static let forbidden = RejectionCode(rawValue: "forbidden")
     /// A rejection that the client itself produces: the transaction depends on a rejected one.
     public static let dependsOnRejected = RejectionCode(rawValue: "depends_on_rejected")

@@ -1,8 +1,12 @@
 /// A page of a snapshot or of the change feed, with the cursor that follows it.
 public struct PullPage: Hashable, Sendable {
+    /// The space of all records in the page.
     public let space: SpaceID
+    /// The server's history to which the cursor and the versions belong.
     public let epoch: Epoch
+    /// The server's clock when it made the page. Devices advance their hybrid clocks to it.
     public let serverTime: HybridTime
+    /// The rows of a snapshot, or the commits of the change feed.
     public let content: Content
     /// The client's position after it has applied this page.
     public let cursor: Cursor
@@ -19,6 +23,7 @@ public struct PullPage: Hashable, Sendable {
     /// Whether more notices are available immediately.
     public let hasMoreNotices: Bool
 
+    /// The rows or the commits of a page.
     public enum Content: Hashable, Sendable {
         /// Records in their current state: one collection after another, in the order of the server's catalog, and
         /// ordered by id within a collection.
@@ -30,6 +35,7 @@ public struct PullPage: Hashable, Sendable {
         case commits([Commit])
     }
 
+    /// Creates a page as a server does. The defaults are a page without notices.
     public init(
         space: SpaceID, epoch: Epoch, serverTime: HybridTime, content: Content, cursor: Cursor, version: Version,
         head: Version, hasMore: Bool, notices: [ConflictNotice] = [], hasMoreNotices: Bool = false
@@ -49,9 +55,12 @@ public struct PullPage: Hashable, Sendable {
 
 /// Records of one collection, in the order of their ids.
 public struct SnapshotRows: Hashable, Sendable {
+    /// The collection of all records in the group.
     public let collection: CollectionName
+    /// The records with ids in increasing order.
     public let records: [Record]
 
+    /// Creates a group of rows. The caller has sorted the records by id.
     public init(collection: CollectionName, records: [Record]) {
         self.collection = collection
         self.records = records

@@ -1,5 +1,6 @@
 /// A request for the changes in a space.
 public struct PullRequest: Hashable, Sendable {
+    /// The space to read.
     public let space: SpaceID
     /// The client's position; nil requests a snapshot from its beginning.
     public let cursor: Cursor?
@@ -13,6 +14,7 @@ public struct PullRequest: Hashable, Sendable {
     /// The conflict notices that the client wants; nil for none.
     public let notices: NoticeRequest?
 
+    /// Creates a request. The defaults show no receipt and request no notices.
     public init(
         space: SpaceID, cursor: Cursor?, receipt: Cursor? = nil, limit: Int, account: AccountID? = nil,
         notices: NoticeRequest? = nil

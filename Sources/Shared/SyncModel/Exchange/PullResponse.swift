@@ -1,5 +1,6 @@
 /// The server's response to a pull.
 public enum PullResponse: Hashable, Sendable {
+    /// The page that follows the request's cursor. It is empty when there is nothing new.
     case page(PullPage)
     /// The cursor can no longer be used. The client must start again with a snapshot, and keep its outbox.
     case mustReset(ResetReason)
@@ -10,6 +11,7 @@ public enum PullResponse: Hashable, Sendable {
     case noAccess(Epoch)
 }
 
+/// The reason why a server cannot continue after a cursor.
 public enum ResetReason: String, Hashable, Sendable {
     /// The server no longer knows what was deleted since the cursor.
     case horizon

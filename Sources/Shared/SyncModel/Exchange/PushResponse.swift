@@ -1,10 +1,13 @@
 /// The outcome of one transaction.
 public struct TransactionResult: Hashable, Sendable {
+    /// The number under which the transaction was pushed.
     public let number: TransactionNumber
+    /// The final outcome. A repeated push gets the same one.
     public let outcome: Outcome
     /// Proof of the commit. The server returns it only with the last transaction in each space that took effect.
     public let receipt: CommitReceipt?
 
+    /// Creates the result of one transaction; `receipt` is for the last one in its space that took effect.
     public init(number: TransactionNumber, outcome: Outcome, receipt: CommitReceipt? = nil) {
         self.number = number
         self.outcome = outcome
@@ -17,6 +20,7 @@ public enum PushResponse: Hashable, Sendable {
     /// The outcomes of the first transactions of the request. The others have not been processed, and the client sends
     /// them again.
     case answered([TransactionResult], epoch: Epoch, serverTime: HybridTime)
+    /// The server has processed none of the transactions.
     case refused(PushRefusal)
 }
 

@@ -4,15 +4,20 @@
 public struct ServerHello: Hashable, Sendable {
     /// The protocol versions that the server supports.
     public let protocolVersions: ClosedRange<Int>
+    /// The current history of the server. Another epoch than the stored one means that the server was restored or
+    /// replaced.
     public let epoch: Epoch
     /// The account as which the server has authenticated the client.
     public let account: AccountID
+    /// The server's clock when it responded. Devices advance their hybrid clocks to it.
     public let serverTime: HybridTime
+    /// The largest pushes and pages of this server.
     public let limits: ServerLimits
     /// The collections and fields that the server knows; nil when the server does not report them. The client then
     /// sends everything.
     public let models: ServerModels?
 
+    /// Creates a description. Without `models`, the client sends all collections and fields.
     public init(
         protocolVersions: ClosedRange<Int>, epoch: Epoch, account: AccountID, serverTime: HybridTime,
         limits: ServerLimits, models: ServerModels? = nil
@@ -35,6 +40,7 @@ public struct ServerLimits: Hashable, Sendable {
     /// Maximum number of rows or changes in one page.
     public let pageRows: Int
 
+    /// Creates limits. Each must be at least 1.
     public init(pushBytes: Int, pushTransactions: Int, pageRows: Int) {
         self.pushBytes = pushBytes
         self.pushTransactions = pushTransactions
@@ -44,15 +50,20 @@ public struct ServerLimits: Hashable, Sendable {
 
 /// The protocol version that this build uses.
 public enum ProtocolVersion {
+    /// The version of the protocol. A client does not sync with a server whose `protocolVersions` lack it.
     public static let current = 1
 }
 
 /// A request for one record, read directly from the server.
 public struct FetchRequest: Hashable, Sendable {
+    /// The space in which to look for the record.
     public let space: SpaceID
+    /// The collection in which to look for the record.
     public let collection: CollectionName
+    /// The id or the uid of the record.
     public let key: RecordKey
 
+    /// Creates a request for one record, which need not exist.
     public init(space: SpaceID, collection: CollectionName, key: RecordKey) {
         self.space = space
         self.collection = collection
@@ -62,7 +73,9 @@ public struct FetchRequest: Hashable, Sendable {
 
 /// The two ways to name a record of a collection.
 public enum RecordKey: Hashable, Sendable {
+    /// The id that the creating client chose, known before any server has seen the record.
     case id(RecordID)
+    /// The number that the server assigned, 0 or more.
     case uid(UID)
 }
 
@@ -70,9 +83,12 @@ public enum RecordKey: Hashable, Sendable {
 ///
 /// Hints only reduce latency. Correctness never depends on them.
 public struct Hint: Hashable, Sendable {
+    /// The space with the commit.
     public let space: SpaceID
+    /// The newest version of the space when the hint was sent. The device may have it already.
     public let head: Version
 
+    /// Creates a hint for one space.
     public init(space: SpaceID, head: Version) {
         self.space = space
         self.head = head

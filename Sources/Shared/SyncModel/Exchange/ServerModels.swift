@@ -3,12 +3,15 @@
 /// A device may be updated before its server. If it writes a collection or field that the server does not know yet, the
 /// transaction waits in its outbox, with the name of that collection or field, until the server knows it.
 public struct ServerModels: Hashable, Sendable {
+    /// The names of the fields of each collection.
     public let fields: [CollectionName: Set<FieldName>]
 
+    /// Creates the list from a server's hello.
     public init(_ fields: [CollectionName: Set<FieldName>]) {
         self.fields = fields
     }
 
+    /// Lists all collections and fields of a catalog.
     public init(_ catalog: SchemaCatalog) {
         fields = Dictionary(
             uniqueKeysWithValues: catalog.models.map { ($0.collection, Set($0.fields.map(\.name))) })

@@ -1,11 +1,14 @@
 /// The identity of one local database, generated once when the database is created.
 public struct ClientID: Hashable, Comparable, Sendable {
+    /// The UUID, of version 7 if `make` created it.
     public let bits: Identifier128
 
+    /// Wraps any UUID, whatever its version.
     public init(bits: Identifier128) {
         self.bits = bits
     }
 
+    /// Returns a new id: a version 7 UUID with 74 random bits, unique even if the time is wrong.
     public static func make(at time: WallTime, random: inout some RandomNumberGenerator) -> ClientID {
         ClientID(bits: .version7(at: time, random: &random))
     }
@@ -31,9 +34,12 @@ extension ClientID: CustomStringConvertible {
 /// again at 0 (I15). A database that was copied or rolled back reuses numbers that the server has seen with different
 /// contents. It takes a new client id, because the other copy may still be in use (I16).
 public struct ClientIdentity: Hashable, Sendable {
+    /// The id of the database. It changes only when another copy of the database uses it.
     public let client: ClientID
+    /// The number of the incarnation, from 0.
     public let incarnation: Int
 
+    /// Creates the identity of a client in its given incarnation; 0 is the first.
     public init(client: ClientID, incarnation: Int) {
         self.client = client
         self.incarnation = incarnation

@@ -8,6 +8,7 @@ public struct Identifier128: Hashable, Comparable, Sendable {
     /// Bytes 8 to 15, most significant first.
     public let low: UInt64
 
+    /// Creates an identifier from any 128 bits. The UUID version in them is not checked.
     public init(high: UInt64, low: UInt64) {
         self.high = high
         self.low = low

@@ -1,8 +1,11 @@
 /// The address of a record: its collection and its id.
 public struct RecordAddress: Hashable, Comparable, Sendable, CustomStringConvertible {
+    /// The collection of the record.
     public let collection: CollectionName
+    /// The id of the record, unique in its collection.
     public let id: RecordID
 
+    /// Creates the address of a record, which need not exist.
     public init(_ collection: CollectionName, _ id: RecordID) {
         self.collection = collection
         self.id = id

@@ -2,8 +2,10 @@
 ///
 /// References between records use record ids, so that a record can be referenced before any server has seen it.
 public struct RecordID: Hashable, Comparable, Sendable {
+    /// The UUID: version 7 if `make` created it, version 8 for an imported record.
     public let bits: Identifier128
 
+    /// Wraps any UUID, such as one that an import has derived from its source.
     public init(bits: Identifier128) {
         self.bits = bits
     }

@@ -6,12 +6,15 @@ public struct TransactionNumber: RawRepresentable, Hashable, Comparable, Sendabl
         self.rawValue = rawValue
     }
 
+    /// Creates a number without checking that it is 0 or more.
     public init(_ value: Int64) {
         rawValue = value
     }
 
+    /// The first number of every incarnation: 0.
     public static let first = TransactionNumber(0)
 
+    /// The number of the transaction after this one.
     public var next: TransactionNumber { TransactionNumber(rawValue + 1) }
 
     public static func < (left: TransactionNumber, right: TransactionNumber) -> Bool {

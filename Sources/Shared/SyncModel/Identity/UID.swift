@@ -8,6 +8,7 @@ public struct UID: RawRepresentable, Hashable, Comparable, Sendable {
         self.rawValue = rawValue
     }
 
+    /// Creates a uid from any number; a negative one is not valid.
     public init(_ value: Int64) {
         rawValue = value
     }

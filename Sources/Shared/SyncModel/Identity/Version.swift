@@ -6,12 +6,15 @@ public struct Version: RawRepresentable, Hashable, Comparable, Sendable {
         self.rawValue = rawValue
     }
 
+    /// Creates a version without checking that it is 0 or more.
     public init(_ value: Int64) {
         rawValue = value
     }
 
+    /// The version of a space without commits.
     public static let zero = Version(0)
 
+    /// The version of the commit after this one.
     public var next: Version { Version(rawValue + 1) }
 
     public static func < (left: Version, right: Version) -> Bool {

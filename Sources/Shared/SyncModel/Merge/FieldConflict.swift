@@ -1,10 +1,13 @@
 /// One side of a concurrent edit.
 public struct Contender: Hashable, Sendable {
+    /// The value of the field; null if the edit cleared the field or deleted the record.
     public let value: FieldValue
+    /// The time and the client of the edit, as the server recorded them.
     public let stamp: Stamp
     /// The account under which the edit was pushed; nil when the server does not report it.
     public let account: AccountID?
 
+    /// Creates one side of an edit; leave `account` out when it is not known.
     public init(value: FieldValue, stamp: Stamp, account: AccountID? = nil) {
         self.value = value
         self.stamp = stamp
@@ -14,16 +17,22 @@ public struct Contender: Hashable, Sendable {
 
 /// A value that lost to a concurrent edit or deletion whose author had not seen it. `loser` keeps the losing value.
 public struct FieldConflict: Hashable, Sendable {
+    /// The collection of the record.
     public let collection: CollectionName
+    /// The id of the record, which may have been deleted since.
     public let record: RecordID
+    /// The field in which the edits met.
     public let field: FieldName
     /// The value that the pushing device had seen.
     public let base: FieldValue
     /// The current value of the field. When the record was deleted, null with the stamp of the deletion.
     public let winner: Contender
+    /// The value that is not in the record. A user can restore it.
     public let loser: Contender
+    /// The rule by which the winner was chosen.
     public let rule: ConflictRule
 
+    /// Creates the record of a decided conflict. `FieldMerge.decide` chooses the winner.
     public init(
         collection: CollectionName, record: RecordID, field: FieldName, base: FieldValue, winner: Contender,
         loser: Contender, rule: ConflictRule
@@ -51,14 +60,18 @@ public struct ConflictRule: RawRepresentable, Hashable, Sendable, CustomStringCo
         self.rawValue = rawValue
     }
 
+    /// Returns the rule with the name of a merge rule.
     public init(_ rule: MergeRule) {
         rawValue = rule.rawValue
     }
 
     public var description: String { rawValue }
 
+    /// The edit with the greater stamp won.
     public static let latestEdit = ConflictRule(.latestEdit)
+    /// The value that the server had won.
     public static let serverWins = ConflictRule(.serverWins)
+    /// The pushed value won.
     public static let clientWins = ConflictRule(.clientWins)
     /// The record was deleted by a device that had not seen the value.
     public static let deleteWins = ConflictRule(rawValue: "deleteWins")
@@ -73,8 +86,10 @@ public struct ConflictNotice: Hashable, Sendable {
     public let number: Int64
     /// The version of the commit with the winning edit or deletion.
     public let version: Version
+    /// The conflict, whose loser is the value that the device wrote.
     public let conflict: FieldConflict
 
+    /// Creates a notice. The server assigns the number.
     public init(number: Int64, version: Version, conflict: FieldConflict) {
         self.number = number
         self.version = version
@@ -89,6 +104,7 @@ public struct NoticeRequest: Hashable, Sendable {
     /// Only notices with greater numbers are returned.
     public let after: Int64
 
+    /// Creates a request for the notices of these clients. With `after` 0, it begins at the first one.
     public init(clients: [ClientID], after: Int64) {
         self.clients = clients
         self.after = after

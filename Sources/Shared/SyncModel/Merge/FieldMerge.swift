@@ -10,8 +10,12 @@ extension MergeRule {
         }
     }
 
+    /// The two sides of a concurrent edit.
     public enum Side: Hashable, Sendable {
-        case stored, pushed
+        /// The value that the server already has.
+        case stored
+        /// The value in the push.
+        case pushed
     }
 }
 

@@ -1,11 +1,15 @@
 /// A create, update, or delete of one record, as the user intended it. Immutable once written.
 public struct Mutation: Hashable, Sendable {
+    /// The collection of the record.
     public let collection: CollectionName
+    /// The id of the record. A create brings a new one.
     public let record: RecordID
     /// The time of the user's action, by this device's hybrid clock.
     public let time: HybridTime
+    /// The change that the user made.
     public let intent: Intent
 
+    /// The three kinds of changes.
     public enum Intent: Hashable, Sendable {
         /// Create the record with these values. Fields that are not named are null.
         case create(Patch)
@@ -15,6 +19,7 @@ public struct Mutation: Hashable, Sendable {
         case delete(seen: Version)
     }
 
+    /// Creates a mutation without checking it. `SchemaCatalog.rejection(of:)` checks a whole transaction.
     public init(collection: CollectionName, record: RecordID, time: HybridTime, intent: Intent) {
         self.collection = collection
         self.record = record
@@ -25,13 +30,16 @@ public struct Mutation: Hashable, Sendable {
 
 /// A new value for one field, with the state that the user saw when making the edit.
 public struct FieldEdit: Hashable, Sendable {
+    /// The name of the field. The server may not know it yet.
     public let field: FieldName
+    /// The new value in canonical form; null clears the field.
     public let value: FieldValue
     /// The value that was shown: the base of a three-way merge, and the value that an undo restores.
     public let before: FieldValue
     /// The version that had last changed the field; `.zero` when the record had not come from a server yet.
     public let seen: Version
 
+    /// Creates an edit, with both values in canonical form.
     public init(field: FieldName, value: FieldValue, before: FieldValue, seen: Version) {
         self.field = field
         self.value = value.canonical

@@ -1,10 +1,12 @@
 /// Mutations of one space that are written together on a client, and pushed, accepted, or rejected together.
 public struct Transaction: Hashable, Sendable {
+    /// The space of all its records.
     public let space: SpaceID
     /// The mutations. A mutation may refer to a record that a later one creates, so that one transaction can create a
     /// reference cycle.
     public let mutations: [Mutation]
 
+    /// Creates a transaction without checking it. `SchemaCatalog.rejection(of:)` does that.
     public init(space: SpaceID, mutations: [Mutation]) {
         self.space = space
         self.mutations = mutations
@@ -22,6 +24,7 @@ public struct Transaction: Hashable, Sendable {
         return ReferenceGroups.of(references).map { group in group.map { mutations[$0] } }
     }
 
+    /// The size of all mutations as counted against `SchemaLimits.transactionBytes`, in bytes.
     public var byteCount: Int {
         mutations.reduce(0) { $0 + $1.byteCount }
     }
@@ -42,8 +45,11 @@ public struct PayloadHash: RawRepresentable, Hashable, Sendable, CustomStringCon
 
 /// A transaction with the number under which it is pushed. It never changes once it has a number.
 public struct NumberedTransaction: Hashable, Sendable {
+    /// The number within the incarnation of the client, from 0.
     public let number: TransactionNumber
+    /// The hash of the transaction in its canonical bytes, without the number and the age.
     public let hash: PayloadHash
+    /// The mutations, as they were written.
     public let transaction: Transaction
     /// The age of the transaction at the time of the push, by the device's own reckoning, in whole milliseconds; nil
     /// when the device cannot determine it.
@@ -57,6 +63,10 @@ public struct NumberedTransaction: Hashable, Sendable {
     /// only once (I2).
     public let formerly: [FormerNumber]
 
+    /// - Parameters:
+    ///   - hash: the hash of the transaction's canonical bytes, which the caller has computed.
+    ///   - age: the time since the transaction was written; nil when it is unknown.
+    ///   - formerly: the earlier numbers of the transaction, oldest first.
     public init(
         number: TransactionNumber, hash: PayloadHash, transaction: Transaction, age: Duration? = nil,
         formerly: [FormerNumber] = []
@@ -71,11 +81,14 @@ public struct NumberedTransaction: Hashable, Sendable {
 
 /// The identity and number under which a device has sent a transaction before.
 public struct FormerNumber: Hashable, Sendable {
+    /// The identity that the device had then.
     public let identity: ClientIdentity
+    /// The number within that identity.
     public let number: TransactionNumber
     /// The hash that was sent. The transaction may have been rewritten since, for a different history of the server.
     public let hash: PayloadHash
 
+    /// Creates the memory of an earlier push.
     public init(identity: ClientIdentity, number: TransactionNumber, hash: PayloadHash) {
         self.identity = identity
         self.number = number

@@ -8,6 +8,7 @@ public indirect enum RecordFilter: Hashable, Sendable {
     case all([RecordFilter])
     /// True if any part is true. An empty list is false.
     case any([RecordFilter])
+    /// True if the part is false, even if it is false because a value is missing.
     case not(RecordFilter)
     /// Compares a term with a value. Only `equal` and `notEqual` accept null.
     case compare(RecordTerm, Comparison, FieldValue)
@@ -18,12 +19,19 @@ public indirect enum RecordFilter: Hashable, Sendable {
     /// True if the text of the field contains this text.
     case contains(FieldName, String)
 
+    /// The comparisons. The raw value is the operator in messages.
     public enum Comparison: String, Hashable, Sendable, CaseIterable {
+        /// True if the values are equal, or if both are missing.
         case equal = "=="
+        /// True if the values differ, or if only one is missing.
         case notEqual = "!="
+        /// True if the record's value is before the other; false if one is missing.
         case less = "<"
+        /// True if the record's value is not after the other; false if one is missing.
         case lessOrEqual = "<="
+        /// True if the record's value is after the other; false if one is missing.
         case greater = ">"
+        /// True if the record's value is not before the other; false if one is missing.
         case greaterOrEqual = ">="
     }
 
@@ -38,8 +46,11 @@ public indirect enum RecordFilter: Hashable, Sendable {
 
 /// The part of a record that a filter compares, or an order sorts by.
 public enum RecordTerm: Hashable, Sendable {
+    /// The id of the record, compared by its bytes. Newer records have greater ids.
     case id
+    /// The server's number of the record; −1 before it has one.
     case uid
+    /// The value of a field; missing in every record if the schema has no such field.
     case field(FieldName)
 }
 
@@ -64,6 +75,7 @@ extension RecordFilter {
         }
     }
 
+    /// Returns a filter that is true where this one is false. Two negations cancel out.
     public static prefix func ! (filter: RecordFilter) -> RecordFilter {
         if case .not(let inner) = filter { inner } else { .not(filter) }
     }

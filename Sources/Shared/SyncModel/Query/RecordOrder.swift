@@ -1,8 +1,11 @@
 /// One key of a sort order: a term and a direction. Missing values come first in ascending order.
 public struct RecordOrder: Hashable, Sendable {
+    /// The part of the record to sort by.
     public let term: RecordTerm
+    /// Whether greater values come first, and missing values last.
     public let isDescending: Bool
 
+    /// Creates a key, ascending by default.
     public init(_ term: RecordTerm, descending: Bool = false) {
         self.term = term
         isDescending = descending
@@ -13,6 +16,7 @@ public struct RecordOrder: Hashable, Sendable {
     /// Records without a uid come first.
     public static let uid = RecordOrder(.uid)
 
+    /// Sorts by a field in ascending order, with records without a value first.
     public static func field(_ name: FieldName) -> RecordOrder { RecordOrder(.field(name)) }
 }
 
@@ -40,6 +44,7 @@ public struct RecordCursor: Hashable, Sendable {
     /// One value per key of the total order; the last is the id.
     public let values: [FieldValue]
 
+    /// Creates a cursor from values that were kept, for a query with the same order.
     public init(values: [FieldValue]) {
         self.values = values
     }

@@ -2,6 +2,7 @@
 public struct Patch: Hashable, Sendable {
     private var entries: [(field: FieldName, value: FieldValue)] = []
 
+    /// Creates a patch that changes no field.
     public init() {}
 
     /// Sets the value of a field in its canonical form, replacing an earlier value for the same field.
@@ -13,10 +14,12 @@ public struct Patch: Hashable, Sendable {
         }
     }
 
+    /// Removes a field from the patch, so that the patch no longer changes it. Does nothing when the field is absent.
     public mutating func remove(_ field: FieldName) {
         if case .found(let index) = index(of: field) { entries.remove(at: index) }
     }
 
+    /// The new value of a field; nil when the patch does not change it. A patch that clears the field has `.null`.
     public subscript(field: FieldName) -> FieldValue? {
         if case .found(let index) = index(of: field) { entries[index].value } else { nil }
     }

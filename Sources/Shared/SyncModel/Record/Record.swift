@@ -1,6 +1,8 @@
 /// One object of a collection, as one party holds it at one moment.
 public struct Record: Hashable, Sendable {
+    /// The id that the creating client chose. It never changes and is never reused.
     public let id: RecordID
+    /// The number that the server assigned; `.none` until the server has accepted the record.
     public var uid: UID
     /// The version of the last commit that changed the record; `.zero` when no server has sent it yet.
     public var version: Version
@@ -11,6 +13,7 @@ public struct Record: Hashable, Sendable {
     /// The fields that the server knows and this build does not. They are kept, but never shown and never written back.
     public var unknown: Patch
 
+    /// Creates a record. The caller matches `values` and `fieldVersions` to the fields of the schema.
     public init(
         id: RecordID, uid: UID, version: Version, values: [FieldValue], fieldVersions: [Version] = [],
         unknown: Patch = Patch()

@@ -1,9 +1,13 @@
 /// The change of one record by one commit, as the server's change feed contains it.
 public struct RecordChange: Hashable, Sendable {
+    /// The collection of the record.
     public let collection: CollectionName
+    /// The id of the record.
     public let id: RecordID
+    /// The new state of the record, or its end.
     public let effect: Effect
 
+    /// The effects that a commit can have on a record.
     public enum Effect: Hashable, Sendable {
         /// The record was created with these values. Fields that are not named are null.
         case created(uid: UID, Patch)
@@ -13,6 +17,7 @@ public struct RecordChange: Hashable, Sendable {
         case deleted
     }
 
+    /// Creates the change of one record.
     public init(collection: CollectionName, id: RecordID, effect: Effect) {
         self.collection = collection
         self.id = id
@@ -37,9 +42,12 @@ extension RecordChange {
 
 /// The changes of one commit. Clients see all of them or none.
 public struct Commit: Hashable, Sendable {
+    /// The version of the space after the commit.
     public let version: Version
+    /// The changes, which may concern several collections.
     public let changes: [RecordChange]
 
+    /// Creates a commit. The server assigns the version.
     public init(version: Version, changes: [RecordChange]) {
         self.version = version
         self.changes = changes

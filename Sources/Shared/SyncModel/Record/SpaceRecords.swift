@@ -5,15 +5,18 @@ public struct SpaceRecords: Hashable, Sendable {
     private let schemas: [CollectionName: ModelSchema]
     private var records: [CollectionName: [RecordID: Record]] = [:]
 
+    /// Begins without records, for these collections.
     public init(of models: [ModelSchema]) {
         schemas = Dictionary(models.map { ($0.collection, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
+    /// The records of a collection by their ids; empty for a collection that was not given.
     public subscript(collection: CollectionName) -> [RecordID: Record] { records[collection] ?? [:] }
 
     /// The number of records in all collections.
     public var count: Int { records.values.reduce(0) { $0 + $1.count } }
 
+    /// Adds the rows of a snapshot, or applies the commits in order. Rows that a snapshot lacks stay.
     public mutating func apply(_ page: PullPage) {
         switch page.content {
         case .snapshot(let groups, _, _):
@@ -25,6 +28,7 @@ public struct SpaceRecords: Hashable, Sendable {
         }
     }
 
+    /// Applies the changes of one commit. Updates of records that are not here change nothing.
     public mutating func apply(_ commit: Commit) {
         for change in commit.changes {
             guard let schema = schemas[change.collection] else { continue }

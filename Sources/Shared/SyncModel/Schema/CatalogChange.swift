@@ -16,11 +16,18 @@ public struct CatalogChange: Hashable, Sendable {
         public let name: String
         /// The problem, as a sentence that begins with the name.
         public let problem: String
+        /// The advice to the person who changed the catalog, in the imperative.
         public let remedy: String
     }
 
+    /// Whether the server can serve the new catalog over the stored records.
     public var isCompatible: Bool { conflicts.isEmpty }
 
+    /// Compares two catalogs. The order of collections and fields does not matter.
+    ///
+    /// - Parameters:
+    ///   - stored: the catalog with which the records were written.
+    ///   - new: the catalog that is to be served.
     public init(from stored: SchemaCatalog, to new: SchemaCatalog) {
         for model in new.models where stored[model.collection] == nil { additions.append(model.collection.rawValue) }
         for old in stored.models {

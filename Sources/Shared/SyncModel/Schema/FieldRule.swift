@@ -12,6 +12,10 @@ public struct FieldRule: Sendable {
     /// Returns the problem with a value, or nil. The text completes a sentence that begins with the name of the field.
     public let problem: @Sendable (String) -> String?
 
+    /// - Parameters:
+    ///   - name: the identity of the rule. Give another name to a rule that accepts other values.
+    ///   - normalized: returns the canonical form of a value; by default, the value itself.
+    ///   - problem: returns the end of a sentence that begins with the name of the field, or nil if the value is valid.
     public init(
         name: String, normalized: @escaping @Sendable (String) -> String = { $0 },
         problem: @escaping @Sendable (String) -> String?

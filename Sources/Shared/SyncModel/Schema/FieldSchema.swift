@@ -19,7 +19,9 @@ public enum DeleteRule: String, Hashable, Sendable, CaseIterable {
 
 /// One field of a collection: its type, its limits, and its merge rule.
 public struct FieldSchema: Hashable, Sendable {
+    /// The name on the wire and in the database, unique in the collection.
     public let name: FieldName
+    /// The only type that the field accepts besides null.
     public let type: FieldType
     /// Whether a record must have a value in this field.
     public let isRequired: Bool
@@ -27,6 +29,7 @@ public struct FieldSchema: Hashable, Sendable {
     public let maximumBytes: Int
     /// Minimum length of text or JSON, in UTF-8 bytes.
     public let minimumBytes: Int
+    /// The rule for two edits whose authors have not seen each other's.
     public let mergeRule: MergeRule
     /// For a reference: the collection that it refers to.
     public let target: CollectionName?
@@ -53,6 +56,9 @@ public struct FieldSchema: Hashable, Sendable {
         self.rule = rule
     }
 
+    /// Returns a field for text.
+    ///
+    /// - Parameter bytes: the length that a value may have, in UTF-8 bytes.
     public static func text(
         _ name: FieldName, required: Bool = false, bytes: ClosedRange<Int> = 0...SchemaLimits.textBytes,
         rule: FieldRule? = nil, merge: MergeRule = .latestEdit
@@ -62,15 +68,18 @@ public struct FieldSchema: Hashable, Sendable {
             maximumBytes: bytes.upperBound, mergeRule: merge, target: nil, rule: rule)
     }
 
+    /// Returns a field for signed 64-bit integers. `bounded(by:)` narrows the range.
     public static func integer(_ name: FieldName, required: Bool = false, merge: MergeRule = .latestEdit) -> FieldSchema
     {
         plain(name, .integer, required, merge)
     }
 
+    /// Returns a field for finite double-precision numbers. `bounded(by:)` narrows the range.
     public static func real(_ name: FieldName, required: Bool = false, merge: MergeRule = .latestEdit) -> FieldSchema {
         plain(name, .real, required, merge)
     }
 
+    /// Returns a field for true and false. If it is not required, a record may have neither.
     public static func boolean(_ name: FieldName, required: Bool = false, merge: MergeRule = .latestEdit) -> FieldSchema
     {
         plain(name, .boolean, required, merge)
@@ -132,7 +141,9 @@ extension FieldSchema {
 
 /// The numbers that a field allows.
 public enum FieldBounds: Hashable, Sendable, CustomStringConvertible {
+    /// The numbers of an integer field, both ends included.
     case integer(ClosedRange<Int64>)
+    /// The numbers of a real field, both ends included.
     case real(ClosedRange<Double>)
 
     /// The numbers, as they are written in messages: `0 to 5`.
@@ -157,22 +168,34 @@ public enum FieldBounds: Hashable, Sendable, CustomStringConvertible {
 
 /// An error in a value for a field. The description names the field and the expected value.
 public struct InvalidValueError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The collection of the record.
     public let collection: CollectionName
+    /// The field with the value, as it was named. The collection may not have it.
     public let field: FieldName
+    /// The first problem that was found.
     public let problem: Problem
 
+    /// The ways in which a value can be invalid.
     public enum Problem: Hashable, Sendable {
+        /// A required field has no value.
         case missing
+        /// The collection has no field with this name.
         case unknownField
+        /// The value has another type than the field. Numbers are not converted.
         case wrongType(expected: FieldType, found: FieldType)
+        /// The text or JSON has fewer UTF-8 bytes than the field requires.
         case tooShort(bytes: Int, minimum: Int)
+        /// The text or JSON has more UTF-8 bytes than the field allows.
         case tooLong(bytes: Int, maximum: Int)
+        /// The text or JSON contains U+0000, which databases cannot store in text.
         case containsNUL
+        /// The number is infinite or not a number, which JSON cannot represent.
         case notFinite
         /// The value breaks the field's rule. The text completes a sentence that begins with the name of the field.
         case breaksRule(String)
     }
 
+    /// Creates an error for a value that was checked by other means than a `ModelSchema`.
     public init(collection: CollectionName, field: FieldName, problem: Problem) {
         self.collection = collection
         self.field = field

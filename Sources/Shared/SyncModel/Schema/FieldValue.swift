@@ -3,11 +3,17 @@
 /// Equality compares bytes, not Unicode equivalence: SQLite and PostgreSQL compare bytes, and two replicas must agree
 /// on whether a value has changed.
 public enum FieldValue: Sendable {
+    /// No value. It is valid in every field that is not required.
     case null
+    /// True or false.
     case boolean(Bool)
+    /// A signed 64-bit integer.
     case integer(Int64)
+    /// A double-precision number. Schemas accept only finite ones.
     case real(Double)
+    /// A text of any length. The schema limits it, and excludes U+0000.
     case text(String)
+    /// The id of a record in the field's target collection. The record may not exist here.
     case reference(RecordID)
     /// A JSON value, kept as its original text.
     case json(String)
@@ -46,6 +52,7 @@ extension FieldValue: Hashable {
         if case .real(let number) = self, number == 0 { .real(0) } else { self }
     }
 
+    /// Whether there is no value. A JSON value of `null` is a value.
     public var isNull: Bool {
         if case .null = self { true } else { false }
     }
@@ -63,7 +70,18 @@ extension FieldValue: Hashable {
 
 /// The type of the values of a field.
 public enum FieldType: String, Hashable, Sendable, CaseIterable {
-    case boolean, integer, real, text, reference, json
+    /// True or false.
+    case boolean
+    /// A signed 64-bit integer.
+    case integer
+    /// A finite double-precision number.
+    case real
+    /// Text, compared by its UTF-8 bytes.
+    case text
+    /// The id of a record in the target collection.
+    case reference
+    /// A JSON value of any kind, kept as text.
+    case json
 }
 
 extension FieldValue {

@@ -1,8 +1,10 @@
 /// The declaration of one collection. It is all that the engine, the stores, and the authority know about a model.
 public struct ModelSchema: Hashable, Sendable {
+    /// The name of the collection on the wire and in the database.
     public let collection: CollectionName
     /// The fields, in the order of a record's values.
     public let fields: [FieldSchema]
+    /// The rule for a delete whose author has not seen the latest edits.
     public let deleteRule: DeleteRule
     private let positions: [FieldName: Int]
 
@@ -31,6 +33,7 @@ public struct ModelSchema: Hashable, Sendable {
         positions[field]
     }
 
+    /// Returns the field with this name; nil when there is no such field.
     public func field(named name: FieldName) -> FieldSchema? {
         positions[name].map { fields[$0] }
     }
@@ -59,6 +62,7 @@ public struct ModelSchema: Hashable, Sendable {
 
 /// All collections of an application, in a fixed order. A collection may refer to a later one.
 public struct SchemaCatalog: Hashable, Sendable {
+    /// The collections, in the order in which snapshots contain them.
     public let models: [ModelSchema]
     private let positions: [CollectionName: Int]
 
@@ -81,6 +85,7 @@ public struct SchemaCatalog: Hashable, Sendable {
         self.positions = positions
     }
 
+    /// The schema of a collection; nil when the catalog does not contain it.
     public subscript(collection: CollectionName) -> ModelSchema? {
         positions[collection].map { models[$0] }
     }

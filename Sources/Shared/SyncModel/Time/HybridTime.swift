@@ -12,15 +12,19 @@ public struct HybridTime: RawRepresentable, Hashable, Comparable, Sendable {
     /// The latest wall time that 48 bits can represent, in the year 10889.
     public static let latestWall = WallTime(milliseconds: 0xFFFF_FFFF_FFFF)
 
+    /// Creates a reading. Wall times before 1970 or after `latestWall` are clamped.
     public init(wall: WallTime, counter: UInt16 = 0) {
         let milliseconds = UInt64(min(max(wall.milliseconds, 0), Self.latestWall.milliseconds))
         rawValue = milliseconds << 16 | UInt64(counter)
     }
 
+    /// The smallest reading, in 1970.
     public static let zero = HybridTime(rawValue: 0)
 
+    /// The part in wall-clock time, in whole milliseconds.
     public var wall: WallTime { WallTime(milliseconds: Int64(rawValue >> 16)) }
 
+    /// The part that orders readings of the same millisecond.
     public var counter: UInt16 { UInt16(truncatingIfNeeded: rawValue) }
 
     /// The next greater reading; the same reading if there is none.
@@ -44,6 +48,7 @@ public struct HybridClock: Hashable, Sendable {
     /// The greatest reading that the clock has returned or observed.
     public private(set) var last: HybridTime
 
+    /// Creates a clock whose first reading is greater than `last`.
     public init(last: HybridTime = .zero) {
         self.last = last
     }
@@ -85,9 +90,12 @@ extension HybridTime {
 
 /// The time and the client of an edit. Stamps are totally ordered, by time and then by client.
 public struct Stamp: Hashable, Comparable, Sendable {
+    /// The hybrid time of the edit; after a push, the one that the server assigned.
     public let time: HybridTime
+    /// The client that made the edit. It decides between equal times.
     public let client: ClientID
 
+    /// Creates a stamp without clamping the time.
     public init(time: HybridTime, client: ClientID) {
         self.time = time
         self.client = client

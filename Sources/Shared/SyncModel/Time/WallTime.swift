@@ -2,8 +2,10 @@
 ///
 /// Use it for stamps and for display, never to measure durations.
 public struct WallTime: Hashable, Comparable, Sendable {
+    /// Milliseconds since 1970-01-01T00:00:00Z; negative before that.
     public let milliseconds: Int64
 
+    /// Creates a time from the milliseconds since 1970-01-01T00:00:00Z.
     public init(milliseconds: Int64) {
         self.milliseconds = milliseconds
     }
@@ -12,6 +14,7 @@ public struct WallTime: Hashable, Comparable, Sendable {
         left.milliseconds < right.milliseconds
     }
 
+    /// Returns the time after this duration, rounded toward zero to whole milliseconds. A negative duration goes back.
     public func advanced(by duration: Duration) -> WallTime {
         WallTime(milliseconds: milliseconds + duration.wholeMilliseconds)
     }

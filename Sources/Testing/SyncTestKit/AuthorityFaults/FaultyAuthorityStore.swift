@@ -17,6 +17,7 @@ public final class FaultyAuthorityStore: AuthorityStore {
     private let base: any AuthorityStore
     private let plan = Guarded(Plan())
 
+    /// Wraps a store. All calls pass until `arm` or `loseNextResponse` is called.
     public init(_ base: any AuthorityStore) {
         self.base = base
     }
@@ -31,6 +32,7 @@ public final class FaultyAuthorityStore: AuthorityStore {
         plan.withLock { $0 = Plan(losesResponse: true) }
     }
 
+    /// Lets all calls pass from now on, and sets `hasFailed` to false.
     public func disarm() {
         plan.withLock { $0 = Plan() }
     }

@@ -11,6 +11,7 @@ public struct AuthorityStoreConformance {
     /// Makes a new empty store for each call.
     private let makeStore: (HistoryIdentity) throws -> any AuthorityStore
 
+    /// - Parameter makeStore: makes a new empty store at the beginning of the given history, for each call.
     public init(makeStore: @escaping (HistoryIdentity) throws -> any AuthorityStore) {
         self.makeStore = makeStore
     }
@@ -44,7 +45,9 @@ public struct AuthorityStoreConformance {
 
     /// A violation of a rule by a store.
     public struct Violation: Error, Hashable, Sendable, CustomStringConvertible {
+        /// The name of the broken rule, from `ruleNames`.
         public let rule: String
+        /// The value that was found, and the one that was expected.
         public let detail: String
 
         public var description: String { "\(rule): \(detail)" }

@@ -13,10 +13,12 @@ public final class InMemoryAuthorityStore: AuthorityStore {
 
     private let contents: Guarded<Contents>
 
+    /// Creates an empty store at the beginning of this history.
     public init(history: HistoryIdentity) {
         contents = Guarded(Contents(tables: AuthorityTables(history: history)))
     }
 
+    /// Creates an empty store whose history has a fixed key, so that its cursors are the same in every run.
     public convenience init(epoch: Epoch) {
         self.init(history: .fixed(epoch))
     }

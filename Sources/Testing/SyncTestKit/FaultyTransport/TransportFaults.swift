@@ -12,6 +12,7 @@ public struct TransportFaults: Hashable, Sendable {
     public var refuse = 0.0
     /// The server responds that it is busy, and gives `retryAfter` as the time to wait.
     public var throttle = 0.0
+    /// The pause that a throttled response asks for; nil asks for none.
     public var retryAfter: Duration? = .seconds(5)
     /// The time that each call takes to reach the server.
     public var delay = Duration.zero...(.zero)
@@ -20,6 +21,7 @@ public struct TransportFaults: Hashable, Sendable {
     /// A hint never arrives.
     public var loseHints = 0.0
 
+    /// Creates faults with all rates at 0. Set the rates of those to inject.
     public init() {}
 
     /// No faults.

@@ -7,6 +7,7 @@ public final class CountedHistories: HistoryKeeper {
     private let losses = Guarded([LostHistory]())
     private let count = Guarded(0)
 
+    /// Starts counting at 1: the first new history has the epoch `renewed-1`.
     public init() {}
 
     /// The lost histories, in the order of their loss.

@@ -13,6 +13,7 @@ public indirect enum MockStep: Hashable, Sendable {
     case duplicate
     /// Waits on the test's clock, then takes another step.
     case delay(Duration, then: MockStep)
+    /// Throws this error without calling the authority.
     case fail(TransportError)
     /// Returns this response without calling the authority. A response that cannot be encoded becomes an empty body,
     /// which every client refuses.
@@ -33,6 +34,7 @@ public indirect enum MockStep: Hashable, Sendable {
 public enum MockHintStep: Hashable, Sendable {
     /// The authority opens the stream.
     case pass
+    /// Opens no stream at the authority. Reading the first hint throws this error.
     case fail(TransportError)
     /// Sends these hints, then ends the stream.
     case send([Hint])
@@ -42,5 +44,6 @@ public enum MockHintStep: Hashable, Sendable {
 public enum MockEntry: Hashable, Sendable {
     /// A call, the step that it took, and the length of its request in bytes.
     case call(ServerCall, MockStep, bytes: Int)
+    /// The opening of a hint stream for these spaces, whatever step it took.
     case hints([SpaceID])
 }

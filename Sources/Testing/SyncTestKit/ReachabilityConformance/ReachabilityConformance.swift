@@ -10,6 +10,7 @@ import SyncSimulation
 public struct ReachabilityConformance: Sendable {
     let subject: Subject
 
+    /// Creates the suite for links that a test can set, or, without `Subject.set`, for real links.
     public init(_ subject: Subject) {
         self.subject = subject
     }
@@ -21,6 +22,9 @@ public struct ReachabilityConformance: Sendable {
         /// Sets the link state of an instance; nil when a test cannot set it, as on a real machine.
         public var set: (@Sendable (any Reachability, LinkState) -> Void)?
 
+        /// - Parameters:
+        ///   - make: makes a new instance for each rule.
+        ///   - set: sets the link state of an instance; nil skips the rules that need it.
         public init(
             make: @escaping @Sendable () throws -> any Reachability,
             set: (@Sendable (any Reachability, LinkState) -> Void)? = nil

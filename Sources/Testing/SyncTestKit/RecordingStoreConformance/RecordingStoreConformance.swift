@@ -6,6 +6,7 @@ public struct RecordingStoreConformance {
     /// Makes a new empty ring for each call.
     private let makeStore: () throws -> any RecordingStore
 
+    /// - Parameter makeStore: makes a new empty ring for each call.
     public init(makeStore: @escaping () throws -> any RecordingStore) {
         self.makeStore = makeStore
     }

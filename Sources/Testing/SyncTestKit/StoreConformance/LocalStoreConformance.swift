@@ -74,10 +74,14 @@ public struct LocalStoreConformance<Store: LocalStore & EngineStore> {
 
 /// A violation of a rule by an implementation.
 public struct ConformanceViolation: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The name of the broken rule, as the suite's `rules` lists it.
     public let rule: String
     /// The value that was found, and the one that was expected.
     public let detail: String
 
+    /// - Parameters:
+    ///   - rule: the name of the broken rule.
+    ///   - detail: the value that was found, and the one that was expected.
     public init(rule: String, detail: String) {
         self.rule = rule
         self.detail = detail

@@ -21,6 +21,7 @@ public import TomboloModeling
 ///
 /// The devices keep their records in the real SQLite store, on a disk in memory. The server is the real authority.
 public final class SyncTestbed {
+    /// The virtual time, the scheduler, and the random source of all devices and the server.
     public let simulation: Simulation
     /// The models of the server, and of devices created without their own models.
     public private(set) var catalog: SchemaCatalog

@@ -11,11 +11,14 @@ import TomboloModeling
 
 /// A device of a `SyncTestbed`, with its store, its engine, its link, and its route to the server.
 public final class TestbedDevice: ModelAccess {
+    /// The name of the device in traces, and of its account on the server.
     public let name: String
     /// The server as this device sees it. Script it to change the responses to this device.
     public let server: MockServer
     /// The transport to the server. Set its faults to disturb this device's calls.
     public let network: FaultyTransport
+    /// The device's wall clock, which follows virtual time until a test makes it jump or drift. The server has another
+    /// clock.
     public let wallClock: VirtualWallClock
     private let simulation: Simulation
     /// The models of the application on this device.

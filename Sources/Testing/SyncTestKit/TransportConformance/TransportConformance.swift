@@ -14,6 +14,7 @@ public import SyncModel
 public struct TransportConformance: Sendable {
     let subject: Subject
 
+    /// Creates the suite for one server. The subject decides which rules can be checked.
     public init(_ subject: Subject) {
         self.subject = subject
     }
@@ -73,9 +74,11 @@ extension TransportConformance {
     public struct Subject: Sendable {
         /// A transport for a principal that may read and write `space`.
         public var transport: any RemoteTransport
+        /// The space in which the rules create their records.
         public var space: SpaceID
         /// A collection with an optional text field. The rules create, change, and delete records in it.
         public var collection: CollectionName
+        /// The optional text field of `collection` that the rules change.
         public var textField: FieldName
         /// Returns the values of a new record. Different numbers give different values to fields that must be unique.
         public var values: @Sendable (Int) -> Patch
@@ -89,6 +92,8 @@ extension TransportConformance {
         /// A transport with an invalid token.
         public var stranger: (any RemoteTransport)?
 
+        /// Creates a subject. Without `exchange`, the rules about malformed requests are skipped; without `stranger`,
+        /// those about access.
         public init(
             transport: any RemoteTransport, space: SpaceID, collection: CollectionName, textField: FieldName,
             values: @escaping @Sendable (Int) -> Patch, random: @escaping @Sendable () -> UInt64,

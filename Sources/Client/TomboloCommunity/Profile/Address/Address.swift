@@ -9,15 +9,23 @@ public protocol Address: Sendable {
     /// The address as it is stored: a JSON object with `kind` and the parts.
     var json: String { get }
 
+    /// Checks the parts against the rules of the kind. The device calls it before it writes, and the server before it
+    /// applies.
+    ///
+    /// - Throws: `InvalidAddressError` for the first part that breaks its rule.
     func validate() throws(InvalidAddressError)
 }
 
 /// An error in an address: the kind, the part, and what was expected.
 public struct InvalidAddressError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The kind as in the JSON; `?` when the text has no kind.
     public let kind: String
+    /// The name of the part in the JSON, such as `postal_code`; `text` when the text is not an address at all.
     public let part: String
+    /// The text that follows "must be" in the description.
     public let expected: String
 
+    /// Creates an error for the `validate()` of an application's own kind of address.
     public init(kind: String, part: String, expected: String) {
         self.kind = kind
         self.part = part

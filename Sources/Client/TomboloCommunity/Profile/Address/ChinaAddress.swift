@@ -2,14 +2,20 @@
 public struct ChinaAddress: KnownAddress {
     public static let kind = "china"
 
+    /// The province or municipality: one line of 1 to 200 characters.
     public var province = ""
+    /// The city: one line of 1 to 200 characters.
     public var city = ""
+    /// The district of the city: one line of 1 to 200 characters.
     public var district = ""
+    /// The street address: one line of 1 to 200 characters.
     public var street = ""
+    /// The postal code: 6 ASCII digits.
     public var postalCode = ""
 
     public init() {}
 
+    /// Creates an address without checking it. `validate()` checks the parts.
     public init(province: String, city: String, district: String, street: String, postalCode: String) {
         self.province = province
         self.city = city

@@ -1,6 +1,8 @@
 /// An address of a kind that this build knows. The list of its parts provides its JSON and its validation.
 public protocol KnownAddress: Address, Hashable {
+    /// The value of the member `kind` in the JSON, different for each type.
     static var kind: String { get }
+    /// The parts in the order of the JSON and of the checks. JSON with another member is read as an `UnknownAddress`.
     static var parts: [AddressPart<Self>] { get }
     /// Creates an address with all parts empty.
     init()
@@ -8,10 +10,17 @@ public protocol KnownAddress: Address, Hashable {
 
 /// One part of a kind of address.
 public struct AddressPart<Owner>: Sendable {
+    /// The name of the part in the JSON and in error messages.
     public let name: String
+    /// The property that holds the part. An empty text means that the part was not given.
     public let value: any WritableKeyPath<Owner, String> & Sendable
+    /// The rule that `validate()` checks. A part is required if its rule is false for an empty text.
     public let rule: AddressRule
 
+    /// - Parameters:
+    ///   - name: the name of the part in the JSON, unique in its kind.
+    ///   - value: the property that holds the part.
+    ///   - rule: the rule that `validate()` checks.
     public init(_ name: String, _ value: any WritableKeyPath<Owner, String> & Sendable, _ rule: AddressRule) {
         self.name = name
         self.value = value
@@ -23,8 +32,12 @@ public struct AddressPart<Owner>: Sendable {
 public struct AddressRule: Sendable {
     /// The text that follows "must be" in an error message.
     public let expected: String
+    /// Returns whether the whole text of a part is valid. Called on any thread.
     public let holds: @Sendable (String) -> Bool
 
+    /// - Parameters:
+    ///   - expected: the text that follows "must be" in an error message.
+    ///   - holds: returns whether the whole text of a part is valid.
     public init(_ expected: String, holds: @escaping @Sendable (String) -> Bool) {
         self.expected = expected
         self.holds = holds
@@ -39,6 +52,7 @@ public struct AddressRule: Sendable {
             && !text.unicodeScalars.contains { $0.properties.generalCategory == .control }
     }
 
+    /// Returns a rule for exactly `count` ASCII digits.
     public static func digits(_ count: Int) -> AddressRule {
         AddressRule("\(count) digits") { $0.utf8.count == count && $0.utf8.allSatisfy(isDigit) }
     }

@@ -4,10 +4,12 @@ public struct SingaporeAddress: KnownAddress {
 
     /// The street, with the block and the unit if there are any.
     public var street = ""
+    /// The postal code: 6 ASCII digits.
     public var postalCode = ""
 
     public init() {}
 
+    /// Creates an address without checking it. `validate()` checks the parts.
     public init(street: String, postalCode: String) {
         self.street = street
         self.postalCode = postalCode

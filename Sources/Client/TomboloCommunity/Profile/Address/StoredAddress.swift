@@ -5,8 +5,10 @@ public import TomboloModeling
 public struct StoredAddress: ModelValue, TextualValue {
     public typealias Base = StoredAddress
 
+    /// The JSON text, byte for byte as it is stored.
     public let json: String
 
+    /// Encodes the address without checking it. The field checks it when it is written.
     public init(_ address: any Address) {
         json = address.json
     }

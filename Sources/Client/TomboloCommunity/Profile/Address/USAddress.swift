@@ -2,13 +2,18 @@
 public struct USAddress: KnownAddress {
     public static let kind = "us"
 
+    /// The street address: one line of 1 to 200 characters.
     public var street = ""
+    /// The city: one line of 1 to 200 characters.
     public var city = ""
+    /// The postal service's two upper-case letters for a state, a territory, or the armed forces, such as `NY`.
     public var state = ""
+    /// The ZIP code: 5 digits, or 5 digits, a hyphen, and 4 digits.
     public var zip = ""
 
     public init() {}
 
+    /// Creates an address without checking it. `validate()` checks the parts.
     public init(street: String, city: String, state: String, zip: String) {
         self.street = street
         self.city = city
