@@ -47,7 +47,8 @@ extension LocalStoreConformance {
                 try world.expect(try world.store.outboxSummary(), is: OutboxSummary(), "the outbox after the page")
                 try world.expect(try world.user(id), is: world.shownUser(id, uid: 40, version: 1, "ada"), "the record")
             },
-            Check("the newest receipt is kept, and shown instead of a cursor that has not reached its version") { world in
+            Check("the newest receipt is kept, and shown instead of a cursor that has not reached its version") {
+                world in
                 try world.sendHello()
                 func receipt(_ version: Int64) -> CommitReceipt {
                     CommitReceipt(
