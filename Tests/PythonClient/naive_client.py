@@ -139,7 +139,7 @@ class State:
                 "account": None,
                 "cursor": None,
                 "version": 0,
-                # The newest receipt, until the cursor has reached its version.
+                # The newest receipt of the history.
                 "receipt": None,
                 # collection -> id -> {uid, version, fields: name -> [value, version]}
                 "rows": {},
@@ -274,8 +274,12 @@ class Client:
             "acknowledged": self.data["acknowledged"],
             "transactions": batch,
         }
-        proofs = [self.data["receipt"]["cursor"]] if self.data["receipt"] else [self.data["cursor"]]
-        if proofs != [None]:
+        # A receipt proves more than an older cursor, and still proves something when a newer cursor is below the horizon.
+        proofs = [] if self.unreached() else [self.data["cursor"]]
+        if self.data["receipt"]:
+            proofs.append(self.data["receipt"]["cursor"])
+        proofs = [proof for proof in proofs if proof is not None]
+        if proofs:
             request["cursors"] = proofs
         reply = self.server.call("POST", "push", request)
         if "refused" in reply:
@@ -294,12 +298,20 @@ class Client:
             else:
                 self.data["rejected"].append({"entry": entry, "rejection": outcome["rejected"]})
             receipt = result.get("receipt")
-            if receipt and receipt["space"] == SPACE and receipt["version"] > self.data["version"]:
+            known = self.data["receipt"]["version"] if self.data["receipt"] else 0
+            if receipt and receipt["space"] == SPACE and receipt["version"] > known:
                 self.data["receipt"] = receipt
         self.data["outbox"] = self.data["outbox"][len(results) :]
         self.data["acknowledged"] = numbers[len(results) - 1] + 1
         self.state.save()
         return bool(self.data["outbox"])
+
+    def unreached(self):
+        """Returns the receipt, unless the cursor has reached its version."""
+        receipt = self.data["receipt"]
+        if receipt and (self.data["cursor"] is None or receipt["version"] > self.data["version"]):
+            return receipt
+        return None
 
     def refused(self, refusal):
         reason = refusal["reason"]
@@ -326,8 +338,8 @@ class Client:
         request = {"space": SPACE, "limit": limit, "account": self.data["account"]}
         if self.data["cursor"] is not None:
             request["cursor"] = self.data["cursor"]
-        if self.data["receipt"] is not None:
-            request["receipt"] = self.data["receipt"]["cursor"]
+        if self.unreached():
+            request["receipt"] = self.unreached()["cursor"]
         reply = self.server.call("POST", "pull", request)
         if "mustReset" in reply:
             self.data.update(cursor=None, snapshot=None)
@@ -349,9 +361,6 @@ class Client:
             self.read_commits(page["commits"], page["version"])
         self.data["cursor"] = page["cursor"]
         self.data["version"] = page["version"]
-        if self.data["receipt"] and self.data["snapshot"] is None:
-            if self.data["receipt"]["version"] <= page["version"]:
-                self.data["receipt"] = None
         require(not page["hasMore"] or page["cursor"] != before, "more is promised, and the cursor stands still")
         self.state.save()
         return page["hasMore"]

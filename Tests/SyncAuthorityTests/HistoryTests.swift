@@ -186,6 +186,72 @@ import Testing
         #expect(failure?.code == .malformed)
     }
 
+    // MARK: Below the horizon
+
+    /// A restored server that has made six more commits since and kept one of them, and the receipt for the lost commit.
+    private func restoredBelowHorizon() throws -> (world: AuthorityWorld, device: Device, receipt: CommitReceipt) {
+        var setup = try Restored()
+        let push = try setup.device.number([Self.second])
+        let receipt = try receipt(setup.world.response(setup.device.request([push]), by: setup.device.principal))
+        let world = setup.restored()
+        var other = Device(2)
+        for number in 1...6 { try world.push(&other, create("user", UInt64(10 + number), ["username": .text("c")])) }
+        try world.authority.trim(.default, before: Version(7))
+        return (world, setup.device, receipt)
+    }
+
+    private func snapshot(
+        of world: AuthorityWorld, showing receipt: CommitReceipt, by principal: Principal
+    ) throws -> PullResponse {
+        let request = PullRequest(space: .default, cursor: nil, receipt: receipt.cursor, limit: 10)
+        return try world.authority.pull(request, by: principal, now: AuthorityWorld.now)
+    }
+
+    @Test func `a receipt proves the loss of its transaction, even below the horizon`() throws {
+        let (world, device, receipt) = try restoredBelowHorizon()
+        #expect(try snapshot(of: world, showing: receipt, by: device.principal) == .mustReset(.epoch))
+        let lost = LostHistory(
+            epoch: AuthorityWorld.epoch, space: .default, reached: Version(2), head: Version(7),
+            transaction: TransactionNumber(1), witness: .client(device.principal))
+        #expect(world.histories.lost == [lost])
+        #expect(lost.description.contains("does not hold transaction 1 of that device"))
+    }
+
+    @Test func `a push that would leave a gap in a restored ledger proves the loss first`() throws {
+        var (world, device, receipt) = try restoredBelowHorizon()
+        let next = try device.number([create("user", 3, ["username": .text("d")])])
+        let request = PushRequest(
+            identity: device.identity, epoch: AuthorityWorld.epoch, cursors: [receipt.cursor],
+            acknowledged: next.number, transactions: [next])
+        #expect(try world.response(request, by: device.principal) == .refused(.epochChanged(Self.renewed)))
+        #expect(world.histories.lost.count == 1)
+    }
+
+    @Test func `a receipt proves the loss if a copy of its device has used the number again`() throws {
+        let (world, device, receipt) = try restoredBelowHorizon()
+        var copy = device
+        copy.next = TransactionNumber(1)
+        try world.push(&copy, create("user", 4, ["username": .text("d")]))
+        #expect(try snapshot(of: world, showing: receipt, by: device.principal) == .mustReset(.epoch))
+    }
+
+    @Test func `a receipt below the horizon of the same history proves nothing, whoever shows it`() throws {
+        let world = AuthorityWorld()
+        var device = Device(1)
+        let push = try device.number([Self.second])
+        let receipt = try receipt(world.response(device.request([push]), by: device.principal))
+        // The server forgets the outcome of the transaction, because the device has acknowledged it.
+        for number in 0...AuthorityLimits.keptOutcomes {
+            device.acknowledged = device.next
+            try world.push(&device, create("user", UInt64(10 + number), ["username": .text("c")]))
+        }
+        try world.authority.trim(.default, before: world.head())
+        for principal in [device.principal, Principal(name: "bob")] {
+            _ = try cursor(snapshot(of: world, showing: receipt, by: principal))
+        }
+        #expect(world.histories.lost.isEmpty)
+    }
+
     // MARK: Exactly once
 
     @Test func `several proofs of one loss start only one history`() throws {
@@ -242,8 +308,12 @@ import Testing
             }
             #expect(results.map { $0.receipt?.space } == [nil, "north", .default, nil], "\(repetition)")
             #expect(results.map { $0.receipt?.version } == [nil, Version(1), Version(2), nil], "\(repetition)")
-            for receipt in results.compactMap(\.receipt) {
-                #expect(try receipt.cursor == world.cursor(receipt.version.rawValue, in: receipt.space))
+            for result in results {
+                guard let receipt = result.receipt else { continue }
+                let sealed = try #require(SealedCursor(receipt.cursor))
+                #expect(sealed.cursor.place == .receipt(receipt.version, device.identity, result.number))
+                let version = try #require(SealedCursor(world.cursor(receipt.version.rawValue, in: receipt.space)))
+                #expect(sealed.cursor.chain == version.cursor.chain)
             }
         }
     }

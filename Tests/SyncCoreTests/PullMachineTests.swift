@@ -92,6 +92,25 @@ import Testing
         #expect(harness.pull?.request.receipt == nil)
     }
 
+    @Test func `a pull without a cursor carries the receipt of the newest confirmed commit again`() {
+        var (harness, receipt) = confirmedAtTwo()
+        harness.answerPull(.success(.page(SessionHarness.page(version: Version(2)))))
+        harness.answerStore(
+            .pageApplied(
+                .default,
+                .applied(
+                    StoredSpace(
+                        space: .default, cursor: Cursor(rawValue: "at-2"), version: Version(2), isComplete: true,
+                        receipt: receipt), outbox: OutboxSummary(), changedRecords: 1)))
+        #expect(harness.session.status(now: harness.now).isInSync)
+        harness.send(.host(.syncRequested))
+        #expect(harness.pull?.request.receipt == nil)
+        harness.answerPull(.success(.mustReset(.horizon)))
+        harness.answerStore(.cursorReset(.default))
+        #expect(harness.pull?.request.cursor == nil)
+        #expect(harness.pull?.request.receipt == receipt.cursor)
+    }
+
     @Test func `a head below a confirmed version puts the history in doubt, and the pull is retried later`() {
         var (harness, receipt) = confirmedAtTwo()
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(1)))))

@@ -323,7 +323,10 @@ import Testing
                 #"{"username":"x"}|default"#
             ])
         #expect(report.spaces == SalvageReport.Count(saved: 1, lost: 0))
-        #expect(report.formerRecords == 1)
+        #expect(
+            try raw.run("SELECT collection, hex(id), version FROM sync_former") == [
+                "users|00112233445566778899AABBCCDDEEFF|3"
+            ])
     }
 
     @Test func `a space that cannot be read is reported`() throws {

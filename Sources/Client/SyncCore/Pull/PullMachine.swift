@@ -128,7 +128,7 @@ package struct PullMachine: Hashable, Sendable {
             }
             // A head below a confirmed commit means that the server may have lost the commit. But if the commit was
             // confirmed during this pull (`.again`), the server may have made the page before the commit.
-            if then != .again, let receipt = stored.receipt, page.head < receipt.version {
+            if then != .again, let receipt = stored.unreachedReceipt, page.head < receipt.version {
                 return (
                     [disarm] + wait(for: .historyInDoubt(confirmed: receipt.version, head: page.head), &turn), nil
                 )
@@ -164,7 +164,8 @@ package struct PullMachine: Hashable, Sendable {
         }
     }
 
-    /// Records that the server has confirmed a commit. Later pulls send the receipt.
+    /// Records that the server has confirmed a commit. Pulls send the receipt until the cursor has reached the commit, and
+    /// again when the cursor is lost.
     mutating func confirmed(by receipt: CommitReceipt) {
         stored = stored.confirmed(by: receipt)
     }
@@ -369,7 +370,7 @@ package struct PullMachine: Hashable, Sendable {
     /// confirmed, and no operation is in progress.
     var showsAll: Bool {
         guard case .resting = state else { return false }
-        return hasCaughtUp && (!stored.hasAccess || isCaughtUp && stored.receipt == nil)
+        return hasCaughtUp && (!stored.hasAccess || isCaughtUp && stored.unreachedReceipt == nil)
     }
 
     private var isCaughtUp: Bool { stored.isComplete && stored.version >= head }
@@ -388,7 +389,7 @@ package struct PullMachine: Hashable, Sendable {
                     request,
                     .pull(
                         PullRequest(
-                            space: space, cursor: stored.cursor, receipt: stored.receipt?.cursor, limit: limit,
+                            space: space, cursor: stored.cursor, receipt: stored.unreachedReceipt?.cursor, limit: limit,
                             account: hello.account, notices: stored.notices))))
         ]
         state = .pulling(

@@ -162,7 +162,8 @@ public struct StoredSpace: Hashable, Sendable {
     public let isComplete: Bool
     /// False after the space is vacated, until the server shows part of it again.
     public let hasAccess: Bool
-    /// Proof of the newest commit that the server has confirmed; nil once the cursor has reached that commit.
+    /// Proof of the newest commit that the server has confirmed to this device; nil before the first one in the server's
+    /// history.
     public let receipt: CommitReceipt?
     /// The notices of lost values that the device still requests; nil until part of the space is stored, and while the
     /// journal has no room for them.
@@ -193,9 +194,15 @@ extension StoredSpace {
         self.init(space: space, cursor: nil, version: .zero, isComplete: false, hasAccess: false)
     }
 
+    /// The receipt, unless the cursor has reached its commit and proves the same.
+    package var unreachedReceipt: CommitReceipt? {
+        guard let receipt, cursor == nil || receipt.version > version else { return nil }
+        return receipt
+    }
+
     /// Returns the space after the server has issued a receipt. Receipts arrive in any order; the newest one is kept.
     package func confirmed(by other: CommitReceipt) -> StoredSpace {
-        guard other.version > (receipt?.version ?? .zero), cursor == nil || other.version > version else { return self }
+        guard other.version > (receipt?.version ?? .zero) else { return self }
         return StoredSpace(
             space: space, cursor: cursor, version: version, isComplete: isComplete, hasAccess: hasAccess,
             receipt: other, notices: notices)

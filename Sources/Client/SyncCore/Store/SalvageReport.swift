@@ -17,14 +17,13 @@ public struct SalvageReport: Hashable, Sendable {
     public let journal: Count
     /// The spaces that the device keeps in sync.
     public let spaces: Count
-    /// Number of records that only a lost history of the server has shown so far. They are not in the new database, because
-    /// they had not been compared with the server's current records.
-    public let formerRecords: Int
+    /// Records that a server has shown. The next sync compares them with the server's, which may have lost some.
+    public let records: Count
 
     /// Creates a report. By default, there were no spaces and no former records.
     public init(
         keptFile: String, identity: Identity, account: AccountID?, outbox: Count, perhapsSent: Int, journal: Count,
-        spaces: Count = Count(saved: 0, lost: 0), formerRecords: Int = 0
+        spaces: Count = Count(saved: 0, lost: 0), records: Count = Count(saved: 0, lost: 0)
     ) {
         self.keptFile = keptFile
         self.identity = identity
@@ -33,7 +32,7 @@ public struct SalvageReport: Hashable, Sendable {
         self.perhapsSent = perhapsSent
         self.journal = journal
         self.spaces = spaces
-        self.formerRecords = formerRecords
+        self.records = records
     }
 
     /// The identity of the device from now on.

@@ -1,5 +1,6 @@
 import SQLiteDatabase
 import SyncCore
+import SyncModel
 
 /// A copy of a damaged database that reads the rows around the damage.
 final class DamagedDatabase {
@@ -61,6 +62,12 @@ final class DamagedDatabase {
         return statement.isInteger(0) ? statement.integer(0) : nil
     }
 
+    /// Returns the names of a table's columns, in their order; nil when the table cannot be found.
+    func columns(of table: String) -> [String]? {
+        guard let statement = try? connection.prepare("SELECT * FROM \(table) LIMIT 0") else { return nil }
+        return (0..<statement.columnCount).map { statement.columnName($0) }
+    }
+
     /// Whether all rows of a table can be read, as far as SQLite can tell.
     func isWhole(_ table: String, by key: String) -> Bool {
         (try? walk("SELECT \(key) FROM \(table) WHERE \(key) > ?1 ORDER BY \(key)", from: 0, key) { _, _ in true })
@@ -71,13 +78,14 @@ final class DamagedDatabase {
     ///
     /// - Parameters:
     ///   - key: the table's integer key, whose values are positive.
+    ///   - columns: the columns to read, which include the key.
     ///   - last: the largest possible key; nil when it is not known.
     /// - Returns: whether SQLite found no damage.
     func forEachRow(
-        of table: String, by key: String, last: Int64? = nil,
+        of table: String, by key: String, columns: String = "*", last: Int64? = nil,
         _ body: (DamagedRow) throws -> Void
     ) throws -> Bool {
-        let rows = "SELECT * FROM \(table) WHERE \(key)"
+        let rows = "SELECT \(columns) FROM \(table) WHERE \(key)"
         var low: Int64 = 0
         let isWhole = try walk("\(rows) > ?1 ORDER BY \(key)", from: 0, key) { row, found in
             guard found > low else { return false }
@@ -176,6 +184,16 @@ struct DamagedRow {
     }
 
     func has(_ name: String) -> Bool { column(name) != nil }
+
+    /// Returns the row of a record, whose columns are those of its table; nil when a value cannot be read.
+    func stored(in table: RecordTable) -> StoredRow? {
+        guard let row = try? table.row(statement), row.record.version >= .zero,
+            row.record.fieldVersions.allSatisfy({ $0 >= .zero }),
+            // The base of a record that is edited holds its values as JSON.
+            (try? StoredForm.bytes(of: row.record.patch(schema: table.model))) != nil
+        else { return nil }
+        return row
+    }
 
     /// Binds a value, unchanged, to a parameter of another statement.
     func bind(_ name: String, to other: Statement, at index: Int32) {

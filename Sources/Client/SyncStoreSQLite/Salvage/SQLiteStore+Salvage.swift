@@ -7,7 +7,8 @@ extension SQLiteStore {
     /// Replaces a damaged database with a new one, and recovers the data that only this device has: its identity, its
     /// unconfirmed writes, and its journal.
     ///
-    /// The next sync downloads the rest. The damaged files stay next to the new ones under other names. No process may
+    /// Records of the server are copied as far as they can be read. The next sync compares them with the server's, and
+    /// downloads the rest. The damaged files stay next to the new ones under other names. No process may
     /// have the database open, including this one.
     ///
     /// - Parameters:

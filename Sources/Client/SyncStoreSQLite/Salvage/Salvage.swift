@@ -4,14 +4,17 @@ import SyncModel
 
 /// Builds a new database from the readable parts of a damaged one.
 ///
-/// Rows that only this device has are copied one by one: its identity, the outbox, and the journal. The server's data
-/// is left out, because the next sync downloads it again. A single transaction fills the new file, and a rename moves
-/// it into place, so an interruption at any point leaves the damaged database unchanged.
+/// Rows that only this device has are copied one by one: its identity, the outbox, and the journal. The server's data is
+/// copied as far as it can be read. The next sync downloads it again, and compares it first, because a restored server may
+/// have lost it. A single transaction fills the new file, and a rename moves it into place, so an interruption at any point
+/// leaves the damaged database unchanged.
 struct Salvage {
     private let kept: KeptFiles
-    private let damaged: DamagedDatabase
-    private let transaction: WriteTransaction
-    private let connection: Connection
+    let damaged: DamagedDatabase
+    let transaction: WriteTransaction
+    let connection: Connection
+    /// The tables of records that the damaged database has, with the order of their columns there.
+    let shownTables: [RecordTable]
     /// Tables whose upper pages or schema were rebuilt, so that rows may be missing without SQLite noticing.
     private let repaired: Set<String>
     /// Whether a write of a collection that the models lack ends the salvage.
@@ -27,6 +30,7 @@ struct Salvage {
         self.repaired = repaired
         self.transaction = transaction
         connection = transaction.connection
+        shownTables = Self.shownTables(of: transaction.tables, in: damaged)
     }
 
     // MARK: Files
@@ -138,7 +142,7 @@ struct Salvage {
     private func run(newClient: ClientID, now: WallTime) throws -> SalvageReport {
         let old = try oldMeta()
         try takeOverFormerClients()
-        let (spaces, keys) = try takeOverSpaces()
+        let (spaces, keys, isProven) = try takeOverSpaces()
         if let old {
             transaction.meta.account = old.account
             transaction.meta.epoch = old.epoch
@@ -149,8 +153,12 @@ struct Salvage {
         }
         let journal = try takeOverJournal(expecting: old?.journalEntries, now: now)
         let outbox = try takeOverOutbox(expecting: old?.entries, now: now)
+        let records = try takeOverShown(keys)
         try takeOverConfirmed(keys)
         try takeOverReplacements()
+        // Without its history or the proof of it, the device cannot tell what a restored server has lost. A server that
+        // contradicts the database may be one.
+        if old?.epoch == nil || !isProven || wasContradicted { try transaction.loseHistory() }
         if outbox.count.saved > 0 { try takeOverDeleted(keys) }
 
         let identity: SalvageReport.Identity
@@ -173,8 +181,24 @@ struct Salvage {
         }
         return SalvageReport(
             keptFile: kept.database.path, identity: identity, account: transaction.meta.account, outbox: outbox.count,
-            perhapsSent: old == nil ? outbox.numbered : 0, journal: journal, spaces: spaces,
-            formerRecords: Int(clamping: damaged.integer("SELECT count(*) FROM sync_former") ?? 0))
+            perhapsSent: old == nil ? outbox.numbered : 0, journal: journal, spaces: spaces, records: records)
+    }
+
+    /// Whether the last contact ended because the server contradicted the database.
+    private var wasContradicted: Bool {
+        let code = StoreError.Code.contradiction.rawValue
+        return damaged.integer("SELECT count(*) FROM sync_contact WHERE failure_code = '\(code)'") != 0
+    }
+
+    /// Copies what the server has shown, and computes the records with pending changes.
+    private func takeOverShown(_ keys: [Int64: Int64]) throws -> SalvageReport.Count {
+        let bases = try takeOverBases(keys)
+        try connectOutbox(and: bases.places)
+        try takeOverFormerVersions()
+        let rows = try takeOverRows(keys)
+        try takeOverForeign(keys)
+        return SalvageReport.Count(
+            saved: rows.saved + bases.places.count, lost: rows.lost.map { $0 + bases.unreadable })
     }
 
     /// The contents of the damaged `sync_meta`; nil if its row cannot be read or is invalid.
@@ -226,12 +250,13 @@ struct Salvage {
         }
     }
 
-    /// Copies the spaces without their cursors, so that each is downloaded again, and with their receipts, which prove
-    /// the commits that the server has confirmed (I15).
+    /// Copies the spaces without their positions, so that each is downloaded again, and with their receipts, which prove
+    /// the commits that the server has confirmed (I15). Without a receipt, the cursor takes its place.
     ///
-    /// - Returns: their number, and the new keys by the old ones.
-    private func takeOverSpaces() throws -> (count: SalvageReport.Count, keys: [Int64: Int64]) {
+    /// - Returns: their number, the new keys by the old ones, and whether each has proof of its history.
+    private func takeOverSpaces() throws -> (count: SalvageReport.Count, keys: [Int64: Int64], isProven: Bool) {
         var keys: [Int64: Int64] = [:]
+        var isProven = true
         var saved = 0
         var unreadable = 0
         let isWhole = try damaged.forEachRow(of: "sync_space", by: "key") { row in
@@ -244,14 +269,27 @@ struct Salvage {
             if let cursor = row.text("receipt"), let version = row.integer("receipt_version"), version >= 0 {
                 space.receipt = CommitReceipt(
                     space: name, version: Version(version), cursor: Cursor(rawValue: cursor))
+            } else if let cursor = row.text("cursor") {
+                // Version 0 gives way to the next receipt.
+                space.receipt = CommitReceipt(space: name, version: .zero, cursor: Cursor(rawValue: cursor))
+            } else if row.integer("version") != 0 || row.integer("complete_at") != 0 {
+                isProven = false
             }
             try space.save(connection)
             if let key = row.integer("key") { keys[key] = space.key }
             saved += 1
         }
         let lost = lost(saved, unreadable, expected: nil, isWhole: isWhole)
-        return (SalvageReport.Count(saved: saved, lost: lost), keys)
+        if lost != 0, keys[Self.defaultKey] == nil {
+            // The records of the space that every device follows first are not lost with its row.
+            let space = try SpaceRow.load(.default, connection)
+            if !keys.values.contains(space.key) { keys[Self.defaultKey] = space.key }
+        }
+        return (SalvageReport.Count(saved: saved, lost: lost), keys, isProven && lost == 0)
     }
+
+    /// The key that a new database gives to the space `default`.
+    private static let defaultKey: Int64 = 1
 
     /// Copies which versions were this device's own, for a server that will lose its history.
     private func takeOverConfirmed(_ keys: [Int64: Int64]) throws {
@@ -345,7 +383,6 @@ struct Salvage {
             try insert.run()
             count(payload.count, isNumbered: number != nil, isAnswered: row.integer("version") != nil)
         }
-        try connectOutbox()
         let saved = transaction.meta.outbox.count
         let lost = lost(saved, unreadable, expected: expected, isWhole: isWhole && !repaired.contains("sync_outbox"))
         if lost != 0 {
@@ -390,9 +427,9 @@ struct Salvage {
         }
     }
 
-    /// Links the entries to the records that they change, and recomputes those records.
-    private func connectOutbox() throws {
-        var places: Set<RecordRow> = []
+    /// Links the entries to the records that they change, and computes those records and the ones with a base.
+    private func connectOutbox(and places: Set<RecordRow>) throws {
+        var places = places
         try transaction.forEachEntry { entry in
             try transaction.link(entry)
             places.formUnion(try transaction.changedPlaces(of: entry.transaction))

@@ -21,6 +21,8 @@ struct SpaceRow: Hashable {
     var heldBefore: Int
     /// False after the server has refused access to the space, until it sends a page of the space again.
     var hasAccess: Bool
+    /// The newest receipt of the current history. It stays after the cursor has reached its version, because the server can
+    /// compare it even when the cursor is below the horizon.
     var receipt: CommitReceipt?
     /// The collections and records that the snapshot in progress has shown so far.
     var shown: SnapshotExtent
@@ -49,14 +51,6 @@ struct SpaceRow: Hashable {
         case .empty, .snapshot: false
         case .catchingUp, .complete: true
         }
-    }
-
-    /// The newest proof that the device has of the space's history; nil before the first page and the first outcome.
-    var proof: Cursor? { receipt?.cursor ?? cursor }
-
-    /// Drops the receipt once the cursor has reached its version.
-    mutating func cursorMoved() {
-        if let known = receipt, version >= known.version { receipt = nil }
     }
 
     private static let columns =

@@ -86,7 +86,7 @@ extension WriteTransaction {
         try write(ForeignRow(collection: change.collection, record: record, space: space.key))
     }
 
-    private func write(_ row: ForeignRow) throws {
+    func write(_ row: ForeignRow) throws {
         let statement = try connection.statement(
             """
             INSERT OR REPLACE INTO sync_foreign (collection, id, space, uid, version, fields)

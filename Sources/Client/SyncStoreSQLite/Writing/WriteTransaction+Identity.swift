@@ -22,14 +22,20 @@ extension WriteTransaction {
             change.touchesOutbox = true
             if known != nil {
                 for space in try SpaceRow.all(connection) { try reset(space, inSameHistory: false) }
-                try rememberFormerVersions()
-                try forgetVersions()
-                try forgetDeletions()
+                try loseHistory()
                 try sendAgain(as: meta.identity.next)
                 try forgetSeenVersions()
             }
         }
         return try session()
+    }
+
+    /// Marks everything that the server has shown as shown by a history that may be lost. The next snapshots are compared
+    /// with it.
+    func loseHistory() throws {
+        try rememberFormerVersions()
+        try forgetVersions()
+        try forgetDeletions()
     }
 
     func renewIdentity(as client: ClientID) throws -> StoredSession {

@@ -54,7 +54,6 @@ extension WriteTransaction {
         }
         if space.phase == .catchingUp && space.version >= space.completeAt { space.phase = .complete }
         space.cursor = page.cursor
-        space.cursorMoved()
         space.hasAccess = true
         if case .commits(let commits) = page.content, commits.isEmpty, space == before {
             // The page brings nothing, so even the server's time is not saved. A poll while nothing happens writes

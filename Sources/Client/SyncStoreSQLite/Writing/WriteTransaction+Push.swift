@@ -103,11 +103,14 @@ extension WriteTransaction {
     /// carry.
     private func proofs(startingWith spaces: [SpaceID]) throws -> [Cursor] {
         let wanted = Set(spaces)
-        let rows = try SpaceRow.all(connection)
+        let rows = try SpaceRow.all(connection).map { $0.stored(for: nil) }
+        let own = rows.filter { wanted.contains($0.space) }
+        let newest = own.compactMap { $0.unreachedReceipt?.cursor ?? $0.cursor }
         // Other spaces send receipts only, because their own pulls send the cursors.
-        let others = rows.filter { !wanted.contains($0.space) && $0.receipt != nil }
-        return Array(
-            (rows.filter { wanted.contains($0.space) } + others).compactMap(\.proof).prefix(SchemaLimits.shownCursors))
+        let others = rows.filter { !wanted.contains($0.space) }.compactMap(\.unreachedReceipt?.cursor)
+        // A cursor below the horizon proves nothing, but an older receipt still does.
+        let older = own.filter { $0.unreachedReceipt == nil }.compactMap(\.receipt?.cursor)
+        return Array((newest + others + older).prefix(SchemaLimits.shownCursors))
     }
 
     func withdraw(

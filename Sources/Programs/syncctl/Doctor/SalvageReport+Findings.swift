@@ -11,9 +11,9 @@ extension SalvageReport {
             ),
             finding("writes", outbox, of: ("unconfirmed write", "unconfirmed writes")),
             finding("journal", journal, of: ("entry of the journal", "entries of the journal")),
+            recordsFinding,
             identityFinding,
         ] + (perhapsSent > 0 ? [perhapsSentFinding] : []) + (spaces.lost == 0 ? [] : [spacesFinding])
-            + (formerRecords > 0 ? [formerRecordsFinding] : [])
     }
 
     private var spacesFinding: Finding {
@@ -22,11 +22,15 @@ extension SalvageReport {
             advice: "run syncctl status, and let the application follow the missing ones again")
     }
 
-    private var formerRecordsFinding: Finding {
-        .attention(
-            "history",
-            "a restored server may have lost some of \(formerRecords) records of this device, which were not compared with it yet",
-            advice: "keep \(keptFile): if records are missing after the next sync, it may still contain them")
+    private var recordsFinding: Finding {
+        let saved = "\(records.saved) \(records.saved == 1 ? "record" : "records") of the server saved"
+        guard records.lost != 0 else {
+            return .fine("records", "\(saved), none lost; the next sync compares them with the server's")
+        }
+        return .fine(
+            "records",
+            "\(saved), and \(records.lost.map(String.init) ?? "some") could not be read: the next sync downloads them, unless the server has lost them, too"
+        )
     }
 
     private func finding(_ check: String, _ count: Count, of names: (one: String, many: String)) -> Finding {

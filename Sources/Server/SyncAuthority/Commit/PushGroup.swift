@@ -87,7 +87,9 @@ struct PushGroup {
                 // A repeated outcome may be older than the oldest commit in the change feed.
                 let chain = try view.chain(at: version, in: space)
             else { continue }
-            let cursor = FeedCursor(epoch: history.epoch, space: space, place: .log(version), chain: chain)
+            let cursor = FeedCursor(
+                epoch: history.epoch, space: space,
+                place: .receipt(version, request.identity, results[index].number), chain: chain)
             results[index] = TransactionResult(
                 number: results[index].number, outcome: results[index].outcome,
                 receipt: CommitReceipt(space: space, version: version, cursor: cursor.sealed(with: history.key)))

@@ -13,10 +13,12 @@ package struct FeedCursor: Hashable, Sendable {
         case log(Version)
         /// The client has received all rows up to and including `last`, in a snapshot that began at this version.
         case snapshot(Version, last: RecordAddress)
+        /// A receipt: the server has applied a transaction of this client, whose outcome names this version.
+        case receipt(Version, ClientIdentity, TransactionNumber)
 
         package var version: Version {
             switch self {
-            case .log(let version), .snapshot(let version, _): version
+            case .log(let version), .snapshot(let version, _), .receipt(let version, _, _): version
             }
         }
     }
@@ -36,13 +38,15 @@ package struct FeedCursor: Hashable, Sendable {
 
     private static let format = "1"
 
-    /// The text without its seal: format, epoch, space, version, chain, kind, and for a snapshot the last row that was
-    /// sent, separated by dots.
+    /// The text without its seal: format, epoch, space, version, chain, and kind, separated by dots. A snapshot adds the last
+    /// row that was sent, and a receipt adds the client and the number of its transaction.
     fileprivate var content: String {
         let head = "\(Self.format).\(epoch).\(space).\(place.version).\(chain.bits)"
         return switch place {
         case .log: "\(head).log"
         case .snapshot(_, let last): "\(head).rows.\(last.collection).\(last.id)"
+        case .receipt(_, let identity, let number):
+            "\(head).receipt.\(identity.client).\(identity.incarnation).\(number)"
         }
     }
 
@@ -58,6 +62,12 @@ package struct FeedCursor: Hashable, Sendable {
         case ("rows", 8):
             guard let collection = CollectionName(rawValue: parts[6]), let id = RecordID(parts[7]) else { return nil }
             place = .snapshot(version, last: RecordAddress(collection, id))
+        case ("receipt", 9):
+            guard let client = ClientID(parts[6]), let incarnation = Int(parts[7]), incarnation >= 0,
+                let number = Int64(parts[8]), number >= 0
+            else { return nil }
+            place = .receipt(
+                version, ClientIdentity(client: client, incarnation: incarnation), TransactionNumber(number))
         default: return nil
         }
         self.init(

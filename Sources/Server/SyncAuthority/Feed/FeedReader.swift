@@ -37,7 +37,7 @@ struct FeedReader {
         guard cursor.space == space else { return .response(.mustReset(.cursor)) }
         let position = Position(version: cursor.place.version, chain: cursor.chain)
         switch cursor.place {
-        case .log:
+        case .log, .receipt:
             return .response(.page(try commits(after: position, state, extent, in: view)))
         case .snapshot(_, let last):
             // The collection is no longer served, so the client should discard the rows that it has received.

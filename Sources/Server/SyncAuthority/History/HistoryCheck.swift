@@ -11,7 +11,8 @@ struct HistoryCheck {
     enum Finding {
         /// The store holds every commit up to the cursor.
         case held(FeedCursor)
-        /// The cursor is older than the oldest commit in the change feed.
+        /// The cursor is older than the oldest commit in the change feed. If it is a receipt, the ledger holds its
+        /// transaction.
         case trimmed
         /// The store has lost commits that the cursor proves.
         case lost(LostHistory)
@@ -28,7 +29,14 @@ struct HistoryCheck {
         guard sealed.isAuthentic(for: history.key) else { return .unreadable }
         let extent = try view.extent(of: cursor.space)
         let version = cursor.place.version
-        if version < extent.horizon { return .trimmed }
+        if version < extent.horizon {
+            guard case .receipt(_, let client, let number) = cursor.place else { return .trimmed }
+            if try holds(number, of: client, at: version, in: view) { return .trimmed }
+            return .lost(
+                LostHistory(
+                    epoch: history.epoch, space: cursor.space, reached: version, head: extent.head,
+                    transaction: number, witness: witness))
+        }
         if version <= extent.head {
             guard let chain = try view.chain(at: version, in: cursor.space) else {
                 throw AuthorityStoreError(
@@ -40,6 +48,23 @@ struct HistoryCheck {
             LostHistory(
                 epoch: history.epoch, space: cursor.space, reached: version, head: extent.head,
                 witness: witness))
+    }
+
+    /// Returns whether the ledger holds a transaction that an authentic receipt names.
+    ///
+    /// Ledgers are never trimmed, so they prove a loss even when the commits that the change feed would be compared with
+    /// are gone. The ledger is that of the client's owner, because anybody may show the receipt.
+    private func holds(
+        _ number: TransactionNumber, of client: ClientIdentity, at version: Version, in view: some AuthorityView
+    ) throws(AuthorityStoreError) -> Bool {
+        guard let owner = try view.owner(of: client.client) else { return false }
+        let key = LedgerKey(principal: owner, identity: client)
+        guard try view.ledger(of: key).next > number else { return false }
+        // Another copy of the client's database may have used the number again after the restore. An outcome that is
+        // forgotten cannot be compared.
+        guard let stored = try view.outcome(of: key, number) else { return true }
+        guard case .applied(version, _, _) = stored.outcome else { return false }
+        return true
     }
 
     /// Returns the first loss of commits that one of `cursors` proves; nil when none does.

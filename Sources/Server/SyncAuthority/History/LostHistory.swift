@@ -11,6 +11,8 @@ public struct LostHistory: Hashable, Sendable {
     public let reached: Version
     /// The newest version that the database holds.
     public let head: Version
+    /// The transaction that the database lacks, if a receipt for it is the proof; nil if a commit is.
+    public let transaction: TransactionNumber?
     /// The source from which the server learned of the loss.
     public let witness: Witness
 
@@ -23,11 +25,15 @@ public struct LostHistory: Hashable, Sendable {
     }
 
     /// Creates the proof that commits up to `reached` were lost.
-    public init(epoch: Epoch, space: SpaceID, reached: Version, head: Version, witness: Witness) {
+    public init(
+        epoch: Epoch, space: SpaceID, reached: Version, head: Version, transaction: TransactionNumber? = nil,
+        witness: Witness
+    ) {
         self.epoch = epoch
         self.space = space
         self.reached = reached
         self.head = head
+        self.transaction = transaction
         self.witness = witness
     }
 }
@@ -36,8 +42,13 @@ extension LostHistory: CustomStringConvertible {
     /// The evidence, as one sentence for an operator.
     public var description: String {
         let found =
-            reached > head
-            ? "the database ends at version \(head)" : "the database holds another commit at that version"
+            if let transaction {
+                "the database does not hold transaction \(transaction) of that device, which it had confirmed"
+            } else if reached > head {
+                "the database ends at version \(head)"
+            } else {
+                "the database holds another commit at that version"
+            }
         let source =
             switch witness {
             case .client(let principal): "a device of '\(principal.name)'"

@@ -1,8 +1,8 @@
 /// Proof that the server has committed a version of a space.
 ///
-/// It is the cursor at that version. The server returns it with the outcome of a transaction, and the client presents
-/// it until its own cursor has reached the version. A server that was restored from an older copy recognizes by it that
-/// the commit is lost.
+/// It is a cursor at that version that also names the transaction. The server returns it with the outcome of the
+/// transaction. The client presents it until its own cursor has reached the version, and again whenever it has no cursor.
+/// A server that was restored from an older copy recognizes by it that the commit is lost.
 public struct CommitReceipt: Hashable, Sendable {
     /// The space of the commit.
     public let space: SpaceID

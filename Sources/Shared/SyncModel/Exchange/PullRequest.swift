@@ -4,7 +4,8 @@ public struct PullRequest: Hashable, Sendable {
     public let space: SpaceID
     /// The client's position; nil requests a snapshot from its beginning.
     public let cursor: Cursor?
-    /// Proof of a commit that the server has confirmed and that the cursor has not reached yet; nil when there is none.
+    /// Proof of a commit that the server has confirmed and that the cursor has not reached, or of the newest one if there is no
+    /// cursor; nil when there is none.
     public let receipt: Cursor?
     /// Maximum number of rows or changes that the client wants. A single commit may exceed it, because commits are not
     /// split.

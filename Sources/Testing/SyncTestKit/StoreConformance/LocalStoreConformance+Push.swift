@@ -47,7 +47,8 @@ extension LocalStoreConformance {
                 try world.expect(try world.store.outboxSummary(), is: OutboxSummary(), "the outbox after the page")
                 try world.expect(try world.user(id), is: world.shownUser(id, uid: 40, version: 1, "ada"), "the record")
             },
-            Check("a receipt is kept and shown until the cursor has reached its version") { world in
+            Check("the newest receipt is kept, and shown instead of a cursor that has not reached its version") {
+                world in
                 try world.sendHello()
                 func receipt(_ version: Int64) -> CommitReceipt {
                     CommitReceipt(
@@ -71,12 +72,15 @@ extension LocalStoreConformance {
                 try world.pull(world.feed([world.at(1, world.created(users[0], uid: 0, "u1"))], to: 1, head: 2))
                 try world.expect(try world.stored()?.receipt, is: receipt(2), "the receipt at version 1")
                 try world.pull(world.feed([world.at(2, world.created(users[1], uid: 1, "u2"))], to: 2))
-                try world.expect(try world.stored()?.receipt, is: nil, "the receipt once the cursor is there")
+                try world.expect(try world.stored()?.receipt, is: receipt(2), "the receipt once the cursor is there")
                 let shown = try world.stored()?.cursor
-                try world.expect(try world.push().cursors, is: [shown].compactMap(\.self), "what a push shows then")
+                try world.expect(
+                    try world.push().cursors, is: [shown, receipt(2).cursor].compactMap(\.self),
+                    "what a push shows then")
                 try world.pull(world.feed([world.at(3, world.created(users[2], uid: 2, "u3"))], to: 3))
                 try response(2, 3)
-                try world.expect(try world.stored()?.receipt, is: nil, "a receipt for what the cursor has reached")
+                try world.expect(
+                    try world.stored()?.receipt, is: receipt(3), "a receipt for what the cursor has reached")
             },
             Check("another history forgets the receipts of the previous one; a new cursor does not") { world in
                 try world.sendHello()

@@ -1,0 +1,173 @@
+import SQLiteDatabase
+import SyncCore
+import SyncModel
+
+// Copies what the server has shown. The next sync replaces it with a snapshot, and compares it before: a server that was
+// restored from an older copy may have lost what this device still has (I15).
+extension Salvage {
+    /// Copies the bases of records with pending changes, and of records whose pending changes were lost.
+    ///
+    /// - Parameter keys: the new keys of the spaces by the old ones.
+    /// - Returns: the records with a base, and the number of bases that could not be read.
+    func takeOverBases(_ keys: [Int64: Int64]) throws -> (places: Set<RecordRow>, unreadable: Int) {
+        var places: Set<RecordRow> = []
+        var uids: Set<[Int64]> = []
+        var unreadable = 0
+        _ = try damaged.forEachRow(of: "sync_base", orderedBy: ["collection", "id"]) { row in
+            guard let table = row.text("collection").flatMap({ name in shownTables.first { $0.name == name } }),
+                let id = row.recordID("id"), let space = row.integer("space").flatMap({ keys[$0] })
+            else {
+                unreadable += 1
+                return
+            }
+            let place = RecordRow(table: table.position, id: id)
+            guard !places.contains(place) else { return }
+            guard let base = base(in: row, id, table),
+                // Of two records with one uid, one is damaged.
+                base.record.map({ !$0.uid.isValid || uids.insert([Int64(table.position), $0.uid.rawValue]).inserted })
+                    ?? true
+            else {
+                unreadable += 1
+                return
+            }
+            try transaction.setBase(place, base, in: space)
+            places.insert(place)
+        }
+        return (places, unreadable)
+    }
+
+    /// Returns a base; nil when it cannot be read.
+    private func base(in row: DamagedRow, _ id: RecordID, _ table: RecordTable) -> Base? {
+        guard let isDeleted = row.integer("is_deleted"), let fields = row.bytes("fields"),
+            var patch = try? StoredForm.patch(from: fields, of: table.name)
+        else { return nil }
+        if isDeleted != 0 { return .deleted }
+        guard let uid = row.integer("uid"), let version = row.integer("version"), version >= 0 else { return nil }
+        if let bytes = row.bytes("unknown") {
+            guard let unknown = try? StoredForm.patch(from: bytes, of: table.name) else { return nil }
+            for (name, value) in unknown { patch.set(name, to: value) }
+        }
+        var record = Record(id: id, uid: UID(uid), version: Version(version), creating: patch, schema: table.model)
+        if let bytes = row.bytes("field_versions") {
+            guard let versions = versions(bytes, at: record.version, in: table) else { return nil }
+            record.fieldVersions = versions
+        }
+        return .shown(record)
+    }
+
+    /// Copies the rows of records without pending changes.
+    ///
+    /// A record that no server has shown is left out: its pending creation was lost.
+    func takeOverRows(_ keys: [Int64: Int64]) throws -> SalvageReport.Count {
+        var saved = 0
+        var unreadable = 0
+        var isWhole = true
+        for table in shownTables {
+            isWhole =
+                try damaged.forEachRow(of: table.quoted, by: "sync_row", columns: table.columns) { row in
+                    guard let stored = row.stored(in: table), let space = keys[stored.space] else {
+                        unreadable += 1
+                        return
+                    }
+                    let place = RecordRow(table: table.position, id: stored.record.id)
+                    guard try !transaction.hasPending(place), try transaction.row(place) == nil else { return }
+                    if stored.record.version == .zero, try !isFormer(place) { return }
+                    if try insert(StoredRow(record: stored.record, space: space), place) {
+                        saved += 1
+                    } else {
+                        unreadable += 1
+                    }
+                } && isWhole
+        }
+        isWhole = isWhole && shownTables.count == transaction.tables.count
+        return SalvageReport.Count(saved: saved, lost: isWhole ? unreadable : nil)
+    }
+
+    /// - Returns: false when the row violates a constraint, as with the uid of another record.
+    private func insert(_ row: StoredRow, _ place: RecordRow) throws -> Bool {
+        let table = transaction.tables[place.table]
+        let statement = try table.statement(.upsert, on: connection)
+        do {
+            try table.bind(row, to: statement)
+            try statement.run()
+            return true
+        } catch let error as DatabaseError where error.code == .constraint {
+            return false
+        } catch let error as StoreError where error.code == .contradiction {
+            statement.reset()
+            return false
+        }
+    }
+
+    private func isFormer(_ place: RecordRow) throws -> Bool {
+        let statement = try connection.statement("SELECT 1 FROM sync_former WHERE collection = ?1 AND id = ?2")
+        statement.bind(1, transaction.tables[place.table].name)
+        statement.bind(2, place.id)
+        defer { statement.reset() }
+        return try statement.step()
+    }
+
+    /// Copies the versions that records had in a lost history, which the current one has not been compared with.
+    func takeOverFormerVersions() throws {
+        let insert = try connection.prepare(
+            "INSERT OR IGNORE INTO sync_former (collection, id, version, field_versions) VALUES (?1, ?2, ?3, ?4)")
+        _ = try damaged.forEachRow(of: "sync_former", orderedBy: ["collection", "id"]) { row in
+            guard let table = row.text("collection").flatMap({ name in shownTables.first { $0.name == name } }),
+                let id = row.recordID("id"), let version = row.integer("version"), version >= 0
+            else { return }
+            var encoded: [UInt8]?
+            if let bytes = row.bytes("field_versions") {
+                guard let versions = versions(bytes, at: Version(version), in: table) else { return }
+                encoded = FieldVersions.encode(versions, order: transaction.tables[table.position].columnOrder)
+            }
+            insert.bind(1, table.name)
+            insert.bind(2, id)
+            insert.bind(3, version)
+            insert.bind(4, blob: encoded)
+            try insert.run()
+        }
+    }
+
+    /// Copies the records of collections that the build of the damaged database did not know.
+    func takeOverForeign(_ keys: [Int64: Int64]) throws {
+        _ = try damaged.forEachRow(of: "sync_foreign", orderedBy: ["collection", "id"]) { row in
+            guard let collection = row.text("collection").flatMap(CollectionName.init(rawValue:)),
+                !transaction.knows(collection), let id = row.recordID("id"),
+                let space = row.integer("space").flatMap({ keys[$0] }), let uid = row.integer("uid"),
+                let version = row.integer("version"), version >= 0, let bytes = row.bytes("fields"),
+                let fields = try? StoredForm.patch(from: bytes, of: collection.rawValue)
+            else { return }
+            try transaction.write(
+                ForeignRow(
+                    collection: collection,
+                    record: Record(id: id, uid: UID(uid), version: Version(version), values: [], unknown: fields),
+                    space: space))
+        }
+    }
+
+    /// Decodes the versions of a record's fields; nil when they cannot be read.
+    private func versions(_ bytes: [UInt8], at version: Version, in table: RecordTable) -> [Version]? {
+        let versions = bytes.withUnsafeBytes {
+            FieldVersions.decode($0, order: table.columnOrder, version: version)
+        }
+        return versions.flatMap { $0.allSatisfy { $0 >= .zero } ? $0 : nil }
+    }
+
+    /// Returns the tables whose columns in the damaged database are those of the model, in their order there.
+    static func shownTables(of tables: [RecordTable], in damaged: DamagedDatabase) -> [RecordTable] {
+        tables.compactMap { table in
+            guard let columns = damaged.columns(of: table.quoted) else { return nil }
+            var table = table
+            table.columnOrder = columns.dropFirst(Int(RecordTable.fixedColumns)).compactMap { column in
+                table.model.fields.firstIndex { $0.name.rawValue == column }
+            }
+            return table.columnOrder.count == table.model.fields.count ? table : nil
+        }
+    }
+}
+
+extension DamagedRow {
+    fileprivate func recordID(_ name: String) -> RecordID? {
+        bytes(name).flatMap { $0.withUnsafeBytes { Identifier128(bytes: $0) } }.map(RecordID.init(bits:))
+    }
+}

@@ -1,0 +1,174 @@
+import Foundation
+import SyncCore
+import SyncModel
+import SyncSimulation
+import SyncStoreSQLite
+import Testing
+
+/// A salvage keeps what the server has shown, so that a server that was restored from an older copy cannot lose it in silence
+/// (I15).
+@Suite struct SalvagedRecordsTests {
+    private static let epoch = Epoch(rawValue: "first")
+    private static let account = AccountID(rawValue: "ada")
+
+    private static func record(
+        _ number: UInt64, _ name: String, uid: Int64? = nil, version: Int64, age: (value: Int64, version: Int64)? = nil
+    ) -> Record {
+        var record = Record(
+            id: Samples.id(number), uid: UID(uid ?? Int64(number)), version: Version(version),
+            creating: ["username": .text(name)], schema: Samples.users)
+        if let age {
+            record.values[1] = .integer(age.value)
+            record.fieldVersions = [Version(version), Version(age.version)]
+        }
+        return record
+    }
+
+    private static func snapshot(_ records: [Record], at version: Int64, in epoch: Epoch = epoch) -> PullPage {
+        PullPage(
+            space: .default, epoch: epoch, serverTime: HybridTime(wall: Samples.now, counter: 0),
+            content: .snapshot([SnapshotRows(collection: "users", records: records)], isFirst: true, isLast: true),
+            cursor: Cursor(rawValue: "c\(version)"), version: Version(version), head: Version(version), hasMore: false)
+    }
+
+    /// A device that is in sync at version 9: users 1, 2, and 3, of which 2 has a pending edit.
+    private static func device() throws -> Scratch {
+        let scratch = try Scratch()
+        let store = try scratch.open { $0.connections = .single }
+        _ = try store.adopt(epoch, as: account)
+        _ = try store.follow(.default)
+        let records = [
+            record(1, "one", version: 9, age: (40, 3)), record(2, "two", version: 4), record(3, "three", version: 8),
+        ]
+        _ = try store.apply(snapshot(records, at: 9), after: nil, brake: nil, now: Samples.now)
+        _ = try store.commit(
+            [.update("users", Samples.id(2), ["username": .text("edited")])], in: .default, now: Samples.now)
+        try store.checkpointNow()
+        store.close()
+        return scratch
+    }
+
+    private static func salvage(
+        _ scratch: Scratch, after sql: String...
+    ) throws -> (report: SalvageReport, store: SQLiteStore) {
+        for sql in sql { try RawDatabase(scratch.file).run(sql) }
+        var random = SeededRandom(seed: 7)
+        let report = try SQLiteStore.salvage(
+            StoreConfiguration(file: scratch.file), catalog: Samples.catalog, now: Samples.now, random: &random)
+        let store = try scratch.open { $0.connections = .single }
+        try store.verify()
+        return (report, store)
+    }
+
+    /// The values that the journal offers, as "record field=value".
+    private static func offers(_ store: SQLiteStore) throws -> [String] {
+        try store.journal(state: .active, limit: 100).flatMap { entry -> [String] in
+            guard case .forgotten(let transaction) = entry.event else { return ["\(entry.event)"] }
+            return transaction.mutations.flatMap { mutation in
+                let number = (1...9).first { Samples.id($0) == mutation.record } ?? 0
+                return mutation.patch.map { "\(number) \($0.field)=\($0.value)" }
+            }
+        }.sorted()
+    }
+
+    private static func text(_ value: String) -> String { "\(FieldValue.text(value))" }
+
+    @Test func `records keep their values and versions, and the cursor proves them until there is a receipt`() throws {
+        let scratch = try Self.device()
+        defer { withExtendedLifetime(scratch) {} }
+        let (report, store) = try Self.salvage(scratch)
+        #expect(report.records == SalvageReport.Count(saved: 3, lost: 0))
+        let one = try #require(try store.record("users", .id(Samples.id(1))))
+        #expect(one == Self.record(1, "one", version: 9, age: (40, 3)))
+        let two = try #require(try store.record("users", .id(Samples.id(2))))
+        #expect(two.values[0] == .text("edited"))
+        let space = try #require(try store.session().spaces.first)
+        #expect(space.cursor == nil && !space.isComplete)
+        #expect(space.receipt?.cursor == Cursor(rawValue: "c9"))
+        // The page of an honest server is applied as any fresh snapshot, and offers nothing.
+        let records = [Self.record(1, "one", version: 9, age: (40, 3)), Self.record(2, "two", version: 4)]
+        _ = try store.apply(Self.snapshot(records, at: 10), after: nil, brake: nil, now: Samples.now)
+        #expect(try store.record("users", .id(Samples.id(3))) == nil)
+        #expect(try Self.offers(store) == [])
+    }
+
+    @Test func `what a restored server has lost is offered after a salvage`() throws {
+        let scratch = try Self.device()
+        defer { withExtendedLifetime(scratch) {} }
+        let (_, store) = try Self.salvage(scratch)
+        let restored = Epoch(rawValue: "second")
+        _ = try store.adopt(restored, as: Self.account)
+        let records = [Self.record(1, "old", version: 3, age: (40, 3)), Self.record(2, "two", version: 4)]
+        _ = try store.apply(Self.snapshot(records, at: 5, in: restored), after: nil, brake: nil, now: Samples.now)
+        #expect(
+            try Self.offers(store) == ["1 username=\(Self.text("one"))", "3 username=\(Self.text("three"))"])
+    }
+
+    @Test func `a salvage between a restore and its comparison keeps what is to be compared, and the brake`() throws {
+        let scratch = try Self.device()
+        let restored = Epoch(rawValue: "second")
+        var store = try scratch.open { $0.connections = .single }
+        _ = try store.adopt(restored, as: Self.account)
+        store.close()
+        (_, store) = try Self.salvage(scratch)
+        let empty = Self.snapshot([], at: 1, in: restored)
+        let brake = DeleteBrake(records: 1, percent: 30)
+        let result = try store.apply(empty, after: nil, brake: brake, now: Samples.now)
+        #expect(result == .braked(deletes: 3, of: 3))
+        let records = [Self.record(1, "old", version: 3, age: (40, 3))]
+        _ = try store.apply(
+            Self.snapshot(records, at: 5, in: restored), after: nil, brake: nil, now: Samples.now)
+        #expect(
+            try Self.offers(store) == [
+                "1 username=\(Self.text("one"))", "2 username=\(Self.text("two"))", "3 username=\(Self.text("three"))",
+            ])
+    }
+
+    @Test(arguments: [
+        "INSERT INTO sync_contact (one, failure_code, failure_message, failure_at) VALUES (1, 'contradiction', 'x', 1)",
+        "UPDATE sync_space SET cursor = NULL", "UPDATE sync_space SET name = 'A B'", "DELETE FROM sync_meta",
+    ])
+    func `records without proof of their history are compared even in the same history`(damage: String) throws {
+        let scratch = try Self.device()
+        defer { withExtendedLifetime(scratch) {} }
+        let (report, store) = try Self.salvage(scratch, after: damage)
+        #expect(report.records == SalvageReport.Count(saved: 3, lost: 0))
+        if try store.session().epoch == nil { _ = try store.adopt(Self.epoch, as: Self.account) }
+        let records = [Self.record(1, "one", version: 9, age: (40, 3)), Self.record(2, "two", version: 4)]
+        let page = Self.snapshot(records, at: 10)
+        #expect(
+            try store.apply(page, after: nil, brake: DeleteBrake(records: 1, percent: 30), now: Samples.now)
+                == .braked(deletes: 1, of: 3))
+        _ = try store.apply(page, after: nil, brake: nil, now: Samples.now)
+        #expect(try Self.offers(store) == ["3 username=\(Self.text("three"))"])
+    }
+
+    @Test func `an unreadable record is counted, and the base of a lost edit is its record again`() throws {
+        let scratch = try Self.device()
+        defer { withExtendedLifetime(scratch) {} }
+        let (report, store) = try Self.salvage(
+            scratch,
+            after: "UPDATE users SET sync_unknown = '{' WHERE uid = 3; UPDATE sync_outbox SET payload = '{'")
+        #expect(report.outbox == SalvageReport.Count(saved: 0, lost: 1))
+        #expect(report.records == SalvageReport.Count(saved: 2, lost: 1))
+        #expect(try store.record("users", .id(Samples.id(2))) == Self.record(2, "two", version: 4))
+        #expect(try store.record("users", .id(Samples.id(3))) == nil)
+    }
+
+    @Test func `versions of fields follow the columns of the damaged database`() throws {
+        let scratch = try Self.device()
+        let fields: [FieldSchema] = [
+            .text("nickname"), .text("username", required: true, bytes: 1...64), .integer("age"),
+        ]
+        let catalog = SchemaCatalog([ModelSchema(collection: "users", fields: fields)])
+        try scratch.open(catalog) { $0.connections = .single }.close()
+        var random = SeededRandom(seed: 7)
+        _ = try SQLiteStore.salvage(
+            StoreConfiguration(file: scratch.file), catalog: catalog, now: Samples.now, random: &random)
+        let store = try scratch.open(catalog) { $0.connections = .single }
+        let one = try #require(try store.record("users", .id(Samples.id(1))))
+        #expect(one.values == [.null, .text("one"), .integer(40)])
+        #expect(one.version(ofFieldAt: 1) == Version(9))
+        #expect(one.version(ofFieldAt: 2) == Version(3))
+    }
+}
