@@ -51,8 +51,15 @@ import Testing
                 ("contact requested", { ($0.contactRequested(&$1), nil) }),
                 (
                     "exchange succeeded",
-                    { machine, _ in
-                        machine.exchangeSucceeded()
+                    { machine, turn in
+                        machine.exchangeSucceeded(isInSync: false, policy: turn.policy)
+                        return ([], nil)
+                    }
+                ),
+                (
+                    "in sync",
+                    { machine, turn in
+                        machine.exchangeSucceeded(isInSync: true, policy: turn.policy)
                         return ([], nil)
                     }
                 ),
@@ -77,7 +84,8 @@ import Testing
     private static let moves = """
         down | link up | awaiting, 0 failures, 1 doubts | hello arm
         down | link down | down, 1 failures, 1 doubts |
-        down | exchange succeeded | down, 0 failures, 0 doubts |
+        down | exchange succeeded | down, 0 failures, 1 doubts |
+        down | in sync | down, 0 failures, 0 doubts |
         down | stop | down, 1 failures, 1 doubts |
         awaiting | link down | down, 1 failures, 1 doubts | abandon#1 disarm#2
         awaiting | hello | online, 1 failures, 1 doubts | disarm#2
@@ -85,36 +93,42 @@ import Testing
         awaiting | hello failed | waiting, 2 failures, 1 doubts | disarm#2 arm
         awaiting | hello refused | refused, 1 failures, 1 doubts | disarm#2 arm
         awaiting | timer | waiting, 2 failures, 1 doubts | abandon#1 arm
-        awaiting | exchange succeeded | awaiting, 0 failures, 0 doubts |
+        awaiting | exchange succeeded | awaiting, 0 failures, 1 doubts |
+        awaiting | in sync | awaiting, 0 failures, 0 doubts |
         awaiting | stop | down, 1 failures, 1 doubts | abandon#1 disarm#2
         online | link down | down, 1 failures, 1 doubts |
         online | contact lost | waiting, 2 failures, 1 doubts | arm
         online | adoption failed | store failed, 2 failures, 1 doubts | arm
         online | epoch doubted | waiting, 2 failures, 2 doubts | arm
         online | hello requested | awaiting, 1 failures, 1 doubts | hello arm
-        online | exchange succeeded | online, 0 failures, 0 doubts |
+        online | exchange succeeded | online, 0 failures, 1 doubts |
+        online | in sync | online, 0 failures, 0 doubts |
         online | stop | down, 1 failures, 1 doubts |
         waiting | link up | awaiting, 0 failures, 1 doubts | disarm#2 hello arm
         waiting | link down | down, 1 failures, 1 doubts | disarm#2
         waiting | timer | awaiting, 1 failures, 1 doubts | disarm#2 hello arm
         waiting | contact requested | awaiting, 1 failures, 1 doubts | disarm#2 hello arm
-        waiting | exchange succeeded | waiting, 0 failures, 0 doubts |
+        waiting | exchange succeeded | waiting, 0 failures, 1 doubts |
+        waiting | in sync | waiting, 0 failures, 0 doubts |
         waiting | stop | down, 1 failures, 1 doubts | disarm#2
         paused | link up | awaiting, 0 failures, 1 doubts | disarm#2 hello arm
         paused | link down | down, 1 failures, 1 doubts | disarm#2
         paused | timer | awaiting, 1 failures, 1 doubts | disarm#2 hello arm
-        paused | exchange succeeded | waiting, 0 failures, 0 doubts |
+        paused | exchange succeeded | waiting, 0 failures, 1 doubts |
+        paused | in sync | waiting, 0 failures, 0 doubts |
         paused | stop | down, 1 failures, 1 doubts | disarm#2
         store failed | link up | awaiting, 0 failures, 1 doubts | disarm#2 hello arm
         store failed | link down | down, 1 failures, 1 doubts | disarm#2
         store failed | timer | awaiting, 1 failures, 1 doubts | disarm#2 hello arm
         store failed | contact requested | awaiting, 1 failures, 1 doubts | disarm#2 hello arm
-        store failed | exchange succeeded | store failed, 0 failures, 0 doubts |
+        store failed | exchange succeeded | store failed, 0 failures, 1 doubts |
+        store failed | in sync | store failed, 0 failures, 0 doubts |
         store failed | stop | down, 1 failures, 1 doubts | disarm#2
         refused | link down | down, 1 failures, 1 doubts | disarm#2
         refused | timer | awaiting, 1 failures, 1 doubts | disarm#2 hello arm
         refused | contact requested | awaiting, 1 failures, 1 doubts | disarm#2 hello arm
-        refused | exchange succeeded | refused, 0 failures, 0 doubts |
+        refused | exchange succeeded | refused, 0 failures, 1 doubts |
+        refused | in sync | refused, 0 failures, 0 doubts |
         refused | stop | down, 1 failures, 1 doubts | disarm#2
         """
 

@@ -4,14 +4,16 @@ import Testing
 @testable import SyncCore
 
 @Suite struct OutboxMachineTableTests {
-    private static func machine(_ state: OutboxMachine.State) -> OutboxMachine {
+    private static func machine(_ state: OutboxMachine.State, setbacks: Int = 0) -> OutboxMachine {
         OutboxMachine(
             state: state, summary: OutboxSummary(waiting: 2, answered: 1), backoff: Backoff(failures: 1),
-            shrunkLimit: nil, renewals: 0, refusals: 0, doubts: 0)
+            shrunkLimit: nil, renewals: 0, refusals: 0, doubts: 0, setbacks: setbacks)
     }
 
     private static let load = OutboxMachine.Load(
         identity: SessionHarness.identity, count: 2, first: .first, spaces: [.default])
+    private static let lone = OutboxMachine.Load(
+        identity: SessionHarness.identity, count: 1, first: .first, spaces: [.default])
     private static let lost = TransportError(.unreachable, "no route")
     private static let busy = TransportError(.throttled, "busy", retryAfter: .seconds(90))
     private static let broken = StoreError(.diskFull, "the disk is full")
@@ -50,6 +52,10 @@ import Testing
             states: [
                 ("resting", machine(.resting)), ("taking", machine(.taking)),
                 ("in flight", machine(.inFlight(request: .request, deadline: .armed, load: load))),
+                (
+                    "in flight again",
+                    machine(.inFlight(request: .request, deadline: .armed, load: lone), setbacks: 1)
+                ),
                 ("recording", machine(.recording(spaces: [.default]))),
                 ("waiting", machine(.waiting(.armed, .transport(lost)))),
                 ("paused", machine(.waiting(.armed, .transport(busy)))),
@@ -118,6 +124,7 @@ import Testing
                         return (actions, report?.name)
                     }
                 ), ("progress requested", { machine, _ in (machine.progressRequested(), nil) }),
+                ("route changed", { machine, _ in (machine.routeChanged(), nil) }),
                 ("stop", { machine, _ in (machine.stop(), nil) }),
             ],
             describe: { machine in
@@ -168,6 +175,20 @@ import Testing
         in flight | epoch adopted | resting | abandon#1 disarm#2
         in flight | timer | resting | abandon#1 (contact lost)
         in flight | stop | resting | abandon#1 disarm#2
+        in flight again | outbox changed | in flight |
+        in flight again | answered | waiting | disarm#2 arm
+        in flight again | answered wrongly | waiting | disarm#2 arm
+        in flight again | gap | renewing | disarm#2 renew
+        in flight again | epoch changed | waiting | disarm#2 arm (epoch doubted)
+        in flight again | too large | waiting | disarm#2 arm
+        in flight again | push lost | waiting | disarm#2 arm (contact lost)
+        in flight again | push throttled | waiting | disarm#2 arm
+        in flight again | results recorded | in flight |
+        in flight again | withdrawn | in flight |
+        in flight again | session changed | in flight |
+        in flight again | epoch adopted | resting | abandon#1 disarm#2
+        in flight again | timer | waiting | abandon#1 arm (contact lost)
+        in flight again | stop | resting | abandon#1 disarm#2
         recording | outbox changed | recording |
         recording | results recorded | resting | (answered in default)
         recording | withdrawn | recording |
@@ -182,6 +203,7 @@ import Testing
         waiting | epoch adopted | waiting |
         waiting | timer | resting |
         waiting | progress requested | resting | disarm#2
+        waiting | route changed | resting | disarm#2
         waiting | stop | resting | disarm#2
         paused | outbox changed | waiting |
         paused | results recorded | waiting |
@@ -189,6 +211,7 @@ import Testing
         paused | session changed | waiting |
         paused | epoch adopted | waiting |
         paused | timer | resting |
+        paused | route changed | resting | disarm#2
         paused | stop | resting | disarm#2
         in conflict | outbox changed | in conflict |
         in conflict | results recorded | in conflict |

@@ -169,6 +169,7 @@ import Testing
         applying | applyingPage failed: contradiction | waiting | arm
         applying | session changed | idle |
         applying | stop | idle |
+        resetting | report | resetting, then rest |
         resetting | cursor reset | pulling, then rest | pull arm
         resetting | resettingCursor failed: diskFull | waiting | arm
         resetting | session changed | idle |
@@ -184,23 +185,28 @@ import Testing
         vacating | stop | idle |
         waiting | requested | pulling, then rest | disarm#2 pull arm
         waiting | requested without contact | idle | disarm#2
+        waiting | report | waiting |
         waiting | timer | pulling, then rest | pull arm
         waiting | timer without contact | idle |
         waiting | session changed | idle | disarm#2
         waiting | stop | idle | disarm#2
+        paused | report | waiting |
         paused | timer | pulling, then rest | pull arm
         paused | timer without contact | idle |
         paused | session changed | idle | disarm#2
         paused | stop | idle | disarm#2
+        before a snapshot | report | waiting |
         before a snapshot | timer | resetting, then rest | reset
         before a snapshot | timer without contact | resetting, then rest | reset
         before a snapshot | session changed | idle | disarm#2
         before a snapshot | stop | idle | disarm#2
+        braked | report | braked |
         braked | deletes allowed | applying, then rest | disarm#2 apply
         braked | timer | pulling, then rest | pull arm
         braked | timer without contact | braked | arm
         braked | session changed | idle | disarm#2
         braked | stop | idle | disarm#2
+        braked before vacating | report | braked |
         braked before vacating | deletes allowed | vacating, then rest | disarm#2 vacate
         braked before vacating | timer | pulling, then rest | pull arm
         braked before vacating | timer without contact | braked | arm

@@ -84,17 +84,46 @@ import Testing
         }
     }
 
-    @Test func `hints of versions that the server never shows do not cause a loop`() throws {
+    @Test func `a report that a pull did not fulfil waits, longer each time, until one is fulfilled`() throws {
         var harness = SessionHarness.online()
         let stream = try #require(harness.hintStreams.first)
-        var pages = 0
-        harness.send(.server(.hint(stream, Hint(space: .default, head: Version(9)))))
-        while harness.pull != nil, pages < 10_000 {
-            pages += 1
-            harness.send(.server(.hint(stream, Hint(space: .default, head: Version(9 + Int64(pages))))))
-            harness.answerPull(.success(.page(SessionHarness.page(version: .zero))))
-            harness.answerStore(SessionHarness.applied(version: .zero))
+        var promised: Int64 = 9
+        /// Reports a version that the server never shows, during a pull and between two pulls.
+        func promise() {
+            promised += 1
+            harness.send(.server(.hint(stream, Hint(space: .default, head: Version(promised)))))
         }
-        #expect(pages == PullRun.mostThinPages + 1)
+        /// Answers the pulls of an hour of such reports, one each second, and returns their times.
+        func pulls() -> [Duration] {
+            var times: [Duration] = []
+            let end = harness.now + .seconds(3_600)
+            while harness.now < end, times.count < 10_000 {
+                promise()
+                if harness.pull != nil {
+                    times.append(harness.now)
+                    promise()
+                    harness.answerPull(.success(.page(SessionHarness.page(version: .zero))))
+                    harness.answerStore(SessionHarness.applied(version: .zero))
+                    continue
+                }
+                let next = harness.timers.values.min() ?? end
+                if next <= harness.now + .seconds(1) { harness.wake() } else { harness.now += .seconds(1) }
+            }
+            return times
+        }
+        let times = pulls()
+        #expect((120...600).contains(times.count), "\(times.count) pulls")
+        let waits = zip(times, times.dropFirst()).map { $1 - $0 }
+        #expect(waits.allSatisfy { $0 >= harness.policy.backoff.floor }, "\(waits)")
+        #expect(waits.allSatisfy { $0 <= harness.policy.pollInterval + .seconds(1) }, "\(waits)")
+        #expect((waits.max() ?? .zero) > .seconds(20))
+
+        // A pull that shows everything that was reported ends the waits.
+        for _ in 0..<9 where harness.pull == nil { harness.wake() }
+        harness.answerPull(.success(.page(SessionHarness.page(version: Version(promised)))))
+        harness.answerStore(SessionHarness.applied(version: Version(promised)))
+        #expect(harness.pull == nil)
+        promise()
+        #expect(harness.pull != nil)
     }
 }

@@ -118,7 +118,118 @@ import Testing
         #expect(harness.push == nil && harness.storeOrders.isEmpty)
         #expect(
             harness.notes.last
-                == .failed(code: "notUnderstood", message: "the server reports a different history in each hello"))
+                == .failed(
+                    code: "notUnderstood",
+                    message:
+                        "the server refuses each push because its history has changed, even after the device has adopted the history in its hello"
+                ))
+    }
+
+    /// A way in which every push fails, while every hello and every pull succeeds.
+    enum PushFailure: CaseIterable, Sendable {
+        case late, silent, reset, changedEpoch, newEpochEachTime
+    }
+
+    @Test(arguments: PushFailure.allCases)
+    func `pushes that fail again and again do not storm, although hellos and pulls succeed`(failure: PushFailure) {
+        var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 3))
+        let start = harness.now
+        var epoch = SessionHarness.epoch
+        var requests: [Duration] = []
+        var pushes: [Duration] = []
+        while harness.now - start < .seconds(3_600), requests.count < 10_000 {
+            if let order = harness.storeOrders.first {
+                switch order {
+                case .takeBatch(let limit):
+                    let last = min(3, Int64(limit.transactions)) - 1
+                    harness.answerStore(.batchTaken(SessionHarness.batch(0...last, outbox: OutboxSummary(sent: 3))))
+                case .apply: harness.answerStore(SessionHarness.applied(version: .zero, outbox: OutboxSummary(sent: 3)))
+                case .adopt(let adopted, _):
+                    let session = SessionHarness.stored(epoch: adopted, outbox: OutboxSummary(waiting: 3))
+                    harness.answerStore(.sessionChanged(session))
+                default:
+                    Issue.record("\(order)")
+                    return
+                }
+            } else if harness.openHello != nil {
+                requests.append(harness.now - start)
+                harness.answerHello(.success(SessionHarness.hello(of: epoch)))
+            } else if harness.pull != nil {
+                requests.append(harness.now - start)
+                harness.answerPull(.success(.page(SessionHarness.page(version: .zero, epoch: epoch))))
+            } else if harness.push != nil, pushes.last != harness.now - start || failure != .silent {
+                requests.append(harness.now - start)
+                pushes.append(harness.now - start)
+                switch failure {
+                case .late: harness.answerPush(.failure(TransportError(.timedOut, "late")))
+                case .silent: break
+                case .reset: harness.answerPush(.failure(TransportError(.unreachable, "connection reset")))
+                case .changedEpoch: harness.answerPush(.success(.refused(.epochChanged(Epoch(rawValue: "other")))))
+                case .newEpochEachTime:
+                    epoch = Epoch(rawValue: "epoch-\(pushes.count + 1)")
+                    harness.answerPush(.success(.refused(.epochChanged(epoch))))
+                }
+            } else {
+                harness.wake()
+            }
+        }
+        #expect(requests.count { $0 < .seconds(60) } < 60, "\(requests.filter { $0 < .seconds(60) })")
+        #expect(requests.count < 600, "\(requests.count)")
+        // The waits have reached the cap of the back-off, whose mean is a minute.
+        #expect((10..<100).contains(pushes.count { $0 >= .seconds(600) }), "\(pushes)")
+    }
+
+    @Test func `after pushes that failed, a new route to the server is used at once`() {
+        var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
+        func push() { harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1)))) }
+        for _ in 0..<12 {
+            while harness.storeOrders.isEmpty {
+                if harness.openHello != nil { harness.answerHello() } else { harness.wake() }
+            }
+            push()
+            harness.answerPush(.failure(TransportError(.unreachable, "connection reset")))
+        }
+        harness.send(.device(.linkChanged(.down("no route"))))
+        harness.send(.device(.linkChanged(.up)))
+        harness.answerHello()
+        #expect(harness.storeOrders.count == 1)
+        push()
+        #expect(harness.push != nil)
+    }
+
+    @Test func `a server that shows a page before it names each new history is asked less and less often`() {
+        var harness = SessionHarness.online()
+        harness.send(.host(.syncRequested))
+        let start = harness.now
+        var hellos = 0
+        /// Number of pages since the last hello.
+        var pages = 0
+        while harness.now - start < .seconds(60), hellos < 1_000 {
+            let epoch = Epoch(rawValue: "epoch-\(hellos)")
+            let cursor = "\(epoch)-\(pages)"
+            switch harness.storeOrders.first {
+            case .adopt(let adopted, _)?:
+                harness.answerStore(.sessionChanged(SessionHarness.stored(epoch: adopted)))
+            case .apply?:
+                harness.answerStore(
+                    SessionHarness.applied(version: Version(Int64(pages)), cursor: cursor, changed: 9))
+            case let order?:
+                Issue.record("\(order)")
+                return
+            case nil where harness.openHello != nil:
+                hellos += 1
+                pages = 0
+                harness.answerHello(.success(SessionHarness.hello(of: Epoch(rawValue: "epoch-\(hellos)"))))
+            case nil where harness.pull != nil:
+                pages += 1
+                let page = SessionHarness.page(
+                    version: Version(Int64(pages)), head: Version(9), cursor: "\(epoch)-\(pages)", hasMore: true,
+                    epoch: epoch)
+                harness.answerPull(.success(pages == 1 && hellos > 0 ? .page(page) : .mustReset(.epoch)))
+            case nil: harness.wake()
+            }
+        }
+        #expect(hellos < 30, "\(hellos)")
     }
 
     @Test func `a history that cannot be recorded is reported as a failure of the store, and tried again`() {

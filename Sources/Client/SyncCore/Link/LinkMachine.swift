@@ -13,8 +13,8 @@ package import SyncModel
 package struct LinkMachine: Hashable, Sendable {
     package private(set) var state = State.down("not started")
     package private(set) var backoff = Backoff()
-    /// Number of doubted epochs since the last good exchange. Two servers behind one address must not cause an endless
-    /// loop.
+    /// Number of doubted epochs since the device was last in sync with one. Two servers behind one address must not cause
+    /// an endless loop.
     package private(set) var doubts = 0
     /// Number of responses in a row that came too late although the server had just answered a hello.
     package private(set) var lateResponses = 0
@@ -155,9 +155,12 @@ package struct LinkMachine: Hashable, Sendable {
 
     /// Resets the back-off and the counts after a successful push or pull. A hello alone does not prove that the link
     /// works.
-    mutating func exchangeSucceeded() {
-        backoff.reset()
-        doubts = 0
+    ///
+    /// - Parameter isInSync: Whether the device now has everything of every space. Only that proves the epoch: a server
+    ///   could show a page of each history before it names the next one.
+    mutating func exchangeSucceeded(isInSync: Bool, policy: SyncPolicy) {
+        if isInSync { doubts = 0 }
+        if doubts <= policy.freeResets { backoff.reset() }
         lateResponses = 0
     }
 

@@ -21,6 +21,10 @@ package struct OutboxMachine: Hashable, Sendable {
     package private(set) var refusals = 0
     /// Number of times that the server has shown everything it has without a transaction that it had confirmed.
     package private(set) var doubts = 0
+    /// Number of pushes since the last answered one that lost the contact or were refused for their epoch.
+    ///
+    /// A hello or a pull that succeeds in between says nothing about the next push.
+    package private(set) var setbacks = 0
 
     /// Number of refusals after which a single transaction is withdrawn. It is more than one because a request that was
     /// damaged in transit is also refused.
@@ -50,8 +54,9 @@ package struct OutboxMachine: Hashable, Sendable {
     /// Creates a machine in a recorded state.
     package init(
         state: State, summary: OutboxSummary, backoff: Backoff, shrunkLimit: BatchLimit?, renewals: Int,
-        refusals: Int, doubts: Int
+        refusals: Int, doubts: Int, setbacks: Int
     ) {
+        self.setbacks = setbacks
         self.refusals = refusals
         self.doubts = doubts
         self.state = state
@@ -174,8 +179,11 @@ package struct OutboxMachine: Hashable, Sendable {
             state = .recording(spaces: load.spaces)
             return ([disarm, .store(.record(results, of: load.identity, serverTime: serverTime))], nil)
         case .success(.refused(.epochChanged)):
-            state = .resting
-            return ([disarm], .epochDoubted)
+            let failure = TransportError(
+                .notUnderstood,
+                "the server refuses each push because its history has changed, even after the device has adopted the history in its hello"
+            )
+            return ([disarm] + rest(after: failure, &turn), .epochDoubted)
         case .success(.refused(.gap(let expected))):
             return (
                 [disarm]
@@ -206,6 +214,7 @@ package struct OutboxMachine: Hashable, Sendable {
         if doubts == 0 { backoff.reset() }
         renewals = 0
         refusals = 0
+        setbacks = 0
         shrunkLimit = shrunkLimit.flatMap { $0.grown(within: policy.batch) }
         return .answered(in: spaces)
     }
@@ -273,6 +282,15 @@ package struct OutboxMachine: Hashable, Sendable {
         }
     }
 
+    /// Ends a wait, because neither the old failures nor a requested pause apply to a new route to the server.
+    mutating func routeChanged() -> [SyncAction] {
+        guard case .waiting(let timer, .transport) = state else { return [] }
+        backoff.reset()
+        setbacks = 0
+        state = .resting
+        return [.timer(.disarm(timer.serial))]
+    }
+
     /// Cancels the request or timer of the current state, at the end of a stop.
     mutating func stop() -> [SyncAction] {
         defer { state = .resting }
@@ -307,16 +325,27 @@ package struct OutboxMachine: Hashable, Sendable {
             refusals = 0
             state = .withdrawing
             return ([.store(.withdraw(first, failure.rejection, of: load.identity))], nil)
-        case .unreachable, .unauthorized, .otherAccount, .incompatible:
-            state = .resting
-            return ([], .contactLost(failure))
-        case .timedOut:
+        case .timedOut where load.count > 1:
+            // A smaller batch may be in time, so only the link waits.
             shrink(to: load.count / 2, turn.policy)
             state = .resting
             return ([], .contactLost(failure))
+        case .unreachable, .timedOut, .unauthorized, .otherAccount, .incompatible:
+            return (rest(after: failure, &turn), .contactLost(failure))
         case .throttled, .serverFailed, .notUnderstood, .cancelled:
             return (wait(for: .transport(failure), &turn), nil)
         }
+    }
+
+    /// Ends a push whose failure puts the contact or the server's history in doubt.
+    ///
+    /// The link sends another hello, after its own wait. If the hello and a pull succeed, the link has no reason to wait
+    /// longer the next time, so the outbox has a back-off that only an answered push resets.
+    private mutating func rest(after failure: TransportError, _ turn: inout Turn) -> [SyncAction] {
+        setbacks += 1
+        guard setbacks <= turn.policy.freeResets else { return wait(for: .transport(failure), &turn) }
+        state = .resting
+        return []
     }
 
     /// Whether the next tries decide whether a transaction that the server has refused to take is withdrawn.

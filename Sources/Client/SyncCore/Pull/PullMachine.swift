@@ -27,6 +27,7 @@ package struct PullMachine: Hashable, Sendable {
     package private(set) var run = PullRun()
     package private(set) var pace = PullPace()
     package private(set) var consent = DeleteConsent()
+    package private(set) var reports = PullReports()
 
     init(stored: StoredSpace) {
         space = stored.space
@@ -37,8 +38,10 @@ package struct PullMachine: Hashable, Sendable {
     /// Creates a machine in a recorded state.
     package init(
         state: State, stored: StoredSpace, head: Version, hasCaughtUp: Bool, backoff: Backoff, resets: Int,
-        contradictions: Int, trail: CursorTrail?, run: PullRun = PullRun(), pace: PullPace, consent: DeleteConsent
+        contradictions: Int, trail: CursorTrail?, run: PullRun = PullRun(), pace: PullPace, consent: DeleteConsent,
+        reports: PullReports = PullReports()
     ) {
+        self.reports = reports
         self.run = run
         self.pace = pace
         self.consent = consent
@@ -88,8 +91,16 @@ package struct PullMachine: Hashable, Sendable {
     ///
     /// Does nothing while the brake holds. A wait ends early only for `.request`, and only if its obstacle permits.
     mutating func requested(by reason: Reason, hello: ServerHello?, _ turn: inout Turn) -> [SyncAction] {
-        if case .report(let version) = reason, version <= head { return [] }
+        var isReport = false
+        if case .report(let version) = reason {
+            guard version > head else { return [] }
+            reports.reported(version)
+            isReport = true
+        }
         switch state {
+        case .resting(.some) where isReport && reports.isOverdue:
+            // The rest ends after the wait for what was reported earlier.
+            return []
         // A push to a space without access was probably rejected, so there is nothing to pull right away.
         case .resting where reason == .response && !stored.hasAccess:
             return pollSooner(&turn)
@@ -193,6 +204,7 @@ package struct PullMachine: Hashable, Sendable {
             let isNews = stored.hasAccess
             stored = vacated.stored
             head = stored.version
+            reports = PullReports()
             backoff.reset()
             resets = 0
             if isNews, then.requestsPull(at: head) { return (pull(hello, &turn), .progressed(vacated.outbox)) }
@@ -227,7 +239,9 @@ package struct PullMachine: Hashable, Sendable {
             // A server that announces more than it shows must not cause a loop. Without progress, wait for the next
             // poll.
             let announcesMore = hasMoreNotices || (isProgress && (page.hasMore || !isCaughtUp))
-            if announcesMore || then.requestsPull(at: head) {
+            let retry = announcesMore ? nil : reports.pulled(to: head, &turn)
+            let pullsAgain = retry == nil ? then.requestsPull(at: head) : then == .again
+            if announcesMore || pullsAgain {
                 guard announcesMore || !isProgress else {
                     // Everything was here. What was reported meanwhile begins another run.
                     run = PullRun()
@@ -247,7 +261,7 @@ package struct PullMachine: Hashable, Sendable {
             backoff.reset()
             hasCaughtUp = true
             consent = DeleteConsent()
-            return (rest(hintsAreOpen: hintsAreOpen, &turn), .progressed(outbox))
+            return (rest(hintsAreOpen: hintsAreOpen, atMost: retry, &turn), .progressed(outbox))
         case .braked(let deletes, let total):
             if consent.covers(deletes) {
                 state = .applying(page, then: then)
@@ -339,6 +353,7 @@ package struct PullMachine: Hashable, Sendable {
     mutating func sessionChanged(_ stored: StoredSpace) -> [SyncAction] {
         self.stored = stored
         head = stored.version
+        reports = PullReports()
         hasCaughtUp = false
         return stop()
     }
@@ -381,6 +396,7 @@ package struct PullMachine: Hashable, Sendable {
             state = .resting(poll: nil)
             return []
         }
+        reports.pullBegan()
         let request = turn.makeSerial()
         let limit = rows(hello, turn)
         var actions: [SyncAction] = [
@@ -403,10 +419,12 @@ package struct PullMachine: Hashable, Sendable {
         max(1, min(pace.rows(turn.policy), hello?.limits.pageRows ?? .max))
     }
 
-    private mutating func rest(hintsAreOpen: Bool, _ turn: inout Turn) -> [SyncAction] {
+    private mutating func rest(
+        hintsAreOpen: Bool, atMost limit: Duration? = nil, _ turn: inout Turn
+    ) -> [SyncAction] {
         var actions: [SyncAction] = [.checkpoint]
         let interval = hintsAreOpen ? turn.policy.pollIntervalWithHints : turn.policy.pollInterval
-        state = .resting(poll: turn.arm(after: interval, &actions))
+        state = .resting(poll: turn.arm(after: limit ?? interval, &actions))
         return actions
     }
 

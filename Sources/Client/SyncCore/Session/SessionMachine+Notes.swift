@@ -63,7 +63,9 @@ extension SessionMachine {
         case .down, .awaitingHello, .online, .storeFailed: break
         }
         if case .waiting(let timer, let obstacle) = outbox.state, turn.armed(timer) {
-            actions.append(.note(.failed(code: obstacle.code, message: obstacle.message)))
+            let note = SyncAction.note(.failed(code: obstacle.code, message: obstacle.message))
+            // The link may wait for the same reason.
+            if actions.last != note { actions.append(note) }
         }
         for pull in pulls {
             guard case .waiting(let timer, let obstacle) = pull.state, turn.armed(timer) else { continue }

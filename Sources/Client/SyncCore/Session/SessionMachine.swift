@@ -141,7 +141,11 @@ package struct SessionMachine: Hashable, Sendable {
 
     private mutating func linkChanged(_ state: LinkState, _ turn: inout Turn) -> [SyncAction] {
         var actions = link.linkChanged(state, &turn)
-        if case .down = state { actions += hints.contactLost() }
+        switch state {
+        case .down: actions += hints.contactLost()
+        case .up where !actions.isEmpty: actions += outbox.routeChanged()
+        case .up: break
+        }
         return actions
     }
 
@@ -363,7 +367,7 @@ package struct SessionMachine: Hashable, Sendable {
         switch report {
         case nil: return []
         case .answered(let spaces):
-            link.exchangeSucceeded()
+            link.exchangeSucceeded(isInSync: false, policy: turn.policy)
             var actions: [SyncAction] = []
             for index in pulls.indices where spaces.contains(pulls[index].space) {
                 actions += pulls[index].requested(by: .response, hello: contact, &turn)
@@ -378,7 +382,7 @@ package struct SessionMachine: Hashable, Sendable {
         switch report {
         case nil: return []
         case .progressed(let summary):
-            link.exchangeSucceeded()
+            link.exchangeSucceeded(isInSync: pulls.allSatisfy(\.isInSync), policy: turn.policy)
             outbox.outboxChanged(summary)
             return pulls.allSatisfy(\.showsAll) ? outbox.everythingIsShown(&turn) : []
         case .contactLost(let failure): return link.contactLost(failure, &turn) + hints.contactLost()

@@ -95,6 +95,7 @@ extension JSONWriter {
         member("renewals", outbox.renewals)
         if outbox.refusals > 0 { member("refusals", outbox.refusals) }
         if outbox.doubts > 0 { member("doubts", outbox.doubts) }
+        if outbox.setbacks > 0 { member("setbacks", outbox.setbacks) }
     }
 
     private mutating func machine(_ pull: PullMachine) {
@@ -153,6 +154,9 @@ extension JSONWriter {
         if pull.run.thinPages > 0 { member("thin_pages", pull.run.thinPages) }
         if let rows = pull.pace.shrunkPage { member("shrunk_page", rows) }
         if pull.pace.stretch > 0 { member("stretch", pull.pace.stretch) }
+        if let version = pull.reports.newest { member("reported", version.rawValue) }
+        if let version = pull.reports.awaited { member("awaited", version.rawValue) }
+        if pull.reports.backoff.failures > 0 { member("missed_reports", pull.reports.backoff.failures) }
         if let asked = pull.consent.asked { member("asked", asked) }
         if let consent = pull.consent.granted { member("consent", consent) }
     }
@@ -270,7 +274,8 @@ extension RecordingNode {
             shrunkLimit: try optional("shrunk_limit")?.limit(),
             renewals: try member("renewals").count(),
             refusals: try optional("refusals")?.count() ?? 0,
-            doubts: try optional("doubts")?.count() ?? 0)
+            doubts: try optional("doubts")?.count() ?? 0,
+            setbacks: try optional("setbacks")?.count() ?? 0)
     }
 
     private func pullMachine() throws(RecordingError) -> PullMachine {
@@ -327,7 +332,13 @@ extension RecordingNode {
                     try optional("stretch").map { node throws(RecordingError) in try node.integer(0...10) } ?? 0)),
             consent: DeleteConsent(
                 asked: try optional("asked")?.count(),
-                granted: try optional("consent")?.count()))
+                granted: try optional("consent")?.count()),
+            reports: PullReports(
+                newest: try optional("reported")?.version(), awaited: try optional("awaited")?.version(),
+                backoff: Backoff(
+                    failures: Int(
+                        try optional("missed_reports").map { node throws(RecordingError) in try node.integer(0...64) }
+                            ?? 0))))
     }
 
     private func then() throws(RecordingError) -> PullMachine.FollowUp {

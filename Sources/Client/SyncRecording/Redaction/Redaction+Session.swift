@@ -36,7 +36,8 @@ extension Redaction {
             }
         return OutboxMachine(
             state: state, summary: outbox.summary, backoff: outbox.backoff, shrunkLimit: outbox.shrunkLimit,
-            renewals: outbox.renewals, refusals: outbox.refusals, doubts: outbox.doubts)
+            renewals: outbox.renewals, refusals: outbox.refusals, doubts: outbox.doubts,
+            setbacks: outbox.setbacks)
     }
 
     private func load(_ load: OutboxMachine.Load) -> OutboxMachine.Load {
@@ -63,6 +64,6 @@ extension Redaction {
             state: state, stored: stored(pull.stored), head: pull.head, hasCaughtUp: pull.hasCaughtUp,
             backoff: pull.backoff, resets: pull.resets, contradictions: pull.contradictions,
             trail: pull.trail.map { CursorTrail(mark: cursor($0.mark) ?? $0.mark, steps: $0.steps, reach: $0.reach) },
-            run: pull.run, pace: pull.pace, consent: pull.consent)
+            run: pull.run, pace: pull.pace, consent: pull.consent, reports: pull.reports)
     }
 }
