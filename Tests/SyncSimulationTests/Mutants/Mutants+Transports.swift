@@ -203,5 +203,20 @@ extension Mutant {
                         PullRequest(space: request.space, cursor: request.cursor, limit: request.limit))
                 }
             }),
+        transport(
+            "lost contact taken for throttling", breaks: [.I18], "after lost contact, a push waits an hour",
+            shape: { plan in
+                plan.rates.lie = 0
+                plan.rates.refuseIdentities = 0
+            }
+        ) {
+            $0.onPush = { (base, request, _) async throws(TransportError) in
+                do throws(TransportError) {
+                    return try await base.push(request)
+                } catch  where error.code == .unreachable {
+                    throw TransportError(.throttled, error.message, retryAfter: .seconds(3_600))
+                }
+            }
+        },
     ]
 }

@@ -478,7 +478,7 @@ package struct PullMachine: Hashable, Sendable {
     /// Maximum number of contradictions with a normal backoff. At the next one, four snapshots have not helped.
     static let contradictionsBeforeRest = 5
     /// Time to wait after each further contradiction. A sync that a person requests ends the wait.
-    static let restAfterContradictions = Duration.seconds(3_600)
+    package static let restAfterContradictions = Duration.seconds(3_600)
 
     private mutating func wait(for obstacle: Obstacle, _ turn: inout Turn) -> [SyncAction] {
         var actions: [SyncAction] = []

@@ -96,7 +96,7 @@ struct RestoreJournal: AsyncParsableCommand {
             """)
 
     @OptionGroup var options: GlobalOptions
-    @Argument(help: "Numbers of the entries.") var entries: [Int64] = []
+    @Argument(help: "Numbers of the entries, in the order in which to restore them.") var entries: [Int64] = []
     @Flag(
         help: """
             Restore everything that a restored server has lost: all open entries listed as forgotten. Of several values of \

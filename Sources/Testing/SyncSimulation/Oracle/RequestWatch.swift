@@ -28,6 +28,7 @@ final class RequestWatch: Sendable {
     }
 
     private let devices = Guarded([String: Device]())
+    private let pause = Guarded(Duration.zero)
     private let violations: ViolationLog
     private let isPunctual: Bool
     /// The limit on useless requests of a device per minute.
@@ -46,6 +47,9 @@ final class RequestWatch: Sendable {
         self.isPunctual = isPunctual
         floor = isPunctual ? BackoffPolicy().floor : .zero
     }
+
+    /// The longest pause that a server has requested. Devices remember it across restarts.
+    var longestPause: Duration { pause.withLock { $0 } }
 
     func sent(_ call: ServerRequest, _ bytes: [UInt8], by device: String, at now: Duration) {
         devices.withLock { devices in
@@ -68,6 +72,7 @@ final class RequestWatch: Sendable {
     func failed(
         _ call: ServerRequest, _ bytes: [UInt8], by device: String, at now: Duration, _ failure: TransportError
     ) {
+        if let wait = failure.retryAfter { pause.withLock { $0 = max($0, min(wait, longestRetryAfter)) } }
         devices.withLock { devices in
             let hash = bytes.hashOfContents
             let before = devices[device]?.failed[call.kind]

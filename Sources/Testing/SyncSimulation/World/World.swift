@@ -267,9 +267,23 @@ public final class World {
         record("healed")
     }
 
-    /// Twice the longest pause that a server can request. Devices keep the end of the pause by their wall clocks, which
-    /// may be set back meanwhile.
-    private let timeout = Duration.seconds(2 * 3_600)
+    /// The longest time to rest after the last fault: a backoff, or the time until the next poll, unless a device has a reason
+    /// to pause.
+    private var timeout: Duration {
+        var pause = network.watch.longestPause
+        for case .device(_, let fault) in script.moments.flatMap(\.happenings) {
+            switch fault {
+            case .receivesFalseResponses:
+                // A device that the server contradicts pauses by itself.
+                pause = max(pause, PullMachine.restAfterContradictions)
+            case .clock, .clockDrifts:
+                // A device keeps the end of a pause by its wall clock, which may be set back meanwhile.
+                if pause > .zero { pause = BackoffPolicy().longestRetryAfter }
+            default: continue
+            }
+        }
+        return pause * 2 + .seconds(1_200)
+    }
 
     private func comeToRest() throws {
         let start = simulation.now
