@@ -76,6 +76,7 @@ enum FaultClass: String, CaseIterable {
             [
                 \.killServer, \.losePowerOfServer, \.compactServer, \.restoreServer, \.emptyServer, \.secondServer,
                 \.slowServer, \.changeAccess, \.restoreServerSilently, \.forgePush, \.lie, \.refuseIdentities,
+                \.restoreServerBehindHorizon,
             ]
         case .user: [\.changeUser, \.allowDeletes]
         case .build: [\.upgrade]

@@ -62,6 +62,34 @@ extension Mutant {
                 plan.setting.network = .calm
                 plan.pause = .seconds(10)...(.seconds(100))
             }),
+        Mutant(
+            "receipts not compared below the horizon", breaks: [.I1, .I15],
+            "a server that was restored and has trimmed its feed does not look in its ledger",
+            parts: {
+                .wrappingAuthority {
+                    $0.onPull = { (base, request, principal, now) throws(AuthorityError) in
+                        let request = PullRequest(
+                            space: request.space, cursor: request.cursor,
+                            receipt: request.cursor == nil ? nil : request.receipt, limit: request.limit,
+                            account: request.account, notices: request.notices)
+                        return try base.pull(request, by: principal, now: now)
+                    }
+                    $0.onPush = { (base, request, principal, now) throws(AuthorityError) in
+                        let request = PushRequest(
+                            identity: request.identity, epoch: request.epoch, account: request.account,
+                            cursors: request.cursors.filter { !$0.rawValue.contains(".receipt.") },
+                            acknowledged: request.acknowledged, transactions: request.transactions)
+                        return try base.push(request, by: principal, now: now)
+                    }
+                }
+            },
+            shape: { plan in
+                plan.setting.spaceCount = 1
+                plan.setting.network = .calm
+                plan.pause = .seconds(10)...(.seconds(100))
+                plan.rates = WorldPlan.Rates()
+                plan.rates.restoreServerBehindHorizon = 0.03
+            }),
     ].map { mutant in
         var mutant = mutant
         mutant.isFoundByUsers = true

@@ -267,8 +267,9 @@ struct Salvage {
             var space = try SpaceRow.load(name, connection)
             space.notice = max(row.integer("notice") ?? 0, 0)
             if let cursor = row.text("receipt"), let version = row.integer("receipt_version"), version >= 0 {
+                // A version that the server contradicts must not put its history in doubt.
                 space.receipt = CommitReceipt(
-                    space: name, version: Version(version), cursor: Cursor(rawValue: cursor))
+                    space: name, version: wasContradicted ? .zero : Version(version), cursor: Cursor(rawValue: cursor))
             } else if let cursor = row.text("cursor") {
                 // Version 0 gives way to the next receipt.
                 space.receipt = CommitReceipt(space: name, version: .zero, cursor: Cursor(rawValue: cursor))

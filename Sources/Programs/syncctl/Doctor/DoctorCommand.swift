@@ -15,8 +15,8 @@ struct DoctorCommand: AsyncParsableCommand {
             Prints the result of each check, and what to do if something is wrong. Exits with status 9 if a person must \
             act. With --fix, repairs what is safe to repair: the permissions of the folder, a WAL that was not checkpointed, \
             and a database that is damaged or that the server contradicts. The old database is kept beside a new one, which \
-            receives everything readable that only this device has: its identity, the outbox, and the journal. The next sync \
-            downloads the rest. Nothing is deleted, and the server receives only a hello.
+            receives everything readable: its identity, the outbox, the journal, and the records. The next sync compares the \
+            records with the server's, and downloads the rest. Nothing is deleted, and the server receives only a hello.
             """)
 
     @OptionGroup var options: GlobalOptions

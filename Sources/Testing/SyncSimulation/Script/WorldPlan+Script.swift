@@ -16,7 +16,7 @@ extension WorldPlan {
     ///
     /// It draws the numbers for every kind of fault at each step, whether the fault is enabled or not, so that changing
     /// one rate does not affect the others.
-    private struct Author {
+    fileprivate struct Author {
         let plan: WorldPlan
         var random: SeededRandom
         /// The random numbers of faults that were added later. Each group has its own stream, so that the worlds of
@@ -32,6 +32,7 @@ extension WorldPlan {
         var lies: SeededRandom
         var builds: SeededRandom
         var identities: SeededRandom
+        var horizon: SeededRandom
 
         init(plan: WorldPlan) {
             self.plan = plan
@@ -47,6 +48,7 @@ extension WorldPlan {
             lies = SeededRandom(seed: plan.setting.seed, stream: "script.lies")
             builds = SeededRandom(seed: plan.setting.seed, stream: "script.builds")
             identities = SeededRandom(seed: plan.setting.seed, stream: "script.identities")
+            horizon = SeededRandom(seed: plan.setting.seed, stream: "script.horizon")
         }
 
         /// Draws the number of operations at the next instant.
@@ -158,11 +160,29 @@ extension WorldPlan {
             let forgery = outside.next()
             if outside.chance(rates.forgePush) { faults.append(.forged(seed: forgery)) }
             if builds.chance(rates.upgrade) { faults.append(.upgraded) }
+            faults += restoreBehindHorizon()
             var happenings = faults.map { WorldEvent.server($0) }
             let fault = random.diskFault()
             if random.chance(rates.serverDiskFault) { happenings.append(.disk(.server, fault)) }
             return happenings
         }
+    }
+}
+
+extension WorldPlan.Author {
+    /// Draws a silent restore after which a stranger makes more commits than the server keeps.
+    fileprivate mutating func restoreBehindHorizon() -> [ServerFault] {
+        var faults: [ServerFault] = []
+        let kept = horizon.below(2)
+        let commits = (0..<horizon.within(8...20)).map { _ in horizon.next() }
+        // Only if the backup is recent, a stranger can make more commits than it lacks.
+        if horizon.chance(10 * plan.rates.restoreServerBehindHorizon) { faults.append(.backedUp) }
+        if horizon.chance(plan.rates.restoreServerBehindHorizon) {
+            faults.append(.restoredSilently)
+            faults += commits.map { .forged(seed: $0) }
+            faults.append(.compacted(keeping: kept))
+        }
+        return faults
     }
 }
 

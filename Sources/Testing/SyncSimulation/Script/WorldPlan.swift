@@ -71,6 +71,9 @@ public struct WorldPlan: Hashable, Sendable {
         public var lie = 0.0
         /// The server refuses the identities of a device for a while, more often than a push can name former ones.
         public var refuseIdentities = 0.0
+        /// The server's last backup is restored without telling the server, which then makes commits and trims its change
+        /// feed, before any device returns.
+        public var restoreServerBehindHorizon = 0.0
         /// A device or server with the earlier build is upgraded to the current one.
         public var upgrade = 0.0
         public var recover = 0.3
@@ -126,6 +129,7 @@ public struct WorldPlan: Hashable, Sendable {
         plan.drawOutside()
         plan.drawBuilds()
         plan.drawIdentities()
+        plan.drawHorizon()
         return plan
     }
 
@@ -155,6 +159,13 @@ public struct WorldPlan: Hashable, Sendable {
         var random = SeededRandom(seed: setting.seed, stream: "plan.identities")
         let refuse = random.fraction() * 0.02
         if random.chance(0.1) { rates.refuseIdentities = refuse }
+    }
+
+    /// Draws how often the server is restored behind its horizon. In one of ten worlds, it is.
+    private mutating func drawHorizon() {
+        var random = SeededRandom(seed: setting.seed, stream: "plan.horizon")
+        let restore = random.fraction() * 0.01
+        if random.chance(0.1) { rates.restoreServerBehindHorizon = restore }
     }
 
     /// Draws the faults that come from outside (silent restores, forged pushes, clocks wrong by weeks, lies), each with
