@@ -211,7 +211,6 @@ import Testing
         paused | session changed | waiting |
         paused | epoch adopted | waiting |
         paused | timer | resting |
-        paused | route changed | resting | disarm#2
         paused | stop | resting | disarm#2
         in conflict | outbox changed | in conflict |
         in conflict | results recorded | in conflict |

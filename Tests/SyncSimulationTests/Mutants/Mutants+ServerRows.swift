@@ -64,7 +64,7 @@ extension Mutant {
             END
             """),
         rows(
-            "tombstone cleared", breaks: [.I12, .I11], "a deleted record stays alive on the server",
+            "tombstone cleared", breaks: [.I12, .I11, .I5], "a deleted record stays alive on the server",
             """
             AFTER UPDATE OF deletion ON record WHEN NEW.deletion NOT NULL BEGIN
                 UPDATE record SET deletion = NULL WHERE collection = NEW.collection AND id = NEW.id;

@@ -282,9 +282,10 @@ package struct OutboxMachine: Hashable, Sendable {
         }
     }
 
-    /// Ends a wait, because neither the old failures nor a requested pause apply to a new route to the server.
+    /// Ends a wait early, because the old failures do not apply to a new route to the server. A pause that the server
+    /// asked for stays.
     mutating func routeChanged() -> [SyncAction] {
-        guard case .waiting(let timer, .transport) = state else { return [] }
+        guard case .waiting(let timer, .transport(let failure)) = state, !failure.asksForPause else { return [] }
         backoff.reset()
         setbacks = 0
         state = .resting
