@@ -34,7 +34,12 @@ import Testing
             "pull-response-commits", #""version":14,"head""#, #""version":13,"head""#,
             "version 14 is beyond that of its page"),
         Fault("pull-response-commits", #""head":20"#, #""head":3"#, "version 14 is beyond the head 3"),
-        Fault("pull-response-commits", #""version":13"#, #""version":0"#, "the version is 0; expected 1 or more"),
+        Fault(
+            "pull-response-commits", #""version":13"#, #""version":0"#,
+            "the version is 0; expected 1 to 9007199254740991"),
+        Fault(
+            "pull-response-commits", #""head":20"#, #""head":9007199254740992"#,
+            "the version is 9007199254740992; expected 0 to 9007199254740991"),
         Fault("pull-response-commits", #""deleted":true"#, #""deleted":false"#, "expected true"),
         Fault(
             "pull-response-commits", #""deleted":true"#, #""moved":true"#,

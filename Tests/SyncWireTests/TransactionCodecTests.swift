@@ -59,7 +59,7 @@ import Testing
         (#"{"space":"Default","mutations":[]}"#, "expected a name"),
         (#"{"space":"default","mutations":[],"owner":1}"#, #"unknown key "owner""#),
         (head + identity + #""delete":{"seen":4},"seq":1}]}"#, #"unknown key "seq""#),
-        (head + identity + #""delete":{"seen":-1}}]}"#, "the version is -1; expected 0 or more"),
+        (head + identity + #""delete":{"seen":-1}}]}"#, "the version is -1; expected 0 to 9007199254740991"),
         (head + identity + #""delete":{"seen":1.0}}]}"#, "without fraction"),
         (head + identity + #""delete":{"seen":1},"create":{}}]}"#, "one of create, update and delete"),
         (head + identity + #""create":{"a":1,"a":2}}]}"#, #"key "a" occurs twice"#),

@@ -336,6 +336,44 @@ import Testing
         #expect(try programs.run("syncd", ["token", "list"]).output.isEmpty)
     }
 
+    @Test func `if the name of a new history cannot be written, the message says that the history has begun`() throws {
+        let programs = try Programs()
+        let server = ["--folder", programs.folder + "/server", "--token-file", programs.folder + "/tokens"]
+        #expect(try programs.run("syncd", ["token", "add", "ann"] + server).status == 0)
+        _ = try programs.run("syncd", ["--port", "0"] + server, launcher: ["timeout", "2"])
+        let old = try programs.run("syncd", ["epoch", "show"] + server).output.trimmingCharacters(in: .newlines)
+        let renewal = try programs.run(
+            "syncd", ["epoch", "renew"] + server, launcher: ["sh", "-c", "exec \"$0\" \"$@\" >/dev/full"])
+        let new = try programs.run("syncd", ["epoch", "show"] + server).output.trimmingCharacters(in: .newlines)
+        #expect(renewal.status == 1 && old != new && !new.isEmpty)
+        #expect(
+            renewal.errors.contains(
+                "the history \(old) has ended, and \(new) has begun, but the output cannot be written: "),
+            "\(renewal.errors)")
+    }
+
+    @Test func `a server does not start if its port file is a link or a pipe, or cannot be written`() throws {
+        let programs = try Programs()
+        let server = ["--folder", programs.folder + "/server", "--token-file", programs.folder + "/tokens"]
+        #expect(try programs.run("syncd", ["token", "add", "ann"] + server).status == 0)
+        let (link, pipe) = (programs.folder + "/link", programs.folder + "/pipe")
+        #expect(symlink(programs.folder + "/target", link) == 0 && mkfifo(pipe, 0o600) == 0)
+        for (path, reason) in [
+            (link, "is a symbolic link; expected a regular file, or nothing"),
+            (pipe, "is a named pipe; expected a regular file, or nothing"),
+            (programs.folder, "is a folder; expected a regular file, or nothing"),
+            (programs.folder + "/none/port", "cannot write"),
+        ] {
+            let response = try programs.run(
+                "syncd", ["--port", "0", "--port-file", path] + server, launcher: ["timeout", "10"])
+            #expect(response.status == 78 && response.output.isEmpty, "\(response)")
+            #expect(response.errors.contains("listen.port-file: ") && response.errors.contains(reason), "\(response)")
+        }
+        var status = stat()
+        #expect(lstat(link, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK)
+        #expect(lstat(pipe, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO)
+    }
+
     @Test func `a simulation whose reader has closed the pipe ends quietly`() throws {
         let programs = try Programs()
         let pipe = programs.folder + "/pipe"

@@ -11,6 +11,17 @@ final class RequestBudget: Sendable {
         var bytesOfAll = SyncServerLimits.bodyBytes
     }
 
+    /// Creates a budget in which no principal can use all connections of an address.
+    ///
+    /// - Parameter perAddress: Maximum number of open connections from one address.
+    convenience init(connectionsPerAddress perAddress: Int) {
+        let share = max(1, perAddress / SyncServerLimits.principalShareOfAddress)
+        var limits = Limits()
+        limits.requests = min(limits.requests, share)
+        limits.streams = min(limits.streams, share)
+        self.init(limits: limits)
+    }
+
     /// The part of the budget that one principal is using.
     private struct Use {
         var requests = 0

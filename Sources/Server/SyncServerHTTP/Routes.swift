@@ -21,7 +21,7 @@ struct Routes: HTTPResponder {
     let configuration: SyncServerConfiguration
     let connections: OpenConnections
     let health: StoreHealth
-    let budget = RequestBudget()
+    let budget: RequestBudget
     let logger: Logger
 
     func respond(to request: Request, context: RouteContext) async throws -> Response {

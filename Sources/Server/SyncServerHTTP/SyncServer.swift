@@ -73,7 +73,8 @@ public struct SyncServer: Service {
             logger: logger)
         let routes = Routes(
             endpoint: endpoint, authentication: authentication, configuration: configuration, connections: connections,
-            health: StoreHealth { endpoint.checkStore($0) }, logger: logger)
+            health: StoreHealth { endpoint.checkStore($0) },
+            budget: RequestBudget(connectionsPerAddress: configuration.maximumConnectionsPerAddress), logger: logger)
         let application = Application(
             responder: routes, server: try server(connections),
             configuration: ApplicationConfiguration(

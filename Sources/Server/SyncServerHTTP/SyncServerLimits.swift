@@ -54,8 +54,12 @@ enum SyncServerLimits {
 
     /// Maximum number of concurrent requests of one principal. A device has two, and people have few devices.
     static let requestsPerPrincipal = 64
-    /// Maximum number of event streams of one principal: one for each device.
-    static let streamsPerPrincipal = 256
+    /// Maximum number of event streams of one principal: one for each device. It is well below the connections of one
+    /// address, which other accounts may share.
+    static let streamsPerPrincipal = 64
+    /// The divisor that gives the share of an address's connections that the event streams, and the requests, of one
+    /// principal may use: 4 grants each a quarter.
+    static let principalShareOfAddress = 4
     /// Maximum number of bytes of request bodies that are in memory for one principal, and for all principals.
     static let bodyBytesPerPrincipal = 32 * 1_024 * 1_024
     static let bodyBytes = 256 * 1_024 * 1_024

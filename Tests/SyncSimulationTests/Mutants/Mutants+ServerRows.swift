@@ -18,7 +18,7 @@ extension Mutant {
     /// Bugs in the rows that the server writes.
     static let serverRows: [Mutant] = [
         rows(
-            "client ids not bound", breaks: [.I21], "the server forgets to whom a client id belongs",
+            "client ids not bound", breaks: [.I21, .I1], "the server forgets to whom a client id belongs",
             "AFTER INSERT ON client BEGIN DELETE FROM client WHERE id = NEW.id; END",
             shape: { $0.rates.forgePush = 0.05 }),
         rows(
@@ -64,7 +64,7 @@ extension Mutant {
             END
             """),
         rows(
-            "tombstone cleared", breaks: [.I12, .I11], "a deleted record stays alive on the server",
+            "tombstone cleared", breaks: [.I12, .I11, .I5], "a deleted record stays alive on the server",
             """
             AFTER UPDATE OF deletion ON record WHEN NEW.deletion NOT NULL BEGIN
                 UPDATE record SET deletion = NULL WHERE collection = NEW.collection AND id = NEW.id;

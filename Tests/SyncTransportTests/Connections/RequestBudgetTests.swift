@@ -45,6 +45,18 @@ import Testing
         #expect(budget.isUnused)
     }
 
+    @Test(arguments: [(256, 64), (1_000_000, 64), (100, 25), (1, 1)])
+    func `the streams and requests of a principal never take all connections of an address`(
+        perAddress: Int, expected: Int
+    ) {
+        let budget = RequestBudget(connectionsPerAddress: perAddress)
+        for kind in [RequestBudget.Kind.stream, .request] {
+            let held = (0..<100).compactMap { _ in budget.reservation(for: Self.ann, kind) }
+            #expect(held.count == expected)
+            #expect(budget.reservation(for: Self.ben, kind) != nil)
+        }
+    }
+
     @Test func `a reservation is released when it is deallocated`() {
         let budget = RequestBudget()
         do {

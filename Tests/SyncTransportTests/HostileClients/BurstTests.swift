@@ -1,5 +1,6 @@
 import NIOCore
 import NIOPosix
+import SyncAuthority
 import SyncCore
 import SyncTransportHTTP
 import TestRings
@@ -84,6 +85,29 @@ import Testing
         }
         #expect(response.hasPrefix("HTTP/1.1 429 ") && response.contains("throttled"), "\(response)")
         #expect(response.lowercased().contains("retry-after: 1\r\n"))
+    }
+
+    @Test func `the event streams of one account do not lock out other accounts at its address`() async throws {
+        struct TwoTokens: Authenticator {
+            func principal(bearing token: String) -> Principal? {
+                [TestServer.good: "ann", "the-token-of-ben": "ben"][token].map { Principal(name: $0) }
+            }
+        }
+        let stream = "GET /v1/hints?space=default HTTP/1.1\r\nHost: a\r\n\(Self.authorized)\r\n\r\n"
+        let hello = "GET /v1/hello HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer the-token-of-ben\r\n\r\n"
+        let perAddress = SyncServerConfiguration().maximumConnectionsPerAddress
+        let response = try await TestServer.run(TestServer.authority(), authenticator: TwoTokens()) { port in
+            var open: [Conversation] = []
+            for _ in 0..<perAddress {
+                let conversation = try await Conversation(to: port)
+                _ = try await conversation.send(stream, until: { $0.contains(": welcome") || $0.contains("}}") })
+                open.append(conversation)
+            }
+            let response = try await RawRequest.send([hello], to: port) { $0.contains("}}") }
+            for conversation in open { conversation.end() }
+            return response
+        }
+        #expect(response.hasPrefix("HTTP/1.1 200 OK"), "\(response)")
     }
 
     private final class Channels {

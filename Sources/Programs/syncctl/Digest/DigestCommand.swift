@@ -36,7 +36,11 @@ struct DigestCommand: AsyncParsableCommand {
         let progress = Progress(options.terminal, uptime: client.runtime.uptime)
         let catalog = try client.store.catalog
         var digests: [(schema: ModelSchema, digest: RecordDigest)] = []
-        let theirs = remote ? try await RemoteDigests.read(from: client.transport, catalog, progress) : nil
+        var theirs: [CollectionName: RecordDigest]?
+        if remote {
+            let account = try client.store.session().account
+            theirs = try await RemoteDigests.read(from: client.transport, as: account, catalog, progress)
+        }
         for schema in catalog.models {
             var digest = theirs?[schema.collection] ?? RecordDigest()
             if theirs == nil {

@@ -5,14 +5,17 @@ import SyncModel
 struct RemoteDigests {
     private var digests: [CollectionName: RecordDigest] = [:]
     private let schemas: [CollectionName: ModelSchema]
-    /// The version and history of the snapshot; nil before its first page.
-    private var start: (version: Version, epoch: Epoch)?
+    /// The version of the snapshot; nil before its first page.
+    private var start: Version?
     /// The rows so far; nil once the snapshot is complete.
     private var extent: SnapshotExtent? = SnapshotExtent()
     private var version = Version.zero
     private var run = PullRun()
+    /// The server's hello before the first page.
+    private let hello: ServerHello
 
-    private init(of models: [ModelSchema]) {
+    private init(of models: [ModelSchema], at hello: ServerHello) {
+        self.hello = hello
         schemas = Dictionary(models.map { ($0.collection, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
@@ -20,17 +23,31 @@ struct RemoteDigests {
     ///
     /// The rows of a snapshot are read at different times. If the change feed after it changes any record, everything is
     /// read again.
+    ///
+    /// - Parameter account: The owner of the database; nil when it has not contacted a server yet.
+    /// - Throws: `TransportError` when the server is of another account or protocol, as a sync does.
     static func read(
-        from transport: any RemoteTransport, _ catalog: SchemaCatalog, _ progress: Progress
+        from transport: any RemoteTransport, as account: AccountID?, _ catalog: SchemaCatalog, _ progress: Progress
     ) async throws -> [CollectionName: RecordDigest] {
         var reset: ResetReason?
+        var otherEpoch = false
         for _ in 1...attempts {
-            var reading = RemoteDigests(of: catalog.models)
+            let hello = try await transport.hello()
+            if let refusal = hello.refusal(for: account) { throw refusal }
+            var reading = RemoteDigests(of: catalog.models, at: hello)
+            (reset, otherEpoch) = (nil, false)
             switch try await reading.readAll(from: transport, progress) {
             case .complete: return reading.digests
-            case .changed: reset = nil
+            case .changed: break
+            case .otherEpoch: otherEpoch = true
             case .reset(let reason): reset = reason
             }
+        }
+        if otherEpoch {
+            throw CommandError(
+                .notSynced,
+                "the server sent records of a different history than that in its hello, in each of \(attempts) attempts",
+                advice: "check that server.url is that of one sync server, and tell its operator")
         }
         if let reset {
             throw CommandError(
@@ -45,6 +62,8 @@ struct RemoteDigests {
         case complete
         /// Records changed while they were read.
         case changed
+        /// A page is of another history than the hello.
+        case otherEpoch
         case reset(ResetReason)
     }
 
@@ -56,16 +75,19 @@ struct RemoteDigests {
     ) async throws -> Ending {
         var cursor: Cursor?
         while true {
-            switch try await transport.pull(PullRequest(space: .default, cursor: cursor, limit: Self.page)) {
+            let request = PullRequest(
+                space: .default, cursor: cursor, limit: Self.page, account: hello.account)
+            switch try await transport.pull(request) {
             case .mustReset(let reason): return .reset(reason)
             case .noAccess:
                 throw CommandError(
                     .refused, "the account may not read the space default, or the server does not have it",
                     advice: "check server.token-file (syncctl config show)")
             case .page(let page):
+                guard page.epoch == hello.epoch else { return .otherEpoch }
                 guard try take(page, after: cursor) else { return .changed }
                 progress.show("reading the server: \(digests.values.reduce(0) { $0 + $1.count }) records")
-                guard page.hasMore || extent != nil else { return .complete }
+                guard page.hasMore || extent != nil || page.version < page.head else { return .complete }
                 cursor = page.cursor
             }
         }
@@ -79,15 +101,17 @@ struct RemoteDigests {
         let changed: Int
         switch page.content {
         case .snapshot(let groups, let isFirst, let isLast):
-            guard isFirst == (cursor == nil), var extent else {
+            guard isFirst || cursor != nil else {
+                throw contradiction("sent the continuation of a snapshot, although its start was requested")
+            }
+            guard !isFirst || cursor == nil, var extent else {
                 throw contradiction("restarted the snapshot, although its continuation was requested")
             }
-            let start = start ?? (page.version, page.epoch)
+            let start = start ?? page.version
             self.start = start
             version = page.version
-            guard page.epoch == start.epoch else { return false }
-            guard page.version == start.version else {
-                throw contradiction("began a snapshot at version \(start.version), and continued it at \(page.version)")
+            guard page.version == start else {
+                throw contradiction("began a snapshot at version \(start), and continued it at \(page.version)")
             }
             do throws(StoreError) {
                 for group in groups { try extent.extend(by: group, of: page.space, head: page.head) }
@@ -99,9 +123,14 @@ struct RemoteDigests {
             self.extent = isLast ? nil : extent
         case .commits(let commits):
             guard extent == nil else { throw contradiction("sent changes in place of a snapshot") }
-            if commits.contains(where: { !$0.changes.isEmpty }) || page.epoch != start?.epoch { return false }
+            if commits.contains(where: { !$0.changes.isEmpty }) { return false }
             guard !page.hasMore || page.version > version else {
                 throw contradiction("announces more changes, but stayed at version \(version)")
+            }
+            guard page.version >= page.head || page.version > version else {
+                throw contradiction(
+                    "says that space \(page.space) is at version \(page.head), but sends nothing after version \(version)"
+                )
             }
             version = page.version
             changed = 0

@@ -87,8 +87,9 @@ public final class ServerComposition {
     /// Serves and keeps the change feeds within their bound until SIGTERM or SIGINT, and then finishes open requests,
     /// up to the deadline.
     ///
-    /// - Parameter listening: called with the port once the server accepts requests.
-    public func serve(listening: @escaping @Sendable (_ port: Int) async -> Void) async throws {
+    /// - Parameter listening: called with the port once the server accepts requests. An error that it throws ends the
+    ///   server.
+    public func serve(listening: @escaping @Sendable (_ port: Int) async throws -> Void) async throws {
         // The cheap check comes first: without tokens, no request could be authorized.
         let authentication = try recipes.authentication(settings, application, runtime, logger)
         let authority = try authority
@@ -125,9 +126,22 @@ public final class ServerComposition {
 
 private struct ListenerService: Service {
     let listener: ServerListener
-    let listening: @Sendable (_ port: Int) async -> Void
+    let listening: @Sendable (_ port: Int) async throws -> Void
 
     func run() async throws {
-        try await listener.run(listening)
+        let (failures, failed) = AsyncStream<any Error>.makeStream()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                defer { failed.finish() }
+                try await listener.run { port in
+                    do { try await listening(port) } catch { failed.yield(error) }
+                }
+            }
+            group.addTask {
+                for await failure in failures { throw failure }
+            }
+            // The first error cancels the other task.
+            while try await group.next() != nil {}
+        }
     }
 }

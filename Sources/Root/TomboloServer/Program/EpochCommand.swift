@@ -35,7 +35,7 @@ struct RenewEpoch: ServerCommand {
         try options.withServer(application) { server in
             let old = try server.epoch
             let new = try server.startNewEpoch()
-            try ServerOutput.write("\(new)\n")
+            try ServerOutput.write("\(new)\n", after: "the history \(old) has ended, and \(new) has begun")
             ProgramOutput.note("ended the history \(old), and began \(new)\n")
         }
     }

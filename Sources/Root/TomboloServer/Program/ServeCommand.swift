@@ -1,5 +1,4 @@
 import ArgumentParser
-import Foundation
 import SyncProgram
 
 struct ServeCommand: ServerCommand {
@@ -23,22 +22,12 @@ struct ServeCommand: ServerCommand {
         let settings = server.settings
         let scheme = settings.tls == nil ? "http" : "https"
         let address = settings.host.contains(":") ? "[\(settings.host)]" : settings.host
+        let file = settings.portFile.map { PortFile(path: $0) }
+        try file?.check()
         try await server.serve { @Sendable (listening: Int) in
-            if let file = settings.portFile { Announcement.write(listening, to: file) }
+            try file?.write(listening)
             // A server goes on without anybody who reads this.
             ProgramOutput.write("listening on \(scheme)://\(address):\(listening)\n")
-        }
-    }
-}
-
-/// How a script that started the server on a free port gets to know it.
-enum Announcement {
-    /// Whole or not at all: a reader never sees half a number.
-    static func write(_ port: Int, to path: String) {
-        do {
-            try Data("\(port)\n".utf8).write(to: URL(filePath: path), options: .atomic)
-        } catch {
-            ProgramOutput.note("\(ServerOptions.program.name): the port could not be written to \(path)\n")
         }
     }
 }

@@ -4,10 +4,16 @@ import SyncProgram
 /// The answer of a command on standard output.
 enum ServerOutput {
     /// - Throws: `OutputError`. When the reader has gone (`| head`), the program ends quietly, as others do.
-    static func write(_ text: TerminalText) throws(OutputError) {
+    ///
+    /// - Parameter effect: what the command has done, for the message if the text cannot be written; nil if it has
+    ///   changed nothing.
+    static func write(_ text: TerminalText, after effect: String? = nil) throws(OutputError) {
         guard let code = ProgramOutput.write(text) else { return }
         if code == EPIPE { Foundation.exit(ProgramOutput.brokenPipeStatus) }
-        throw OutputError(description: "cannot write the output: \(String(cString: strerror(code)))")
+        let reason = String(cString: strerror(code))
+        throw OutputError(
+            description: effect.map { "\($0), but the output cannot be written: \(reason)" }
+                ?? "cannot write the output: \(reason)")
     }
 }
 

@@ -14,6 +14,12 @@ public struct Version: RawRepresentable, Hashable, Comparable, Sendable {
     /// The version of a space without commits.
     public static let zero = Version(0)
 
+    /// The largest version on the wire, 2^53 - 1: the largest integer that every JSON reader represents exactly.
+    ///
+    /// A space with a million commits a second reaches it after 285 years. Without a bound, one page with the version
+    /// 2^63 - 1 would leave no number for the next commit.
+    public static let largest = Version(9_007_199_254_740_991)
+
     /// The version of the commit after this one.
     public var next: Version { Version(rawValue + 1) }
 

@@ -50,12 +50,12 @@ extension JSONReader {
     }
 
     mutating func version() throws(JSONError) -> Version {
-        Version(try integer(in: 0...Int64.max, "the version"))
+        Version(try integer(in: 0...Version.largest.rawValue, "the version"))
     }
 
     /// Reads the version of a commit or record, which is at least 1: version 0 precedes the first commit.
     mutating func committedVersion() throws(JSONError) -> Version {
-        Version(try integer(in: 1...Int64.max, "the version"))
+        Version(try integer(in: 1...Version.largest.rawValue, "the version"))
     }
 
     mutating func uid() throws(JSONError) -> UID {

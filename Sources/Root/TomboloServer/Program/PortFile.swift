@@ -1,0 +1,75 @@
+import Foundation
+import Glibc
+import SyncProgram
+
+/// The file that tells a script on which free port the server listens.
+struct PortFile: Sendable {
+    let path: String
+
+    /// Checks, before the server listens, that the file can be written, without changing it.
+    ///
+    /// - Throws: `ConfigurationError` if anything but a regular file is at the path, or its folder takes no new file.
+    func check() throws(ConfigurationError) {
+        try requireRegularOrAbsent()
+        try makeTemporary(containing: "")
+        unlink(temporary)
+    }
+
+    /// Writes the port as a whole, so that a reader never sees half a number.
+    ///
+    /// - Throws: as `check()`. The previous file then stays.
+    func write(_ port: Int) throws(ConfigurationError) {
+        try makeTemporary(containing: "\(port)\n")
+        do throws(ConfigurationError) {
+            // A rename would replace a link, a pipe, or a device.
+            try requireRegularOrAbsent()
+            guard rename(temporary, path) == 0 else { throw failure() }
+        } catch {
+            unlink(temporary)
+            throw error
+        }
+    }
+
+    private var temporary: String { "\(path).\(getpid()).new" }
+
+    private func requireRegularOrAbsent() throws(ConfigurationError) {
+        var status = stat()
+        guard lstat(path, &status) == 0 else {
+            if errno == ENOENT { return }
+            throw failure()
+        }
+        let kind: String
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: return
+        case S_IFLNK: kind = "a symbolic link"
+        case S_IFDIR: kind = "a folder"
+        case S_IFIFO: kind = "a named pipe"
+        case S_IFSOCK: kind = "a socket"
+        case S_IFCHR, S_IFBLK: kind = "a device"
+        default: kind = "no regular file"
+        }
+        throw ConfigurationError(
+            "listen.port-file: \(path) is \(kind); expected a regular file, or nothing",
+            advice: "give the path of a file that the server may replace")
+    }
+
+    private func makeTemporary(containing text: String) throws(ConfigurationError) {
+        unlink(temporary)
+        let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o644)
+        guard descriptor >= 0 else { throw failure() }
+        let bytes = Array(text.utf8)
+        let count = Glibc.write(descriptor, bytes, bytes.count)
+        let problem = count == bytes.count ? nil : failure()
+        Glibc.close(descriptor)
+        guard let problem else { return }
+        unlink(temporary)
+        throw problem
+    }
+
+    /// Creates the error from `errno`.
+    private func failure() -> ConfigurationError {
+        ConfigurationError(
+            "listen.port-file: cannot write \(path): \(String(cString: strerror(errno)))",
+            advice: "give the path of a file in a folder in which the server may create files")
+    }
+}

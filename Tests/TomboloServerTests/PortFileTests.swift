@@ -1,0 +1,33 @@
+import Foundation
+import SyncProgram
+import Testing
+
+@testable import TomboloServer
+
+@Suite struct PortFileTests {
+    private let folder = FileManager.default.temporaryDirectory.path(percentEncoded: false) + "/port-\(UUID())"
+    private var file: PortFile { PortFile(path: folder + "/port") }
+
+    init() throws {
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    }
+
+    @Test func `a port replaces that of an earlier run, and nothing else is left in the folder`() throws {
+        for port in [8_080, 9] {
+            try file.check()
+            try file.write(port)
+            #expect(try String(contentsOfFile: file.path, encoding: .utf8) == "\(port)\n")
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["port"])
+        try FileManager.default.removeItem(atPath: folder)
+    }
+
+    @Test func `a link that appears after the check is not replaced`() throws {
+        try file.check()
+        #expect(symlink("elsewhere", file.path) == 0)
+        #expect(throws: ConfigurationError.self) { try file.write(8_080) }
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: file.path) == "elsewhere")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["port"])
+        try FileManager.default.removeItem(atPath: folder)
+    }
+}
