@@ -130,7 +130,7 @@ public struct AuthorityError: Error, Hashable, Sendable {
         self.retryAfter = retryAfter
     }
 
-    /// The reasons. Each is one status of HTTP on the wire.
+    /// The reasons, from which a server derives its response to the client.
     public enum Code: String, Hashable, Sendable, CaseIterable {
         /// The request names a different account than the principal's.
         case otherAccount

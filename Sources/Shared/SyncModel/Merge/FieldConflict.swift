@@ -60,7 +60,7 @@ public struct ConflictRule: RawRepresentable, Hashable, Sendable, CustomStringCo
         self.rawValue = rawValue
     }
 
-    /// Returns the rule with the name of a merge rule.
+    /// Creates the rule with the name of a merge rule.
     public init(_ rule: MergeRule) {
         rawValue = rule.rawValue
     }

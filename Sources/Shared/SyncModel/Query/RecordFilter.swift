@@ -46,7 +46,7 @@ public indirect enum RecordFilter: Hashable, Sendable {
 
 /// The part of a record that a filter compares, or an order sorts by.
 public enum RecordTerm: Hashable, Sendable {
-    /// The id of the record, compared by its bytes. Newer records have greater ids.
+    /// The id of the record, compared by its bytes. Ids that `RecordID.make` created sort by time.
     case id
     /// The server's number of the record; −1 before it has one.
     case uid
