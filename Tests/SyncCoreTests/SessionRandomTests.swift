@@ -10,7 +10,7 @@ import Testing
     func `the session keeps its promises for any sequence of events`(seed: Int) {
         var world = RandomWorld(seed: UInt64(seed))
         for _ in 0..<400 where !world.harness.isFinished { world.step() }
-        world.heal()
+        world.endFaults()
     }
 }
 
@@ -197,7 +197,7 @@ private struct RandomWorld {
     }
 
     /// Stops all faults, and checks that the outbox drains in bounded time.
-    mutating func heal() {
+    mutating func endFaults() {
         guard !harness.isFinished else { return }
         harness.send(.device(.linkChanged(.up)))
         let deadline = harness.now + .seconds(3_600)

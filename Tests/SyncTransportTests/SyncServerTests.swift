@@ -232,7 +232,7 @@ import Testing
     }
 
     @Test(arguments: [
-        Canary(secret: Self.secret) as any Error, WireError(.unencodable, Self.secret), CancellationError(),
+        SecretError(secret: Self.secret) as any Error, WireError(.unencodable, Self.secret), CancellationError(),
     ])
     func `an internal error is not disclosed`(error: any Error) throws {
         let refusal = Refusal(error)
@@ -243,7 +243,7 @@ import Testing
 
     private static let secret = "canary7f3a"
 
-    private struct Canary: Error {
+    private struct SecretError: Error {
         let secret: String
     }
 

@@ -80,7 +80,7 @@ extension AuthorityState {
     /// clients keep the greatest reading that they have observed.
     func time(at now: WallTime, permitting skew: Duration) -> HybridTime {
         var clock = clock
-        _ = clock.heal(now: now, permitting: skew)
+        _ = clock.correct(now: now, permitting: skew)
         return clock.tick(now: now)
     }
 }

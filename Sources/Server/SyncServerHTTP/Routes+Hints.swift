@@ -60,33 +60,34 @@ extension Routes {
 
     private func send(
         _ heads: [SpaceID: Version], _ commits: Broadcast<SpaceHeads>.Subscription, of spaces: Set<SpaceID>,
-        to writer: inout any ResponseBodyWriter, while isWelcome: @Sendable () async throws -> Bool
+        to writer: inout any ResponseBodyWriter, while isAuthorized: @Sendable () async throws -> Bool
     ) async throws {
-        let news = Broadcast<StreamHints>()
-        let subscription = news.subscribe()
+        let messages = Broadcast<StreamHints>()
+        let subscription = messages.subscribe()
         let interval = TimeAmount(configuration.heartbeat)
         let heartbeat = MultiThreadedEventLoopGroup.singleton.any()
-            .scheduleRepeatedTask(initialDelay: interval, delay: interval) { _ in news.publish(StreamHints(heads: [:]))
+            .scheduleRepeatedTask(initialDelay: interval, delay: interval) { _ in
+                messages.publish(StreamHints(heads: [:]))
             }
         defer { heartbeat.cancel() }
         try await withGracefulShutdownHandler {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {
                     for await commit in commits {
-                        if let own = StreamHints(of: commit, in: spaces) { news.publish(own) }
+                        if let hints = StreamHints(of: commit, in: spaces) { messages.publish(hints) }
                     }
-                    news.finish()
+                    messages.finish()
                 }
                 try await writer.write(ByteBuffer(string: ": welcome\n\n"))
                 try await writer.write(StreamHints(heads: heads).text)
                 for await item in subscription {
-                    guard try await isWelcome() else { break }
+                    guard try await isAuthorized() else { break }
                     try await writer.write(item.text)
                 }
                 group.cancelAll()
             }
         } onGracefulShutdown: {
-            news.finish()
+            messages.finish()
         }
     }
 }

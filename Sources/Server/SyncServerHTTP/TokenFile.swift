@@ -60,13 +60,13 @@ public final class TokenFile: Authenticator {
     private func refresh() {
         let stamp = FileStamp(path: path)
         // Of many concurrent requests, only the one that changes the state reads the file and logs.
-        let isNews = state.withLock { state in
+        let isNewProblem = state.withLock { state in
             guard state.stamp != stamp else { return false }
             state.stamp = stamp
             if stamp == nil { state.principals = [:] }
             return true
         }
-        guard isNews else { return }
+        guard isNewProblem else { return }
         guard stamp != nil else {
             logger.error(
                 "the token file is missing: no token is accepted until it exists again", metadata: ["path": "\(path)"])

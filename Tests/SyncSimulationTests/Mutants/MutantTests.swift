@@ -37,7 +37,11 @@ struct MutantTests {
                 }
                 #expect(
                     mutant.breaks.contains(violation.invariant), "\(mutant.name) was found, but by \(violation)")
-                if mutant.isFoundByUsers { #expect(violation.text.contains("told its user"), "\(violation)") }
+                if mutant.isFoundByUsers, !violation.text.contains("told its user") {
+                    // Another oracle was faster in this world.
+                    others.append("\(violation)")
+                    continue
+                }
                 // This takes longer than finding the bug, because the world without the bug runs to its end.
                 if mutant.isPlantedInParts, TestRing.current >= .check { try checkThatThePartsAreToBlame(plan) }
                 print(

@@ -18,7 +18,7 @@ extension Mutant {
     /// Bugs in the rows that the server writes.
     static let serverRows: [Mutant] = [
         rows(
-            "client ids not bound", breaks: [.I21, .I1], "the server forgets to whom a client id belongs",
+            "client ids not bound", breaks: [.I21, .I1, .I15], "the server forgets to whom a client id belongs",
             "AFTER INSERT ON client BEGIN DELETE FROM client WHERE id = NEW.id; END",
             shape: { $0.rates.forgePush = 0.05 }),
         rows(

@@ -208,15 +208,15 @@ extension Mutant {
             shape: { plan in
                 plan.rates.lie = 0
                 plan.rates.refuseIdentities = 0
-            }
-        ) {
-            $0.onPush = { (base, request, _) async throws(TransportError) in
-                do throws(TransportError) {
-                    return try await base.push(request)
-                } catch  where error.code == .unreachable {
-                    throw TransportError(.throttled, error.message, retryAfter: .seconds(3_600))
+            },
+            plant: {
+                $0.onPush = { (base, request, _) async throws(TransportError) in
+                    do throws(TransportError) {
+                        return try await base.push(request)
+                    } catch  where error.code == .unreachable {
+                        throw TransportError(.throttled, error.message, retryAfter: .seconds(3_600))
+                    }
                 }
-            }
-        },
+            }),
     ]
 }

@@ -63,7 +63,7 @@ extension Mutant {
                 plan.pause = .seconds(10)...(.seconds(100))
             }),
         Mutant(
-            "receipts not compared below the horizon", breaks: [.I1, .I15],
+            "receipts not compared below the horizon", breaks: [.I1, .I7, .I15],
             "a server that was restored and has trimmed its feed does not look in its ledger",
             parts: {
                 .wrappingAuthority {

@@ -2,13 +2,13 @@ extension BatchLimit {
     /// Returns this limit with a quarter more transactions, or nil if they would reach the full `limit`.
     ///
     /// The number of bytes stays. Restoring the full limit at once would make the next batch as slow as before.
-    func grown(within limit: BatchLimit) -> BatchLimit? {
-        let next = transactions.grown
+    func increased(within limit: BatchLimit) -> BatchLimit? {
+        let next = transactions.increasedByQuarter
         return next < limit.transactions ? BatchLimit(transactions: next, bytes: bytes) : nil
     }
 }
 
 extension Int {
     /// The number increased by a quarter, but at least by 1.
-    var grown: Int { self + Swift.max(1, self / 4) }
+    var increasedByQuarter: Int { self + Swift.max(1, self / 4) }
 }

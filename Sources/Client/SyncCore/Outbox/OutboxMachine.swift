@@ -215,7 +215,7 @@ package struct OutboxMachine: Hashable, Sendable {
         renewals = 0
         refusals = 0
         setbacks = 0
-        shrunkLimit = shrunkLimit.flatMap { $0.grown(within: policy.batch) }
+        shrunkLimit = shrunkLimit.flatMap { $0.increased(within: policy.batch) }
         return .answered(in: spaces)
     }
 

@@ -201,13 +201,13 @@ package struct PullMachine: Hashable, Sendable {
             state = .resting(poll: nil)
             return ([], .epochDoubted)
         case .vacated(let vacated):
-            let isNews = stored.hasAccess
+            let hadAccess = stored.hasAccess
             stored = vacated.stored
             head = stored.version
             reports = PullReports()
             backoff.reset()
             resets = 0
-            if isNews, then.requestsPull(at: head) { return (pull(hello, &turn), .progressed(vacated.outbox)) }
+            if hadAccess, then.requestsPull(at: head) { return (pull(hello, &turn), .progressed(vacated.outbox)) }
             hasCaughtUp = true
             consent = DeleteConsent()
             return (rest(hintsAreOpen: then == .rest, &turn), .progressed(vacated.outbox))
@@ -383,7 +383,7 @@ package struct PullMachine: Hashable, Sendable {
 
     /// Whether the device has everything that is known to exist, including every commit that the server has
     /// confirmed, and no operation is in progress.
-    var showsAll: Bool {
+    var hasEverything: Bool {
         guard case .resting = state else { return false }
         return hasCaughtUp && (!stored.hasAccess || isCaughtUp && stored.unreachedReceipt == nil)
     }

@@ -18,7 +18,7 @@ package struct PullPace: Hashable, Sendable {
 
     mutating func pageArrived(_ policy: SyncPolicy) {
         stretch = max(0, stretch - 1)
-        shrunkPage = shrunkPage.flatMap { $0.grown < policy.pageRows ? $0.grown : nil }
+        shrunkPage = shrunkPage.flatMap { $0.increasedByQuarter < policy.pageRows ? $0.increasedByQuarter : nil }
     }
 
     mutating func pageWasLate(_ policy: SyncPolicy) {

@@ -384,7 +384,7 @@ package struct SessionMachine: Hashable, Sendable {
         case .progressed(let summary):
             link.exchangeSucceeded(isInSync: pulls.allSatisfy(\.isInSync), policy: turn.policy)
             outbox.outboxChanged(summary)
-            return pulls.allSatisfy(\.showsAll) ? outbox.everythingIsShown(&turn) : []
+            return pulls.allSatisfy(\.hasEverything) ? outbox.everythingIsShown(&turn) : []
         case .contactLost(let failure): return link.contactLost(failure, &turn) + hints.contactLost()
         case .epochDoubted: return link.epochDoubted(&turn)
         }

@@ -40,16 +40,16 @@ public final class ModelTransaction {
 
     /// Deletes an object in this transaction.
     public func delete<M: Model>(_ object: Live<M>) {
-        if isOwn(object) { deleted.append(object.cell) }
+        if belongsToClient(object) { deleted.append(object.cell) }
         held.append(object)
     }
 
     private func add<M: Model>(_ object: Live<M>) {
-        if isOwn(object) { written.append(object.cell) }
+        if belongsToClient(object) { written.append(object.cell) }
         held.append(object)
     }
 
-    private func isOwn<M: Model>(_ object: Live<M>) -> Bool {
+    private func belongsToClient<M: Model>(_ object: Live<M>) -> Bool {
         if object.cell.objects === objects { return true }
         note(ModelError(.invalidValue, "\(object) belongs to another client: it cannot be written by this one"))
         return false

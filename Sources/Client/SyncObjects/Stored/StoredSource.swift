@@ -11,7 +11,7 @@ public struct StoredSource: ModelSource {
     /// Whether an engine keeps the store in sync with a server.
     public enum Server: Hashable, Sendable {
         /// An engine syncs the store, so confirmations can be awaited.
-        case inStep
+        case synced
         /// Nothing leaves this device, and records created here keep the uid −1.
         case none
     }
@@ -81,7 +81,7 @@ public struct StoredSource: ModelSource {
     }
 
     public func confirm(_ ticket: WriteTicket) async throws(ModelError) {
-        guard server == .inStep else {
+        guard server == .synced else {
             throw ModelError(
                 .noServer, "the change is stored on this device, but no server is configured that could confirm it")
         }

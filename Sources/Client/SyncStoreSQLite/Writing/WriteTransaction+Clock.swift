@@ -12,7 +12,7 @@ extension WriteTransaction {
     /// them. A time that is then still in the future becomes the current time, because an entry cannot have been written
     /// later. If no lead is known, every time in the future becomes the current time.
     func correctClock(now: WallTime) throws {
-        guard meta.clock.heal(now: now, permitting: SchemaLimits.permittedSkew) else { return }
+        guard meta.clock.correct(now: now, permitting: SchemaLimits.permittedSkew) else { return }
         let statement = try connection.statement(
             "UPDATE sync_outbox SET written_at = iif(?2 < 0, min(written_at + ?2, ?1), ?1) WHERE written_at > ?1")
         statement.bind(1, now.milliseconds)

@@ -199,9 +199,9 @@ extension WriteTransaction {
         }
         for assigned in uids { try assign(assigned) }
         // If the transaction was sent under a former identity before, the journal may already have this outcome.
-        var isNews = !conflicts.isEmpty
-        if isNews, !entry.formerly.isEmpty { isNews = try !isNoted(mergeOf: entry, conflicts) }
-        if isNews { try note(merged: entry, conflicts, now: now) }
+        var isUnreported = !conflicts.isEmpty
+        if isUnreported, !entry.formerly.isEmpty { isUnreported = try !isNoted(mergeOf: entry, conflicts) }
+        if isUnreported { try note(merged: entry, conflicts, now: now) }
 
         let mark = try connection.statement("UPDATE sync_outbox SET version = ?2 WHERE sequence = ?1")
         mark.bind(1, entry.sequence)

@@ -47,7 +47,7 @@ public struct Community: Sendable {
 
     /// Uses the local cache, which an engine keeps in sync with a server.
     public static func synced(store: any LocalStore, space: SpaceID = .default, runtime: EngineRuntime) -> Community {
-        Community(source: StoredSource(store: store, space: space, server: .inStep), runtime: runtime)
+        Community(source: StoredSource(store: store, space: space, server: .synced), runtime: runtime)
     }
 
     /// Talks to the server directly, without a store.

@@ -79,7 +79,7 @@ public final class ClientComposition {
     public var objects: LiveObjects {
         get throws(StoreError) {
             if let madeObjects { return madeObjects }
-            let source = StoredSource(store: try store, server: hasServer ? .inStep : .none)
+            let source = StoredSource(store: try store, server: hasServer ? .synced : .none)
             let made = LiveObjects(source: source, models: models, runtime: runtime)
             madeObjects = made
             return made

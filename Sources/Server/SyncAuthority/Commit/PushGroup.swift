@@ -24,7 +24,7 @@ struct PushGroup {
 
     func apply(in transaction: some AuthorityTransaction) throws(AuthorityStoreError) -> Verdict {
         var state = try transaction.state()
-        _ = state.clock.heal(now: now, permitting: policy.permittedSkew)
+        _ = state.clock.correct(now: now, permitting: policy.permittedSkew)
         if let epoch = request.epoch, epoch != state.epoch { return .refused(.epochChanged(state.epoch)) }
         let check = HistoryCheck(history: state.history, witness: .client(principal))
         if let lost = try check.firstLoss(shownBy: request.cursors, in: transaction) { return .lost(lost) }

@@ -43,7 +43,7 @@ extension HybridTime: CustomStringConvertible {
 
 /// A hybrid logical clock as a value. Each reading takes the wall time as an argument.
 ///
-/// Readings increase as long as the wall clock does not go back further than `heal` permits.
+/// Readings increase as long as the wall clock does not go back further than `correct` permits.
 public struct HybridClock: Hashable, Sendable {
     /// The greatest reading that the clock has returned or observed.
     public private(set) var last: HybridTime
@@ -68,7 +68,7 @@ public struct HybridClock: Hashable, Sendable {
     /// another.
     ///
     /// - Returns: whether the clock was set back. If so, everything stamped earlier was written no later than `now`.
-    public mutating func heal(now: WallTime, permitting skew: Duration) -> Bool {
+    public mutating func correct(now: WallTime, permitting skew: Duration) -> Bool {
         guard last.wall > now.advanced(by: skew + skew) else { return false }
         last = HybridTime(wall: now)
         return true

@@ -34,7 +34,7 @@ final class BrakeWatch: PageWatch {
     }
 
     /// Forgets the user's consents, because a new process does not know of them.
-    func beginsAnew(_ device: String) {
+    func reset(_ device: String) {
         agreed.withLock { $0[device] = nil }
     }
 

@@ -37,7 +37,7 @@ final class JournalWatch: Sendable {
     }
 
     /// Forgets the device's entries, because its file was replaced.
-    func beginsAnew(_ device: String) {
+    func reset(_ device: String) {
         devices.withLock { $0[device] = nil }
     }
 

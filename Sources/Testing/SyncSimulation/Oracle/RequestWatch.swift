@@ -84,7 +84,7 @@ final class RequestWatch: Sendable {
     }
 
     /// Allows immediate retries after a new process or a new link.
-    func beginsAnew(_ device: String) {
+    func reset(_ device: String) {
         devices.withLock { devices in
             devices[device]?.failed = [:]
             devices[device]?.notBefore = [:]

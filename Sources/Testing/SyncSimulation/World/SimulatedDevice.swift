@@ -179,7 +179,7 @@ public final class SimulatedDevice: Sendable {
     /// Starts the application's process: opens the store and runs the engine. Throws any error from `open`.
     public func start() throws {
         kill()
-        brakes.beginsAnew(name)
+        brakes.reset(name)
         let life = try makeLife(suffix: nil)
         state.withLock { state in
             state.life = life
@@ -311,8 +311,8 @@ public final class SimulatedDevice: Sendable {
         engine?.requestStop()
     }
 
-    /// Restarts `timeToStop` when the device wakes up, because an engine cannot stop while its device is suspended.
-    func hasSlept() {
+    /// Restarts `timeSinceStop` when the device wakes up, because an engine cannot stop while its device is suspended.
+    func wokeUp() {
         state.withLock { state in
             if state.stopping != nil { state.stopping = simulation.now }
         }
@@ -320,7 +320,7 @@ public final class SimulatedDevice: Sendable {
 
     /// The time since the engine was asked to stop, or since the device last woke up after that; nil when the engine
     /// was not asked to stop, or has ended.
-    var timeToStop: Duration? {
+    var timeSinceStop: Duration? {
         state.withLock { state in state.ending == nil ? state.stopping.map { simulation.now - $0 } : nil }
     }
 

@@ -44,7 +44,7 @@ extension World {
     private func checkItStops(_ device: SimulatedDevice) throws(Violation) {
         var most = SyncPolicy().stopDeadline + .seconds(1)
         if script.setting.slowProcessor > 0 { most += SimulationLimits.stopTolerance }
-        guard !asleep.contains(device.name), let time = device.timeToStop, time > most else { return }
+        guard !asleep.contains(device.name), let time = device.timeSinceStop, time > most else { return }
         throw Violation(.I18, "\(device.name) was asked to stop \(time) ago, and has not ended")
     }
 

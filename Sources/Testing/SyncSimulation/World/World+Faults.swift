@@ -75,7 +75,7 @@ extension World {
         case .imageKept:
             guard device.isUp else { return }
             images[device.name] = KeptImage(
-                disk: device.disk.image(), debts: history.debts(of: device.name),
+                disk: device.disk.image(), expectations: history.expectations(of: device.name),
                 told: userOracle.image(of: device.name), owner: device.owner, build: device.build)
             simulation.note("kept an image", by: device.name)
         case .rolledBack:
@@ -87,7 +87,7 @@ extension World {
             device.disk.restore(image.disk)
             device.owner = image.owner
             device.build = max(device.build, image.build)
-            history.rollBack(device.name, to: image.debts)
+            history.rollBack(device.name, to: image.expectations)
             conduct.rolledBack(device.name)
             powerLosses[device.name] = device.disk.powerLossCount
             forgetFile(of: device)
@@ -119,12 +119,12 @@ extension World {
     func wake(_ device: SimulatedDevice) {
         simulation.resume(device.name)
         asleep.remove(device.name)
-        device.hasSlept()
+        device.wokeUp()
     }
 
     /// Starts a device. The start may fail only because of a disk fault.
     func startDevice(_ device: SimulatedDevice) throws {
-        network.watch.beginsAnew(device.name)
+        network.watch.reset(device.name)
         do {
             try device.start()
             history.hasStarted(device.name)

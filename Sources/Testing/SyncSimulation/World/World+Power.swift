@@ -34,7 +34,7 @@ extension World {
         bases[device.name] = nil
         versions[device.name] = nil
         checked[device.name] = nil
-        journals.beginsAnew(device.name)
+        journals.reset(device.name)
         brakes.rolledBack(device.name)
         lostHistory.rolledBack(device.name)
     }

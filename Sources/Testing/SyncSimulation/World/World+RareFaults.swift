@@ -26,7 +26,7 @@ extension World {
             count(.rivalEngine)
             do {
                 conduct.hasTwoEngines(device.name)
-                network.watch.beginsAnew(device.name + ".rival")
+                network.watch.reset(device.name + ".rival")
                 try device.startRival()
                 simulation.note("has a second engine", by: device.name)
             } catch let failure as StoreError {
@@ -73,7 +73,7 @@ extension World {
         device.owner = original.owner
         device.build = max(device.build, original.build)
         if hadEarlierBuild.contains(original.name) { hadEarlierBuild.insert(device.name) }
-        history.rollBack(device.name, to: history.debts(of: original.name))
+        history.rollBack(device.name, to: history.expectations(of: original.name))
         conduct.rolledBack(device.name)
         conduct.copied(original.name)
         powerLosses[device.name] = device.disk.powerLossCount

@@ -68,7 +68,7 @@ public final class World {
     /// A copy of a device's disk, with what was known of the device at that time.
     struct KeptImage {
         let disk: DiskImage
-        let debts: History.Debts
+        let expectations: History.Expectations
         let told: UserOracle.Image
         let owner: Principal
         let build: WorldBuild
@@ -190,7 +190,7 @@ public final class World {
                 step += 1
                 try live(moment)
             }
-            try heal()
+            try endFaults()
             try comeToRest()
             try checkEnd()
             record("everything is in sync")
@@ -241,7 +241,7 @@ public final class World {
 
     // MARK: Heal, and liveness
 
-    private func heal() throws {
+    private func endFaults() throws {
         simulation.note("healed", by: "world", as: .phase)
         try simulation.settle()
         network.conditions = .calm

@@ -31,7 +31,7 @@ extension AuthorityStoreConformance {
                 let outcomes: [Outcome] = [
                     .applied(version: .zero, uids: [], conflicts: []),
                     .applied(
-                        version: Version(.max),
+                        version: .largest,
                         uids: [AssignedUID(collection: "user", record: AuthorityStoreWorld.id(1), uid: UID(.max))],
                         conflicts: [conflict]),
                     .rejected(Rejection(code: .stillReferenced, message: "no: \"x\"\n", mutation: 3)),

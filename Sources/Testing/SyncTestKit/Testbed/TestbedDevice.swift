@@ -89,7 +89,7 @@ public final class TestbedDevice: ModelAccess {
             store: store, commands: TransportCommands(network), reachability: link, runtime: runtime, policy: policy,
             logger: Logger(label: name, factory: { _ in SwiftLogNoOpLogHandler() }))
         let objects = LiveObjects(
-            source: StoredSource(store: store, server: .inStep), models: models, runtime: runtime)
+            source: StoredSource(store: store, server: .synced), models: models, runtime: runtime)
         let task = simulation.start(name) { [simulation, name] in
             do {
                 try await engine.run()

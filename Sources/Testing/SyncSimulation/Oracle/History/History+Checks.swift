@@ -179,7 +179,7 @@ extension History.State {
         }
     }
 
-    /// Returns the debts whose transactions have left a device's outbox.
+    /// Returns the expectations whose transactions have left a device's outbox.
     func settled(
         _ device: String, _ entries: [OutboxEntry]
     ) -> [(sequence: OutboxSequence, unconfirmed: History.Unconfirmed)] {

@@ -84,24 +84,24 @@ extension History: DeviceWitness {
     func pushRefused(_ refusal: PushRefusal, of device: String) {}
     func pageRefused(_ failure: StoreError, by device: String) {}
 
-    /// Returns the current debts of a device, to be restored with an old image of its disk.
-    func debts(of device: String) -> Debts {
+    /// Returns the current expectations of a device, to be restored with an old image of its disk.
+    func expectations(of device: String) -> Expectations {
         state.withLock { state in
-            Debts(
+            Expectations(
                 unconfirmed: state.unconfirmed[device] ?? [:], cancelled: state.cancelled[device] ?? [],
                 seen: state.seen[device] ?? [], isUncertain: state.uncertain.contains(device))
         }
     }
 
     /// Rolls back what a device was promised, together with its disk. Only what the server has applied is not lost.
-    func rollBack(_ device: String, to debts: Debts) {
+    func rollBack(_ device: String, to expectations: Expectations) {
         state.withLock { state in
-            state.unconfirmed[device] = debts.unconfirmed
-            state.seen[device] = debts.seen
+            state.unconfirmed[device] = expectations.unconfirmed
+            state.seen[device] = expectations.seen
             state.newest[device] = nil
             state.flushed[device] = nil
-            state.cancelled[device] = debts.cancelled
-            if debts.isUncertain { state.uncertain.insert(device) }
+            state.cancelled[device] = expectations.cancelled
+            if expectations.isUncertain { state.uncertain.insert(device) }
         }
     }
 
@@ -109,7 +109,7 @@ extension History: DeviceWitness {
         state.withLock { $0.flushed[device] = $0.newest[device] }
     }
 
-    /// Updates the debts of a device that has lost power and does not flush each commit.
+    /// Updates the expectations of a device that has lost power and does not flush each commit.
     ///
     /// The loss of commits after `last` is permitted, and no other. Entries that had been settled may be back.
     ///
@@ -142,7 +142,7 @@ extension History: DeviceWitness {
         }
     }
 
-    struct Debts: Sendable {
+    struct Expectations: Sendable {
         let unconfirmed: [OutboxSequence: Unconfirmed]
         let cancelled: Set<OutboxSequence>
         let seen: [JournalEntry]
