@@ -14,7 +14,7 @@ import Testing
             {"format": 1, "models": [{"collection": "todo", "fields": [
                 {"name": "title", "type": "text", "required": true, "minimumBytes": 1, "rule": "name"},
                 {"name": "stars", "type": "integer"}, {"name": "done", "type": "boolean"},
-                {"name": "weight", "type": "real"}, {"name": "labels", "type": "json"},
+                {"name": "weight", "type": "real"}, {"name": "labels", "type": "json"}, {"name": "type", "type": "text"},
                 {"name": "parent", "type": "reference", "target": "todo"}]}]}
             """#
         try text.write(toFile: catalog, atomically: true, encoding: .utf8)
@@ -57,6 +57,14 @@ import Testing
         #expect(found.map { $0["parent"] as? String } == [id])
         #expect(try record("delete", "todo", id).output == "deleted todo \(id)\n")
         #expect(try lines(try record("list", "todo", "--json")).count == 1)
+    }
+
+    @Test func `a field with the name of a key of every record has a key of its own`() throws {
+        let made = try record("create", "todo", "title=Milk", "type=food", "--json").output
+        #expect(made.contains(#"{"type":"todo""#) && made.contains(#""field.type":"food""#), "\(made)")
+        #expect(made.ranges(of: #""type":"#).count == 1, "\(made)")
+        let found = try record("list", "todo", "--where", "type=food", "--json").output
+        #expect(found.contains(#""field.type":"food""#), "\(found)")
     }
 
     @Test(arguments: [

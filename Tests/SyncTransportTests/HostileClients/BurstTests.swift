@@ -34,6 +34,22 @@ import Testing
         #expect(text.count(of: "\"epoch\":\"test-epoch\"") == count)
     }
 
+    @Test func `a peer that waits before it sends its body is told to go on`() async throws {
+        let head = RawRequest.http(
+            "POST /v1/hello",
+            ["Authorization: Bearer \(TestServer.good)", "Content-Type: application/json", "Content-Length: 2"]
+                + ["Expect: 100-continue"])
+        try await TestServer.run(TestServer.authority()) { port in
+            let conversation = try await Conversation(to: port)
+            let permission = try await conversation.send(head) { $0.contains("\r\n\r\n") }
+            #expect(permission == "HTTP/1.1 100 Continue\r\n\r\n")
+            let response = try await conversation.send("{}") { $0.contains("\r\n\r\n") }
+            #expect(response.hasPrefix("HTTP/1.1 "), "\(response)")
+            #expect(!response.hasPrefix("HTTP/1.1 100"), "\(response)")
+            conversation.end()
+        }
+    }
+
     @Test func `S14: the oldest silent connections are closed for new ones`() async throws {
         var configuration = SyncServerConfiguration()
         configuration.maximumConnectionsPerAddress = 10

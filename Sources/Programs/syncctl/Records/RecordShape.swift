@@ -14,8 +14,16 @@ struct RecordShape {
         line.set("uid", record.uid.rawValue)
         line.set("version", record.version.rawValue)
         line.set("pending", try store.isPending(schema.collection, record.id))
-        for (field, value) in zip(schema.fields, record.values) { line.set(field.name.rawValue, value) }
+        for (field, value) in zip(schema.fields, record.values) { line.set(Self.key(of: field), value) }
         return line
+    }
+
+    /// Returns the JSON key of a field. A model may have fields with the names of keys that every record has.
+    private static func key(of field: FieldSchema) -> String {
+        switch field.name {
+        case "type", "id", "uid", "version", "pending", "result": "field.\(field.name)"
+        default: field.name.rawValue
+        }
     }
 
     static func columns(_ schema: ModelSchema) -> [Table.Column] {

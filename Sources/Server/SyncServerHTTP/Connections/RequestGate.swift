@@ -100,6 +100,10 @@ final class RequestGate: ChannelDuplexHandler {
             exchange?.headArrived(isLast: !head.isKeepAlive)
             hasBegunResponse = false
             activity.requestBegan()
+            if RequestHeadRules.expectsContinue(head) {
+                let go = HTTPResponseHead(version: .http1_1, status: .continue)
+                context.writeAndFlush(wrapOutboundOut(.head(go)), promise: nil)
+            }
         case .body: break
         case .end: exchange?.requestEnded(now: context.eventLoop.now)
         }

@@ -35,6 +35,12 @@ enum RequestHeadRules {
         return nil
     }
 
+    /// Returns whether the peer waits for permission before it sends the body (RFC 9110 §10.1.1).
+    static func expectsContinue(_ head: HTTPRequestHead) -> Bool {
+        head.version == .http1_1 && (head.headers["transfer-encoding"] + head.headers["content-length"]) != []
+            && head.headers[canonicalForm: "expect"].contains { $0.lowercased() == "100-continue" }
+    }
+
     /// Returns whether the text has only characters of a host name, an IPv4 or bracketed IPv6 address, and a port (RFC
     /// 3986 §3.2.2). An empty text is valid.
     private static func isHost(_ text: String) -> Bool {
