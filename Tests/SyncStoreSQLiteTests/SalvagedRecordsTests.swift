@@ -73,6 +73,44 @@ import Testing
 
     private static func text(_ value: String) -> String { "\(FieldValue.text(value))" }
 
+    @Test func `a record whose versions in a lost history cannot be read is kept, and offered if the server lacks it`()
+        throws
+    {
+        let scratch = try Self.device()
+        defer { withExtendedLifetime(scratch) {} }
+        let (report, store) = try Self.salvage(
+            scratch, after: "UPDATE users SET version = 0 WHERE uid = 3", "DELETE FROM sync_former")
+        #expect(report.records == SalvageReport.Count(saved: 3, lost: 0))
+        let restored = Self.snapshot(
+            [Self.record(1, "one", version: 9, age: (40, 3)), Self.record(2, "two", version: 4)], at: 9)
+        _ = try store.apply(restored, after: nil, brake: nil, now: Samples.now)
+        #expect(try Self.offers(store) == ["3 username=\(Self.text("three"))"])
+        store.close()
+    }
+
+    @Test func `unreadable versions of own values are reported`() throws {
+        let scratch = try Self.device()
+        defer { withExtendedLifetime(scratch) {} }
+        let (report, store) = try Self.salvage(scratch, after: "INSERT INTO sync_confirmed VALUES (5, 77, 3)")
+        #expect(!report.knowsOwnVersions)
+        store.close()
+        let whole = try Self.device()
+        defer { withExtendedLifetime(whole) {} }
+        let (other, intact) = try Self.salvage(whole)
+        #expect(other.knowsOwnVersions)
+        intact.close()
+    }
+
+    @Test func `the current client id is not also a former one`() throws {
+        let scratch = try Self.device()
+        defer { withExtendedLifetime(scratch) {} }
+        try RawDatabase(scratch.file).run("INSERT INTO sync_former_client SELECT 1, client FROM sync_meta")
+        let store = try scratch.open { $0.connections = .single }
+        let clients = try #require(try store.session().spaces.first?.notices?.clients)
+        #expect(clients == [try store.session().identity.client])
+        store.close()
+    }
+
     @Test func `records keep their values and versions, and the cursor proves them until there is a receipt`() throws {
         let scratch = try Self.device()
         defer { withExtendedLifetime(scratch) {} }

@@ -188,6 +188,7 @@ import Testing
         "UPDATE sqlite_schema SET sql = replace(sql, '(number)', '(attempts)') WHERE name = 'sync_outbox_number'",
         "UPDATE sqlite_schema SET sql = replace(sql, 'height', 'heighu') WHERE name = 'users'",
         "UPDATE sqlite_schema SET sql = replace(sql, 'live.version', 'live.verzion') WHERE name = 'users_shown'",
+        "UPDATE sqlite_schema SET sql = replace(sql, 'substr', 'sucstr') WHERE name = 'users_shown'",
         "UPDATE sqlite_schema SET name = 'users_showo', tbl_name = 'users_showo', sql = replace(sql, 'users_shown', 'users_showo') WHERE name = 'users_shown'",
     ])
     func `a lost, renamed, or changed part of the schema is found`(damage: String) throws {

@@ -19,11 +19,15 @@ public struct SalvageReport: Hashable, Sendable {
     public let spaces: Count
     /// Records that a server has shown. The next sync compares them with the server's, which may have lost some.
     public let records: Count
+    /// Whether the device still knows which of the server's values it has written itself. Without that, it may not notice
+    /// if a restored server has lost one of them and others have changed the field since.
+    public let knowsOwnVersions: Bool
 
     /// Creates a report. By default, there were no spaces and no former records.
     public init(
         keptFile: String, identity: Identity, account: AccountID?, outbox: Count, perhapsSent: Int, journal: Count,
-        spaces: Count = Count(saved: 0, lost: 0), records: Count = Count(saved: 0, lost: 0)
+        spaces: Count = Count(saved: 0, lost: 0), records: Count = Count(saved: 0, lost: 0),
+        knowsOwnVersions: Bool = true
     ) {
         self.keptFile = keptFile
         self.identity = identity
@@ -33,6 +37,7 @@ public struct SalvageReport: Hashable, Sendable {
         self.journal = journal
         self.spaces = spaces
         self.records = records
+        self.knowsOwnVersions = knowsOwnVersions
     }
 
     /// The identity of the device from now on.

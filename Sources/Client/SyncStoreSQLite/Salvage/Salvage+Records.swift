@@ -71,7 +71,11 @@ extension Salvage {
                     }
                     let place = RecordRow(table: table.position, id: stored.record.id)
                     guard try !transaction.hasPending(place), try transaction.row(place) == nil else { return }
-                    if stored.record.version == .zero, try !isFormer(place) { return }
+                    if stored.record.version == .zero, try !isFormer(place) {
+                        // Without a uid, no server has shown it. With one, its versions in a lost history could not be read.
+                        guard stored.record.uid.isValid else { return }
+                        try markLost(place)
+                    }
                     if try insert(StoredRow(record: stored.record, space: space), place) {
                         saved += 1
                     } else {
@@ -97,6 +101,15 @@ extension Salvage {
             statement.reset()
             return false
         }
+    }
+
+    /// Makes all values of a record count as lost if the current history does not have them.
+    private func markLost(_ place: RecordRow) throws {
+        let insert = try connection.statement("INSERT INTO sync_former (collection, id, version) VALUES (?1, ?2, ?3)")
+        insert.bind(1, transaction.tables[place.table].name)
+        insert.bind(2, place.id)
+        insert.bind(3, WriteTransaction.alwaysLost.rawValue)
+        try insert.run()
     }
 
     private func isFormer(_ place: RecordRow) throws -> Bool {

@@ -154,7 +154,7 @@ struct Salvage {
         let journal = try takeOverJournal(expecting: old?.journalEntries, now: now)
         let outbox = try takeOverOutbox(expecting: old?.entries, now: now)
         let records = try takeOverShown(keys)
-        try takeOverConfirmed(keys)
+        let knowsOwnVersions = try takeOverConfirmed(keys)
         try takeOverReplacements()
         // Without its history or the proof of it, the device cannot tell what a restored server has lost. A server that
         // contradicts the database may be one.
@@ -181,7 +181,8 @@ struct Salvage {
         }
         return SalvageReport(
             keptFile: kept.database.path, identity: identity, account: transaction.meta.account, outbox: outbox.count,
-            perhapsSent: old == nil ? outbox.numbered : 0, journal: journal, spaces: spaces, records: records)
+            perhapsSent: old == nil ? outbox.numbered : 0, journal: journal, spaces: spaces, records: records,
+            knowsOwnVersions: knowsOwnVersions)
     }
 
     /// Whether the last contact ended because the server contradicted the database.
@@ -293,18 +294,25 @@ struct Salvage {
     private static let defaultKey: Int64 = 1
 
     /// Copies which versions were this device's own, for a server that will lose its history.
-    private func takeOverConfirmed(_ keys: [Int64: Int64]) throws {
+    ///
+    /// - Returns: whether all of them could be read.
+    private func takeOverConfirmed(_ keys: [Int64: Int64]) throws -> Bool {
+        var unreadable = 0
         let insert = try connection.prepare(
             "INSERT OR IGNORE INTO sync_confirmed (slot, space, version) VALUES (?1, ?2, ?3)")
-        _ = try damaged.forEachRow(of: "sync_confirmed", orderedBy: ["slot"]) { row in
+        let isWhole = try damaged.forEachRow(of: "sync_confirmed", orderedBy: ["slot"]) { row in
             guard let slot = row.integer("slot"), let space = row.integer("space").flatMap({ keys[$0] }),
                 let version = row.integer("version"), version >= 0, (0..<StoreLimits.confirmedVersions).contains(slot)
-            else { return }
+            else {
+                unreadable += 1
+                return
+            }
             insert.bind(1, slot)
             insert.bind(2, space)
             insert.bind(3, version)
             try insert.run()
         }
+        return isWhole && unreadable == 0
     }
 
     /// Copies which records replaced deleted ones. The journal needs them to restore entries.

@@ -7,8 +7,10 @@ enum FormerClients {
     /// Returns the current client id, followed by the former ones, newest first.
     static func all(of client: ClientID, _ connection: Connection) throws -> [ClientID] {
         let statement = try connection.statement(
-            "SELECT client FROM sync_former_client ORDER BY position DESC LIMIT ?1")
+            "SELECT client FROM sync_former_client WHERE client <> ?2 ORDER BY position DESC LIMIT ?1")
         statement.bind(1, Int64(SchemaLimits.formerClients))
+        // A database whose WAL was exchanged may have its current id among the former ones.
+        statement.bind(2, client.description)
         defer { statement.reset() }
         var clients = [client]
         while try statement.step() {

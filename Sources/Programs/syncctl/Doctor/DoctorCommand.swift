@@ -176,7 +176,8 @@ private struct DeviceCheck {
         switch session {
         case .success(let session):
             let isHeld = (try? memory.get())?.lastSync != nil
-            return found + session.spaces.map { space($0, isHeld: isHeld) }
+            let isBraked = (try? memory.get())?.lastFailure?.code == ServerContact.Failure.braked
+            return found + session.spaces.map { space($0, isHeld: isHeld, isBraked: isBraked) }
         case .failure(let failure): return found + [.broken("space", CommandError(failure))]
         }
     }
@@ -257,8 +258,10 @@ private struct DeviceCheck {
 
     /// Returns the finding for a space.
     ///
-    /// - Parameter isHeld: whether this device has been in sync before, and so holds records regardless of its cursors.
-    private func space(_ space: StoredSpace, isHeld: Bool) -> Finding {
+    /// - Parameters:
+    ///   - isHeld: whether this device has been in sync before, and so holds records regardless of its cursors.
+    ///   - isBraked: whether the last sync stopped before it deleted many records.
+    private func space(_ space: StoredSpace, isHeld: Bool, isBraked: Bool) -> Finding {
         let check = "space \(space.space)"
         guard space.hasAccess else {
             return .attention(
@@ -272,7 +275,9 @@ private struct DeviceCheck {
                 isHeld
                     ? "a new snapshot is incomplete; the earlier records stay until it is complete"
                     : "the first snapshot is incomplete; this device holds a part of it at version \(space.version)",
-                advice: "syncctl sync completes it")
+                advice: isBraked
+                    ? "syncctl sync --allow-deletes completes it, if you expect the deletions"
+                    : "syncctl sync completes it")
         }
         return .fine(check, "this device holds all its records as of version \(space.version)")
     }

@@ -14,12 +14,20 @@ extension SalvageReport {
             recordsFinding,
             identityFinding,
         ] + (perhapsSent > 0 ? [perhapsSentFinding] : []) + (spaces.lost == 0 ? [] : [spacesFinding])
+            + (knowsOwnVersions ? [] : [ownVersionsFinding])
     }
 
     private var spacesFinding: Finding {
         .attention(
             "spaces", "not all spaces that this device follows could be read; \(spaces.saved) saved",
             advice: "run syncctl status, and let the application follow the missing ones again")
+    }
+
+    private var ownVersionsFinding: Finding {
+        .attention(
+            "history",
+            "the list of values that this device has written could not be read: if the server is restored from an older copy, the device may not notice that one of them is lost",
+            advice: "keep \(keptFile) until the server has a backup that is newer than this repair")
     }
 
     private var recordsFinding: Finding {

@@ -12,8 +12,9 @@ struct NoticeReader {
     func completing(_ response: PullResponse, in view: some AuthorityView) throws(AuthorityStoreError) -> PullResponse {
         guard case .page(let page) = response else { return response }
         var own: [ClientID] = []
-        for client in request.clients.prefix(SchemaLimits.formerClients + 1)
-        where try view.owner(of: client) == principal { own.append(client) }
+        for client in request.clients.prefix(SchemaLimits.formerClients + 1) where !own.contains(client) {
+            if try view.owner(of: client) == principal { own.append(client) }
+        }
         guard !own.isEmpty else { return response }
         let found = try view.notices(
             for: own, in: space, after: request.after, limit: AuthorityLimits.pageNotices + 1)

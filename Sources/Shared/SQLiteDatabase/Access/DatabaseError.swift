@@ -93,7 +93,7 @@ package struct DatabaseError: Error, CustomStringConvertible {
         guard result == SQLITE_ERROR else { return false }
         return message.hasPrefix("no such table: ") || message.hasPrefix("no such column: ")
             || message.hasPrefix("duplicate column name: ") || message.hasSuffix(" already exists")
-            || message.contains(" has no column named ")
+            || message.contains(" has no column named ") || message.hasPrefix("no such function: ")
     }
 
     /// Returns the code for an SQLite result code.
