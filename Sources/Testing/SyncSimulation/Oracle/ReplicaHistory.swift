@@ -3,22 +3,23 @@ import SyncModel
 /// The versions of a device's records at the previous check, and the check that no version goes back (I7).
 struct ReplicaHistory {
     private var bases: [CollectionName: [RecordID: ReplicaFacts.Base]] = [:]
-    private var session: (epoch: Epoch?, identity: ClientIdentity)?
+    private var session: (epoch: Epoch?, identity: ClientIdentity, resets: Int)?
 
     /// - Parameters:
     ///   - epoch: the server's history that the device follows. Versions of two histories cannot be compared.
     ///   - identity: the device's identity. A different incarnation may have followed another history and come back.
+    ///   - resets: the number of times that the device began again with a snapshot, if versions may go back then.
     ///   - catalog: the models that the device and its server knew at first. A field that was added later may have the
     ///     record's version until the server shows the field's own.
     mutating func check(
-        _ facts: ReplicaFacts, of device: String, in epoch: Epoch?, as identity: ClientIdentity,
+        _ facts: ReplicaFacts, of device: String, in epoch: Epoch?, as identity: ClientIdentity, resets: Int = 0,
         knowing catalog: SchemaCatalog
     ) throws(Violation) {
         defer {
             bases = facts.bases
-            session = (epoch, identity)
+            session = (epoch, identity, resets)
         }
-        guard let session, session == (epoch, identity) else { return }
+        guard let session, session == (epoch, identity, resets) else { return }
         for collection in facts.bases.keys.sorted() {
             guard let before = bases[collection], let now = facts.bases[collection], before != now else { continue }
             for id in now.keys.sorted() {
