@@ -111,7 +111,10 @@ struct OtherEngine {
         if let code = TransportError.Code(rawValue: failure.code) {
             return .failed(TransportError(code, failure.message))
         }
-        if let code = StoreError.Code(rawValue: failure.code) { return .storeFailed(StoreError(code, failure.message)) }
+        // The engine has stored nothing of what the server contradicts, and tries again by itself.
+        if let code = StoreError.Code(rawValue: failure.code), code != .contradiction {
+            return .storeFailed(StoreError(code, failure.message))
+        }
         return .blocked(failure.message)
     }
 }
