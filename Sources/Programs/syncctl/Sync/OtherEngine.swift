@@ -38,17 +38,13 @@ struct OtherEngine {
         self.process = process
     }
 
-    /// Compares the database with the server.
-    mutating func look() async throws -> Finding {
+    /// Compares the database with the server, which has this time to respond.
+    mutating func look(within limit: Duration) async throws -> Finding {
         let store = try client.store
         do {
             if server == nil {
                 let session = try store.session()
-                let hello = try await client.transport.hello()
-                if let refusal = hello.refusal(for: session.account) {
-                    return .obstacle(.failed(refusal), isLasting: true)
-                }
-                server = try await ask(session, epoch: hello.epoch)
+                server = try await ask(session, within: limit)
             }
         } catch let failure as TransportError {
             // A server that asks for a pause must not be asked again twice a second.
@@ -61,19 +57,40 @@ struct OtherEngine {
         return .obstacle(ending(with: failure), isLasting: false)
     }
 
-    private func ask(_ session: StoredSession, epoch: Epoch) async throws -> Server {
-        var server = Server(epoch: epoch)
+    private func ask(_ session: StoredSession, within limit: Duration) async throws -> Server {
+        let (transport, clock) = (try client.transport, client.runtime.clock)
+        return try await withThrowingTaskGroup(of: Server?.self) { group in
+            group.addTask { try await Self.ask(transport, session) }
+            group.addTask {
+                try await clock.sleep(for: limit)
+                return nil
+            }
+            defer { group.cancelAll() }
+            guard let server = try await group.next() ?? nil else {
+                throw TransportError(.timedOut, "the server has not responded in time")
+            }
+            return server
+        }
+    }
+
+    /// - Throws: `TransportError`, also if the server refuses this device.
+    private static func ask(_ transport: any RemoteTransport, _ session: StoredSession) async throws -> Server {
+        let hello = try await transport.hello()
+        if let refusal = hello.refusal(for: session.account) { throw refusal }
+        var server = Server(epoch: hello.epoch)
         for space in session.spaces where space.hasAccess {
             let cursor = space.isComplete ? space.cursor : nil
-            server.spaces[space.space] = try await goal(in: space.space, after: cursor, as: session.account)
+            server.spaces[space.space] = try await goal(transport, in: space.space, after: cursor, as: session.account)
         }
         return server
     }
 
     /// Returns what the server has of a space; nil if it does not say.
-    private func goal(in space: SpaceID, after cursor: Cursor?, as account: AccountID?) async throws -> Goal? {
+    private static func goal(
+        _ transport: any RemoteTransport, in space: SpaceID, after cursor: Cursor?, as account: AccountID?
+    ) async throws -> Goal? {
         func pull(_ cursor: Cursor?) async throws -> PullResponse {
-            try await client.transport.pull(PullRequest(space: space, cursor: cursor, limit: 1, account: account))
+            try await transport.pull(PullRequest(space: space, cursor: cursor, limit: 1, account: account))
         }
         switch try await pull(cursor) {
         case .page(let page): return .version(max(page.head, page.version), stale: nil)

@@ -159,7 +159,7 @@ struct SyncCommand: AsyncParsableCommand {
             let left = try store.outboxSummary().count
             var work = "\(left) left"
             if left == 0 {
-                switch try await other.look() {
+                switch try await other.look(within: timeout - progress.elapsed) {
                 case .inSync: return .syncedByOther(process)
                 case .obstacle(let ending, let isLasting):
                     if isLasting || progress.elapsed >= max(wait, Self.recoveryTime) { return ending }
@@ -173,7 +173,7 @@ struct SyncCommand: AsyncParsableCommand {
             }
             try await client.runtime.clock.sleep(for: left == 0 ? .milliseconds(500) : .milliseconds(100))
         }
-        switch try await other.look() {
+        switch try await other.look(within: Self.grace) {
         case .obstacle(let ending, _): return ending
         case .behind(let lack): return .syncedElsewhere(process, lack: lack)
         case .inSync: return .syncedElsewhere(process, lack: nil)
@@ -184,7 +184,7 @@ struct SyncCommand: AsyncParsableCommand {
     private static let recoveryTime = Duration.seconds(2)
     /// Longer than syncctl status holds the lease to check whether it is free.
     private static let readerTimeout = Duration.milliseconds(100)
-    /// The extra time for the engine to publish its status when the wait ends.
+    /// The extra time for the engine to publish its status, and for the server to respond, when the wait ends.
     private static let grace = Duration.milliseconds(500)
     /// How often a `--watch` run records that everything is still in sync. `status` promises at most a minute.
     private static let noteInterval = Duration.seconds(45)
