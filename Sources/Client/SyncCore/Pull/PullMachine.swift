@@ -243,7 +243,7 @@ package struct PullMachine: Hashable, Sendable {
             let pullsAgain = retry == nil ? then.requestsPull(at: head) : then == .again
             if announcesMore || pullsAgain {
                 guard announcesMore || !isProgress else {
-                    // Everything was here. What was reported meanwhile begins another run.
+                    // The device had caught up. A report that came meanwhile begins another run.
                     run = PullRun()
                     // A request may be younger than the page.
                     hasCaughtUp = hasCaughtUp || then != .again

@@ -37,7 +37,8 @@ enum RequestHeadRules {
 
     /// Returns whether the peer waits for permission before it sends the body (RFC 9110 §10.1.1).
     static func expectsContinue(_ head: HTTPRequestHead) -> Bool {
-        head.version == .http1_1 && (head.headers["transfer-encoding"] + head.headers["content-length"]) != []
+        head.version == .http1_1
+            && (head.headers.contains(name: "transfer-encoding") || head.headers.contains(name: "content-length"))
             && head.headers[canonicalForm: "expect"].contains { $0.lowercased() == "100-continue" }
     }
 
