@@ -30,12 +30,17 @@ extension Testbed {
                 if ![0, 6].contains(answer.status) { break }
             }
         }
-        try? eventually("all devices at rest") { try isAtRest() }
+        var restless = devices
+        try? eventually("all devices at rest") {
+            // A database that a process opens or closes cannot be read for a moment. That must not end the wait.
+            restless = devices.filter { (try? isAtRest($0)) != true }
+            return restless.isEmpty
+        }
 
         var evidence = Evidence(
             server: server.database, devices: devices.map { ($0.name, $0.database) }, writes: ledger.writes,
             samples: samples)
-        for device in devices where try !isAtRest(device) {
+        for device in restless {
             evidence.complaints[device.name] =
                 "\(device.isWatching ? "watching" : "not watching"), last line: \(device.lastWatchLine), errors: \(device.watchErrors), traffic: \(device.proxy.traffic)"
         }
@@ -71,8 +76,6 @@ extension Testbed {
         stop()
         return evidence
     }
-
-    private func isAtRest() throws -> Bool { try devices.allSatisfy { try isAtRest($0) } }
 
     private func isAtRest(_ device: Device) throws -> Bool {
         let head = try Database(server.database).rows("SELECT head FROM space WHERE name = 'default'").first?.integer(0)
