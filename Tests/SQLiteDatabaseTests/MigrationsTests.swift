@@ -51,6 +51,27 @@ import Testing
         #expect(try folder.open().integer(of: "SELECT count(*) FROM two") == 1)
     }
 
+    @Test func `a check beside a migration sees header and tables of one moment`() throws {
+        // With many short steps, the check often reads while the other connection commits.
+        let migrations = Migrations(
+            "a test's database", applicationID: 7,
+            (1...400).map { Migrations.Step(name: "step \($0)", sql: "CREATE TABLE table_\($0) (id INTEGER)") })
+        let folder = try TemporaryFolder()
+        try folder.open().useWAL(folder.file)
+        let file = folder.file
+        let failures = Guarded([String]())
+        DispatchQueue.concurrentPerform(iterations: 2) { place in
+            do {
+                let connection = try Connection(opening: file, busyTimeout: .seconds(600))
+                if place == 0 { return try migrations.run(on: connection, file) }
+                while try failures.withLock({ $0.isEmpty }) && migrations.check(connection, file) < 400 {}
+            } catch {
+                failures.withLock { $0.append("\(error)") }
+            }
+        }
+        #expect(failures.withLock { $0 } == [])
+    }
+
     @Test(arguments: [
         ("INSERT INTO sync_migration VALUES (3, 'third'); PRAGMA user_version = 3", DatabaseError.Code.newerSchema),
         ("UPDATE sync_migration SET name = 'other' WHERE number = 2", .corrupt),

@@ -36,7 +36,7 @@ package struct Migrations: Sendable {
     package func run(on connection: Connection, _ file: String) throws {
         while try check(connection, file) < steps.count {
             try connection.write { connection in
-                let version = try check(connection, file)
+                let version = try version(of: connection, file)
                 guard version < steps.count else { return .rollBack(()) }
                 if version == 0 {
                     try connection.execute(
@@ -64,6 +64,12 @@ package struct Migrations: Sendable {
     ///   when the header or a recorded migration is damaged.
     @discardableResult
     package func check(_ connection: Connection, _ file: String) throws -> Int {
+        // Another process may be migrating. Header and tables must be of the same moment.
+        try connection.readSnapshot { try version(of: $0, file) }
+    }
+
+    /// Does what `check(_:_:)` does, in a transaction of the caller.
+    private func version(of connection: Connection, _ file: String) throws -> Int {
         let owner = try connection.integer(of: "PRAGMA application_id")
         let header = try connection.integer(of: "PRAGMA user_version")
         let isEmpty = try connection.integer(of: "SELECT count(*) FROM sqlite_schema") == 0
