@@ -15,43 +15,45 @@ import Testing
         #expect(mkfifo(pipe, 0o600) == 0)
     }
 
+    private static let commands: [(program: String, arguments: [String], words: String)] = [
+        ("syncctl", ["init", "--catalog", "PIPE"], "the catalog PIPE was not read: it is not a regular file"),
+        (
+            "syncctl", ["doctor", "--fix", "--catalog", "PIPE"],
+            "the catalog PIPE was not read: it is not a regular file"
+        ),
+        (
+            "syncctl", ["status", "--config", "PIPE"],
+            "the configuration file PIPE was not read: it is not a regular file"
+        ),
+        (
+            "syncctl",
+            ["sync", "--server", "https://127.0.0.1:9", "--token-file", "TOKEN", "--set", "server.ca-file=PIPE"],
+            "PIPE cannot be read, is not a regular file, or contains no certificates"
+        ),
+        (
+            "syncctl", ["sync", "--server", "https://127.0.0.1:9", "--token-file", "PIPE"],
+            "server.token-file: PIPE is not a regular file"
+        ),
+        ("syncd", ["--port", "0", "--catalog", "PIPE"], "the catalog PIPE was not read: it is not a regular file"),
+        ("syncd", ["catalog", "check", "PIPE"], "the catalog PIPE was not read: it is not a regular file"),
+        (
+            "syncd", ["token", "list", "--set", "authority.token-file=PIPE"],
+            "authority.token-file: PIPE cannot be read, because it is not a regular file"
+        ),
+        (
+            "syncd", ["token", "add", "arya", "--set", "authority.token-file=PIPE"],
+            "authority.token-file: PIPE cannot be read, because it is not a regular file"
+        ),
+        (
+            "syncd", ["--port", "0", "--set", "listen.certificate-file=PIPE", "--set", "listen.key-file=PIPE"],
+            "the certificate cannot be read from PIPE: it is not a regular file"
+        ),
+    ]
+
     /// Before, the programs waited forever for a writer of the pipe.
     @Test(
         .timeLimit(.minutes(5)),
-        arguments: [
-            ("syncctl", ["init", "--catalog", "PIPE"], "the catalog PIPE was not read: it is not a regular file"),
-            (
-                "syncctl", ["doctor", "--fix", "--catalog", "PIPE"],
-                "the catalog PIPE was not read: it is not a regular file"
-            ),
-            (
-                "syncctl", ["status", "--config", "PIPE"],
-                "the configuration file PIPE was not read: it is not a regular file"
-            ),
-            (
-                "syncctl",
-                ["sync", "--server", "https://127.0.0.1:9", "--token-file", "TOKEN", "--set", "server.ca-file=PIPE"],
-                "PIPE cannot be read, is not a regular file, or contains no certificates"
-            ),
-            (
-                "syncctl", ["sync", "--server", "https://127.0.0.1:9", "--token-file", "PIPE"],
-                "server.token-file: PIPE is not a regular file"
-            ),
-            ("syncd", ["--port", "0", "--catalog", "PIPE"], "the catalog PIPE was not read: it is not a regular file"),
-            ("syncd", ["catalog", "check", "PIPE"], "the catalog PIPE was not read: it is not a regular file"),
-            (
-                "syncd", ["token", "list", "--set", "authority.token-file=PIPE"],
-                "authority.token-file: PIPE cannot be read, because it is not a regular file"
-            ),
-            (
-                "syncd", ["token", "add", "arya", "--set", "authority.token-file=PIPE"],
-                "authority.token-file: PIPE cannot be read, because it is not a regular file"
-            ),
-            (
-                "syncd", ["--port", "0", "--set", "listen.certificate-file=PIPE", "--set", "listen.key-file=PIPE"],
-                "the certificate cannot be read from PIPE: it is not a regular file"
-            ),
-        ])
+        arguments: TestRing.sample(Array(commands.prefix(3)), commands))
     func `a named pipe is refused by name`(program: String, arguments: [String], words: String) throws {
         #expect(try programs.syncctl("init").status == 0)
         let token = programs.folder + "/token"
