@@ -187,7 +187,7 @@ import Testing
         let contradiction = StoreError(.contradiction, "uid 7 is of another record")
         var resets = 0
         var waits: [Duration] = []
-        for attempt in 0..<8 {
+        for attempt in 0..<12 {
             harness.answerPull(.success(.page(SessionHarness.page(version: Version(3)))))
             harness.answerStore(.failed(.space(.default, .applyingPage), contradiction))
             let pull = harness.session.status(now: harness.now).spaces[0].pull
@@ -203,9 +203,9 @@ import Testing
                 #expect(harness.pull?.request.cursor == nil)
             }
         }
-        #expect(resets == 7)
+        #expect(resets == 11)
         #expect(waits.prefix(5).allSatisfy { $0 <= harness.policy.backoff.cap })
-        #expect(waits.dropFirst(5).allSatisfy { $0 == PullMachine.restAfterContradictions })
+        #expect(Array(waits.dropFirst(5)) == [300, 600, 1_200, 2_400, 3_600, 3_600, 3_600].map(Duration.seconds))
         // A consistent page is applied, and resets the count of contradictions.
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(3)))))
         harness.answerStore(SessionHarness.applied(version: Version(3)))

@@ -45,7 +45,7 @@ import Testing
             #expect(server.pages - before == Int64(PullRun.mostThinPages) + 1)
             #expect(server.harness.pull == nil)
             #expect(server.pull.obstacle?.contains("pages with hardly any records") == true, "\(server.pull)")
-            guard case .waiting(_, .seconds(3_600)) = server.pull else {
+            guard case .waiting(_, .seconds(300)) = server.pull else {
                 #expect(contradiction <= PullMachine.contradictionsBeforeRest)
                 server.harness.wake()
                 if !server.harness.storeOrders.isEmpty { server.harness.answerStore(.cursorReset(.default)) }

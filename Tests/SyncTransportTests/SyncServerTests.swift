@@ -277,6 +277,27 @@ import Testing
         #expect(text.contains(": welcome") && text.hasSuffix("0\r\n\r\n"), "\(text)")
     }
 
+    @Test(arguments: [false, true])
+    func `an event stream ends when its spaces are no longer those that the client may read`(isGrant: Bool) async throws {
+        var configuration = SyncServerConfiguration()
+        configuration.heartbeat = .milliseconds(30)
+        let mayReadOther = Guarded(!isGrant)
+        let check = AccessCheck(name: "changing") { _, space, _ in
+            space == .default || mayReadOther.withLock { mayRead in mayRead }
+        }
+        let everywhere = AccessRules.Rule(principals: .everyone, spaces: .all, access: .readAndWrite)
+        let authority = TestServer.authority(AuthorityPolicy(access: AccessRules([everywhere], check: check)))
+        let text = try await TestServer.run(authority, configuration: configuration) { port in
+            let request = RawRequest.http("GET /v1/hints?space=other&space=default", [Self.authorized])
+            return try await RawRequest.send([request], to: port) { text in
+                if text.contains(": alive") { mayReadOther.withLock { mayRead in mayRead = isGrant } }
+                return false
+            }
+        }
+        #expect(Self.status(text) == "200")
+        #expect(text.contains(": welcome") && text.hasSuffix("0\r\n\r\n"), "\(text)")
+    }
+
     @Test func `a stream reveals no activity in spaces that the client may not read`() async throws {
         let hidden: SpaceID = "hidden"
         let policy = AuthorityPolicy(

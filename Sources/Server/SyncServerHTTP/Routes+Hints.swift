@@ -14,7 +14,8 @@ extension Routes {
     ///
     /// The stream starts with a hint for each space, and sends another one after each commit in it. A comment line is
     /// the heartbeat. The stream ends when the client disconnects, when the server shuts down, or when the token is no
-    /// longer valid, which is checked before each message.
+    /// longer valid or may read other spaces, which is checked before each message. A client polls sooner after the end of
+    /// a stream, so that it finds out which spaces it has lost or gained.
     ///
     /// - Parameter reservation: a reservation to return when the stream ends.
     func hints(
@@ -38,7 +39,8 @@ extension Routes {
                 defer { reservation.leave() }
                 try await body.consumeWithCancellationOnInboundClose { _ in
                     try await send(heads.heads, commits, of: Set(spaces), to: &writer) {
-                        try await self.principal(bearing: secret) == principal
+                        guard try await self.principal(bearing: secret) == principal else { return false }
+                        return try await self.endpoint.readable(among: wanted, to: principal) == spaces
                     }
                 }
                 try await writer.finish(nil)

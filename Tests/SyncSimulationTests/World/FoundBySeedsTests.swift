@@ -191,9 +191,6 @@ struct FoundBySeedsTests {
         let notice = ConflictNotice(number: 1, version: Version(1), conflict: conflict)
         _ = try apply(feed([], of: old, notices: [notice]), to: store)
         #expect(try store.journal(state: .active, limit: 10).map(\.event) == [.overwritten([conflict], deleted: nil)])
-        let author = CommitAuthor(
-            principal: principal, identity: ClientIdentity(client: former, incarnation: 3), number: .first, at: now)
-        #expect(conflict.recipient(pushedBy: author) == session.identity.client)
     }
 
     @Test func `a notice does not repeat a conflict that the push outcome has reported`() throws {
@@ -213,19 +210,21 @@ struct FoundBySeedsTests {
         #expect(try store.journal(state: .active, limit: 10).map(\.event) == [.merged([conflict])])
     }
 
-    @Test func `no notice is sent if the losing value was just pushed`() {
-        let loser = ClientID(bits: Identifier128(high: 1, low: 1))
-        let winner = ClientID(bits: Identifier128(high: 1, low: 2))
+    @Test func `the outcome of a push does not repeat a conflict of a notice that was faster`() throws {
+        let store = try makeStore()
+        let session = try store.adopt(old, as: account)
+        _ = try store.commit([.create("customer", id(1), ["name": .text("mine")])], in: .default, now: now)
+        _ = try store.takeBatch(BatchLimit(transactions: 1, bytes: .max), now: now)
         let conflict = FieldConflict(
             collection: "customer", record: id(1), field: "name", base: .null,
-            winner: Contender(value: .text("a"), stamp: Stamp(time: .zero, client: winner)),
-            loser: Contender(value: .text("b"), stamp: Stamp(time: .zero, client: loser)), rule: .serverWins)
-        func author(_ client: ClientID) -> CommitAuthor {
-            CommitAuthor(
-                principal: principal, identity: ClientIdentity(client: client, incarnation: 0), number: .first, at: now)
-        }
-        #expect(conflict.recipient(pushedBy: author(loser)) == nil)
-        #expect(conflict.recipient(pushedBy: author(winner)) == loser)
+            winner: Contender(value: .text("theirs"), stamp: Stamp(time: HybridTime(wall: now), client: ClientID(bits: Identifier128(high: 1, low: 2)))),
+            loser: Contender(
+                value: .text("mine"), stamp: Stamp(time: .zero, client: session.identity.client)),
+            rule: .latestEdit)
+        let notice = ConflictNotice(number: 1, version: Version(1), conflict: conflict)
+        _ = try apply(feed([], of: old, notices: [notice]), to: store)
+        try response(.applied(version: Version(1), uids: [uid(0, of: id(1))], conflicts: [conflict]), to: store)
+        #expect(try store.journal(state: .active, limit: 10).map(\.event) == [.overwritten([conflict], deleted: nil)])
     }
 
     private func makeStore() throws -> SQLiteStore {

@@ -458,14 +458,16 @@ package struct PullMachine: Hashable, Sendable {
     /// Handles a contradiction.
     ///
     /// The first one may come from a stale response, so the page is requested again. Each further one starts a fresh
-    /// snapshot: after a backoff up to `contradictionsBeforeRest`, and then after `restAfterContradictions`.
+    /// snapshot: after a backoff up to `contradictionsBeforeRest`, and then after a rest that doubles each time.
     private mutating func contradicted(_ message: String, _ turn: inout Turn) -> [SyncAction] {
         contradictions += 1
         trail = nil
         run = PullRun()
         guard contradictions > Self.contradictionsBeforeRest else { return wait(for: .contradiction(message), &turn) }
+        let doublings = min(contradictions - Self.contradictionsBeforeRest - 1, 16)
+        let rest = min(Self.longestRestAfterContradictions, Self.firstRestAfterContradictions * (1 << doublings))
         var actions: [SyncAction] = []
-        state = .waiting(turn.arm(after: Self.restAfterContradictions, &actions), .contradiction(message))
+        state = .waiting(turn.arm(after: rest, &actions), .contradiction(message))
         return actions
     }
 
@@ -477,8 +479,11 @@ package struct PullMachine: Hashable, Sendable {
 
     /// Maximum number of contradictions with a normal backoff. At the next one, four snapshots have not helped.
     static let contradictionsBeforeRest = 5
-    /// Time to wait after each further contradiction. A sync that a person requests ends the wait.
-    package static let restAfterContradictions = Duration.seconds(3_600)
+    /// Time to wait after the next contradiction: short enough for a server that was wrong for some minutes. A sync that a
+    /// person requests ends the wait.
+    package static let firstRestAfterContradictions = Duration.seconds(300)
+    /// Maximum time to wait between fresh snapshots, each of which may be large.
+    package static let longestRestAfterContradictions = Duration.seconds(3_600)
 
     private mutating func wait(for obstacle: Obstacle, _ turn: inout Turn) -> [SyncAction] {
         var actions: [SyncAction] = []

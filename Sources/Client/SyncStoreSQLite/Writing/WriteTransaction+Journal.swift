@@ -18,16 +18,25 @@ extension WriteTransaction {
         try note(conflicts, as: "merged", in: entry.space, sequence: entry.sequence, payload: nil, now: now)
     }
 
-    /// Whether the journal already has a merge of this entry with exactly these conflicts.
-    func isNoted(mergeOf entry: StoredEntry, _ conflicts: [FieldConflict]) throws -> Bool {
-        let statement = try connection.statement(
-            "SELECT number FROM sync_journal WHERE sequence = ?1 AND event = 'merged'")
-        statement.bind(1, entry.sequence)
-        defer { statement.reset() }
-        while try statement.step() {
-            if try JournalReading.conflicts(of: statement.integer(0), connection) == conflicts { return true }
-        }
-        return false
+    /// Whether the journal already has a conflict.
+    ///
+    /// A device may learn of one conflict twice: from the outcome of a push and from a notice, in either order, and again
+    /// under a new client id or in another history of the server.
+    func isNoted(_ conflict: FieldConflict) throws -> Bool {
+        let known = try connection.statement(
+            """
+            SELECT 1 FROM sync_conflict WHERE collection = ?1 AND id = ?2 AND field = ?3 AND loser_time = ?4
+                AND loser_client = ?5 AND winner_time = ?6 AND winner_client = ?7 LIMIT 1
+            """)
+        known.bind(1, conflict.collection.rawValue)
+        known.bind(2, conflict.record)
+        known.bind(3, conflict.field.rawValue)
+        known.bind(4, Int64(bitPattern: conflict.loser.stamp.time.rawValue))
+        known.bind(5, conflict.loser.stamp.client.description)
+        known.bind(6, Int64(bitPattern: conflict.winner.stamp.time.rawValue))
+        known.bind(7, conflict.winner.stamp.client.description)
+        defer { known.reset() }
+        return try known.step()
     }
 
     /// Notes values of this device that were overwritten after the server had applied them.

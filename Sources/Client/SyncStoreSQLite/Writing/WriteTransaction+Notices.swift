@@ -2,7 +2,7 @@ import SQLiteDatabase
 import SyncCore
 import SyncModel
 
-// Conflict notices of a page: values of this device that lost to others.
+// Conflict notices of a page: values of this device that lost a conflict.
 extension WriteTransaction {
     /// Writes new notices to the journal, one entry per commit. Without room, they are requested again later.
     func note(_ notices: [ConflictNotice], in space: inout SpaceRow, now: WallTime) throws {
@@ -13,7 +13,9 @@ extension WriteTransaction {
             let commit = rest.prefix { $0.version == version }
             rest = rest.dropFirst(commit.count)
             var conflicts: [FieldConflict] = []
-            for notice in commit where try concerns(notice.conflict, own) { conflicts.append(notice.conflict) }
+            for notice in commit where own.contains(notice.conflict.loser.stamp.client) {
+                if try !isNoted(notice.conflict) { conflicts.append(notice.conflict) }
+            }
             guard !conflicts.isEmpty else { continue }
             try note(
                 overwritten: conflicts, deleted: try creation(ofDeleted: conflicts, in: space.space), in: space.space,
@@ -24,28 +26,6 @@ extension WriteTransaction {
 
     private func hasRoomForNotices() throws -> Bool {
         try Notices.haveRoom(meta, limits, connection)
-    }
-
-    /// Whether the journal needs a conflict: the losing value is this device's, and the journal does not already have
-    /// the conflict from the response to a push, or from another history of the server.
-    ///
-    /// The winning value may carry a client id of this device too, if a copy of its database wrote it.
-    private func concerns(_ conflict: FieldConflict, _ own: Set<ClientID>) throws -> Bool {
-        guard own.contains(conflict.loser.stamp.client) else { return false }
-        let known = try connection.statement(
-            """
-            SELECT 1 FROM sync_conflict WHERE collection = ?1 AND id = ?2 AND field = ?3 AND loser_time = ?4
-                AND loser_client = ?5 AND winner_time = ?6 AND winner_client = ?7 LIMIT 1
-            """)
-        known.bind(1, conflict.collection.rawValue)
-        known.bind(2, conflict.record)
-        known.bind(3, conflict.field.rawValue)
-        known.bind(4, Int64(bitPattern: conflict.loser.stamp.time.rawValue))
-        known.bind(5, conflict.loser.stamp.client.description)
-        known.bind(6, Int64(bitPattern: conflict.winner.stamp.time.rawValue))
-        known.bind(7, conflict.winner.stamp.client.description)
-        defer { known.reset() }
-        return try !known.step()
     }
 
     /// Returns a transaction that creates the deleted records again, with the values that they have before the page

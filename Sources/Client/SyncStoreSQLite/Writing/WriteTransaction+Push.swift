@@ -198,10 +198,9 @@ extension WriteTransaction {
             )
         }
         for assigned in uids { try assign(assigned) }
-        // If the transaction was sent under a former identity before, the journal may already have this outcome.
-        var isUnreported = !conflicts.isEmpty
-        if isUnreported, !entry.formerly.isEmpty { isUnreported = try !isNoted(mergeOf: entry, conflicts) }
-        if isUnreported { try note(merged: entry, conflicts, now: now) }
+        var unnoted: [FieldConflict] = []
+        for conflict in conflicts where try !isNoted(conflict) { unnoted.append(conflict) }
+        if !unnoted.isEmpty { try note(merged: entry, unnoted, now: now) }
 
         let mark = try connection.statement("UPDATE sync_outbox SET version = ?2 WHERE sequence = ?1")
         mark.bind(1, entry.sequence)

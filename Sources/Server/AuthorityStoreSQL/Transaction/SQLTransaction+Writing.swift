@@ -164,8 +164,7 @@ extension SQLTransaction: AuthorityTransaction {
                 .text(space.rawValue), .integer(version.rawValue), .text(conflict.collection.rawValue),
                 .blob(conflict.record.bits.bytes), .text(conflict.field.rawValue), .text(conflict.rule.rawValue),
                 .text(try StoredText.encode(values)), .blob(conflict.winner.stamp.bytes),
-                .blob(conflict.loser.stamp.bytes),
-                conflict.recipient(pushedBy: author).map { .blob($0.bits.bytes) },
+                .blob(conflict.loser.stamp.bytes), .blob(conflict.loser.stamp.client.bits.bytes),
             ] + author.values)
     }
 

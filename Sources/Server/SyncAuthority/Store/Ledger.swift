@@ -91,15 +91,3 @@ public struct RecordedConflict: Hashable, Sendable {
         self.conflict = conflict
     }
 }
-
-extension FieldConflict {
-    /// Returns the client that needs a notice of its lost value; nil when the outcome of the push reports the loss.
-    ///
-    /// Both values may come from one client, when they were written by two copies of its database in different
-    /// incarnations. A notice is created in that case as well; the device whose push reported the conflict recognizes
-    /// it.
-    public func recipient(pushedBy author: CommitAuthor) -> ClientID? {
-        let client = loser.stamp.client
-        return client == author.identity.client && client != winner.stamp.client ? nil : client
-    }
-}

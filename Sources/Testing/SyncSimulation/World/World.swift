@@ -275,7 +275,7 @@ public final class World {
             switch fault {
             case .receivesFalseResponses:
                 // A device that the server contradicts pauses by itself.
-                pause = max(pause, PullMachine.restAfterContradictions)
+                pause = max(pause, PullMachine.longestRestAfterContradictions)
             case .clock, .clockDrifts:
                 // A device keeps the end of a pause by its wall clock, which may be set back meanwhile.
                 if pause > .zero { pause = BackoffPolicy().longestRetryAfter }

@@ -181,7 +181,7 @@ final class InMemoryTransaction: AuthorityTransaction {
     func notices(for clients: [ClientID], in space: SpaceID, after number: Int64, limit: Int) -> [RecordedConflict] {
         let found = tables.conflicts.lazy.filter { recorded in
             recorded.space == space && recorded.number > number
-                && recorded.conflict.recipient(pushedBy: recorded.author).map(clients.contains) ?? false
+                && clients.contains(recorded.conflict.loser.stamp.client)
         }
         return found.prefix(limit).map(attributed)
     }
@@ -207,8 +207,7 @@ final class InMemoryTransaction: AuthorityTransaction {
 
     func trimConflicts(keeping count: Int, limit: Int) -> Int {
         let owners = tables.conflicts.map { recorded in
-            recorded.conflict.recipient(pushedBy: recorded.author).flatMap { tables.owners[$0] }
-                ?? recorded.author.principal
+            tables.owners[recorded.conflict.loser.stamp.client] ?? recorded.author.principal
         }
         let counts = Dictionary(owners.map { ($0.name, 1) }, uniquingKeysWith: +)
         guard let heaviest = counts.min(by: { ($1.value, $0.key) < ($0.value, $1.key) })?.key else { return 0 }
