@@ -122,8 +122,8 @@ CREATE TABLE conflict (
     -- Time 8, client 16.
     winner BYTEA NOT NULL CHECK (length(winner) = 24),
     loser BYTEA NOT NULL CHECK (length(loser) = 24),
-    -- The client whose value lost. Its device gets a notice.
-    recipient BYTEA NOT NULL CHECK (length(recipient) = 16),
+    -- The client that a notice has to tell; NULL where the outcome of the push tells it.
+    recipient BYTEA CHECK (length(recipient) = 16),
     -- Who pushed the edit that met another.
     principal TEXT COLLATE "C" NOT NULL,
     client BYTEA NOT NULL CHECK (length(client) = 16),
@@ -133,7 +133,7 @@ CREATE TABLE conflict (
 );
 
 CREATE INDEX conflict_by_space ON conflict (space, number);
-CREATE INDEX conflict_by_recipient ON conflict (recipient, space, number);
+CREATE INDEX conflict_by_recipient ON conflict (recipient, space, number) WHERE recipient IS NOT NULL;
 -- The models with which the records were written, as Schemas/catalog describes them. A server compares its own with them before
 -- it serves.
 CREATE TABLE catalog (

@@ -122,8 +122,8 @@ CREATE TABLE conflict (
     -- Time 8, client 16.
     winner BLOB NOT NULL CHECK (length(winner) = 24),
     loser BLOB NOT NULL CHECK (length(loser) = 24),
-    -- The client whose value lost. Its device gets a notice.
-    recipient BLOB NOT NULL CHECK (length(recipient) = 16),
+    -- The client that a notice has to tell; NULL where the outcome of the push tells it.
+    recipient BLOB CHECK (length(recipient) = 16),
     -- Who pushed the edit that met another.
     principal TEXT NOT NULL,
     client BLOB NOT NULL CHECK (length(client) = 16),
@@ -133,4 +133,4 @@ CREATE TABLE conflict (
 ) STRICT;
 
 CREATE INDEX conflict_by_space ON conflict (space, number);
-CREATE INDEX conflict_by_recipient ON conflict (recipient, space, number);
+CREATE INDEX conflict_by_addressee ON conflict (recipient, space, number) WHERE recipient IS NOT NULL;

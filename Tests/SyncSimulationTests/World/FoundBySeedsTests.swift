@@ -217,7 +217,9 @@ struct FoundBySeedsTests {
         _ = try store.takeBatch(BatchLimit(transactions: 1, bytes: .max), now: now)
         let conflict = FieldConflict(
             collection: "customer", record: id(1), field: "name", base: .null,
-            winner: Contender(value: .text("theirs"), stamp: Stamp(time: HybridTime(wall: now), client: ClientID(bits: Identifier128(high: 1, low: 2)))),
+            winner: Contender(
+                value: .text("theirs"),
+                stamp: Stamp(time: HybridTime(wall: now), client: ClientID(bits: Identifier128(high: 1, low: 2)))),
             loser: Contender(
                 value: .text("mine"), stamp: Stamp(time: .zero, client: session.identity.client)),
             rule: .latestEdit)

@@ -43,16 +43,17 @@ extension SQLTransaction: AuthorityTransaction {
         try execute(
             "write a record",
             """
-            INSERT INTO record (\(StoredRecord.columns)) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+            INSERT INTO record (\(StoredRecord.columns)) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
             ON CONFLICT (collection, id) DO UPDATE SET uid = excluded.uid, space = excluded.space,
                 version = excluded.version, creation = excluded.creation, deletion = excluded.deletion,
-                fields = excluded.fields, origins = excluded.origins
+                fields = excluded.fields, origins = excluded.origins, equal_edits = excluded.equal_edits
             """,
             [
                 .text(record.address.collection.rawValue), .blob(record.address.id.bits.bytes),
                 .integer(record.uid.rawValue), .text(record.space.rawValue), .integer(record.version.rawValue),
                 .blob(record.storedCreation), record.deletion.map { .blob($0.bytes) },
                 .text(try StoredText.encode(record.storedFields)), .blob(record.storedOrigins),
+                .blob(record.storedEqualEdits),
             ])
     }
 

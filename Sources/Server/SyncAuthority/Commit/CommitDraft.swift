@@ -11,6 +11,7 @@ struct CommitDraft<Lookup: RecordLookup> {
     private var positions: [RecordAddress: Int] = [:]
     private var creates: [RecordAddress] = []
     private var conflicts: [FieldConflict] = []
+    private var furtherLosses: [FieldConflict] = []
     /// The deleted records, with the mutations that delete them, which a rejection names.
     private var deletes: [(record: Int, mutation: Int)] = []
 
@@ -22,7 +23,7 @@ struct CommitDraft<Lookup: RecordLookup> {
     }
 
     var plan: CommitPlan {
-        CommitPlan(space: space, records: records, creates: creates, conflicts: conflicts)
+        CommitPlan(space: space, records: records, creates: creates, conflicts: conflicts, furtherLosses: furtherLosses)
     }
 
     mutating func apply(_ mutation: Mutation, at index: Int) throws(PlanningStop) {
@@ -91,19 +92,37 @@ struct CommitDraft<Lookup: RecordLookup> {
             guard let field = schema.field(named: edit.field) else {
                 throw rejected(.unknownField, "\(address.collection).\(edit.field): there is no such field", index)
             }
+            let stored = records[position].contender(for: edit.field)
+            let hasSeen = hasSeen(edit.field, of: records[position], upTo: edit.seen)
             let decision = FieldMerge.decide(
-                edit, pushed: Contender(value: edit.value, stamp: stamp),
-                stored: records[position].contender(for: edit.field),
-                hasSeen: hasSeen(edit.field, of: records[position], upTo: edit.seen), rule: field.mergeRule,
-                collection: address.collection, record: address.id)
+                edit, pushed: Contender(value: edit.value, stamp: stamp), stored: stored, hasSeen: hasSeen,
+                rule: field.mergeRule, collection: address.collection, record: address.id)
             switch decision {
             case .take(let winner, let conflict):
                 records[position].write(
                     PlannedWrite(field: edit.field, value: winner.value, stamp: winner.stamp, mutation: index))
-                if let conflict { conflicts.append(try attributed(conflict)) }
-            case .keep(let conflict):
-                if let conflict { conflicts.append(try attributed(conflict)) }
+                if let conflict {
+                    try note(conflict, over: records[position])
+                } else if !hasSeen {
+                    records[position].note(equalTo: edit.value, edit.field, stored.stamp)
+                }
+            case .keep(let conflict?): conflicts.append(try attributed(conflict))
+            case .keep(nil): records[position].note(equalTo: edit.value, edit.field, stamp)
             }
+        }
+    }
+
+    /// Adds a conflict in which the stored value of a field lost, for each client that has set this value.
+    private mutating func note(_ conflict: FieldConflict, over record: PlannedRecord) throws(PlanningStop) {
+        conflicts.append(try attributed(conflict))
+        let equal = record.before?.field(conflict.field).equalEdits ?? []
+        for stamp in equal where stamp.client != planner.author.identity.client {
+            furtherLosses.append(
+                try attributed(
+                    FieldConflict(
+                        collection: conflict.collection, record: conflict.record, field: conflict.field,
+                        base: conflict.base, winner: conflict.winner,
+                        loser: Contender(value: conflict.loser.value, stamp: stamp), rule: conflict.rule)))
         }
     }
 
@@ -133,12 +152,12 @@ struct CommitDraft<Lookup: RecordLookup> {
                 "\(address) has been edited since this device last pulled it: review it, then delete it again", index)
         }
         for field in unseen {
-            conflicts.append(
-                try attributed(
-                    FieldConflict(
-                        collection: address.collection, record: address.id, field: field.name, base: .null,
-                        winner: Contender(value: .null, stamp: stamp),
-                        loser: Contender(value: field.value, stamp: field.origin.stamp), rule: .deleteWins)))
+            try note(
+                FieldConflict(
+                    collection: address.collection, record: address.id, field: field.name, base: .null,
+                    winner: Contender(value: .null, stamp: stamp),
+                    loser: Contender(value: field.value, stamp: field.origin.stamp), rule: .deleteWins),
+                over: record)
         }
         records[position].deletion = stamp
         deletes.append((position, index))
@@ -269,6 +288,12 @@ extension TransactionAuthor {
 }
 
 extension PlannedRecord {
+    /// Adds an edit that set the value that a field already had. An empty field has no value to lose.
+    fileprivate mutating func note(equalTo value: FieldValue, _ field: FieldName, _ stamp: Stamp) {
+        guard !value.isNull else { return }
+        equalEdits.append(PlannedEqualEdit(field: field, stamp: stamp))
+    }
+
     /// Returns the value of `field` and its stamp, against which an edit must win.
     fileprivate func contender(for field: FieldName) -> Contender {
         if let write = writes.first(where: { $0.field == field }) {

@@ -38,7 +38,7 @@ extension CommitPlan {
             let before = try transaction.chain(before: version, in: space)
             try transaction.append(commit, to: space, by: author, chain: before.extended(by: commit, of: author))
         }
-        for conflict in conflicts {
+        for conflict in conflicts + furtherLosses {
             try transaction.note(conflict, in: space, at: version, by: author)
         }
         let assigned = creates.compactMap { address in
@@ -109,7 +109,7 @@ extension PlannedRecord {
     fileprivate func after(
         version: Version, uid: UID, space: SpaceID, by author: ClientIdentity
     ) -> StoredRecord? {
-        guard creation != nil || deletion != nil || !writes.isEmpty else { return nil }
+        guard creation != nil || deletion != nil || !writes.isEmpty || !equalEdits.isEmpty else { return nil }
         let origin = creation.map {
             FieldOrigin(version: version, stamp: $0.stamp, incarnation: author.incarnation)
         }
@@ -123,9 +123,27 @@ extension PlannedRecord {
             creation: creation, deletion: deletion, fields: deletion == nil ? fields(at: version, by: author) : [])
     }
 
-    /// Returns the fields to store. Written fields get their new stamp; those whose value changes get the new version
-    /// as well.
+    /// Returns the fields to store, with the edits that set the same values.
     private func fields(at version: Version, by author: ClientIdentity) -> [StoredField] {
+        let fields = writtenFields(at: version, by: author)
+        guard !equalEdits.isEmpty else { return fields }
+        return fields.map { field in
+            var stamps = field.equalEdits
+            for edit in equalEdits where edit.field == field.name && before?.field(field.name).value == field.value {
+                stamps.removeAll { $0.client == edit.stamp.client }
+                stamps.append(edit.stamp)
+            }
+            // One notice is enough for a client.
+            stamps.removeAll { $0.client == field.origin.stamp.client }
+            return StoredField(
+                name: field.name, value: field.value, origin: field.origin,
+                equalEdits: Array(stamps.suffix(AuthorityLimits.equalEdits)))
+        }
+    }
+
+    /// Returns the fields after all writes. Written fields get their new stamp; those whose value changes get the new
+    /// version as well, and lose the edits that set the former value.
+    private func writtenFields(at version: Version, by author: ClientIdentity) -> [StoredField] {
         var result: [StoredField] = []
         var old = (before?.fields ?? [])[...]
         for write in writes {
@@ -135,12 +153,14 @@ extension PlannedRecord {
             }
             if old.first?.name == write.field { old.removeFirst() }
             let stored = before?.field(write.field)
-            let changedAt = stored.map { $0.value == write.value ? $0.origin.version : version } ?? version
+            let unchanged = stored.flatMap { $0.value == write.value ? $0 : nil }
             result.append(
                 StoredField(
                     name: write.field, value: write.value,
                     origin: FieldOrigin(
-                        version: changedAt, stamp: write.stamp, incarnation: author.incarnation)))
+                        version: unchanged?.origin.version ?? version, stamp: write.stamp,
+                        incarnation: author.incarnation),
+                    equalEdits: unchanged?.equalEdits ?? []))
         }
         return result + old
     }

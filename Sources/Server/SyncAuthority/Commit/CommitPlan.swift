@@ -8,15 +8,20 @@ package struct CommitPlan: Hashable, Sendable {
     /// The records whose uids the outcome reports: those that the transaction creates, and those that a repeated create
     /// created earlier.
     package let creates: [RecordAddress]
+    /// The conflicts that the outcome reports.
     package let conflicts: [FieldConflict]
+    /// The same losses for other clients that had set the losing values, too. Only their notices report them.
+    package let furtherLosses: [FieldConflict]
 
     package init(
-        space: SpaceID, records: [PlannedRecord], creates: [RecordAddress], conflicts: [FieldConflict]
+        space: SpaceID, records: [PlannedRecord], creates: [RecordAddress], conflicts: [FieldConflict],
+        furtherLosses: [FieldConflict] = []
     ) {
         self.space = space
         self.records = records
         self.creates = creates
         self.conflicts = conflicts
+        self.furtherLosses = furtherLosses
     }
 
     /// Whether clients will see a difference. If not, there is no commit, and the version does not change.
@@ -34,6 +39,9 @@ package struct PlannedRecord: Hashable, Sendable {
     package internal(set) var writes: [PlannedWrite] = []
     /// The stamp of the mutation that deletes the record; nil when none does.
     package internal(set) var deletion: Stamp?
+    /// The edits that set the value that a field already had, without having seen it, and whose stamps the value does not
+    /// have.
+    package internal(set) var equalEdits: [PlannedEqualEdit] = []
 
     init(address: RecordAddress, before: StoredRecord?) {
         self.address = address
@@ -54,6 +62,11 @@ package struct PlannedWrite: Hashable, Sendable {
     package let stamp: Stamp
     /// The index of the mutation that sets the value.
     package let mutation: Int
+}
+
+package struct PlannedEqualEdit: Hashable, Sendable {
+    package let field: FieldName
+    package let stamp: Stamp
 }
 
 extension PlannedRecord {

@@ -27,6 +27,8 @@ public enum AuthorityLimits {
     public static let keptOutcomes = 200
     /// Default number of conflicts to keep. They include notices that no device has fetched yet.
     public static let keptConflicts = 100_000
+    /// Maximum number of clients, beside the one whose stamp a value has, that get a notice if the value loses.
+    public static let equalEdits = 16
     /// Maximum number of notices in one page. Their total size is bounded by `pageBytes`.
     public static let pageNotices = 100
     /// Maximum number of commits that one maintenance step removes from a change feed. For small commits, it holds the

@@ -110,8 +110,7 @@ public protocol AuthorityView: RecordLookup {
     /// Returns the number of stored conflicts in all spaces.
     func conflictCount() throws(AuthorityStoreError) -> Int
 
-    /// Returns the conflicts after `number` whose losing value was written by one of `clients` and is not reported by
-    /// the outcome of a push.
+    /// Returns the conflicts after `number` whose losing value was written by one of `clients`, oldest first.
     func notices(
         for clients: [ClientID], in space: SpaceID, after number: Int64, limit: Int
     ) throws(AuthorityStoreError) -> [RecordedConflict]
@@ -172,9 +171,8 @@ public protocol AuthorityTransaction: AuthorityView {
 
     /// Removes conflicts of all spaces until `count` are left, but no more than `limit` of them.
     ///
-    /// The principal with the most conflicts loses its oldest ones: a conflict belongs to the principal whose client has
-    /// to be notified, or to the author if the outcome of the push reports it. Nobody can erase the notices of others by
-    /// causing many conflicts.
+    /// The principal with the most conflicts loses its oldest ones: a conflict belongs to the principal whose client
+    /// wrote the losing value. Nobody can erase the notices of others by causing many conflicts.
     ///
     /// - Returns: the number of conflicts removed.
     func trimConflicts(keeping count: Int, limit: Int) throws(AuthorityStoreError) -> Int

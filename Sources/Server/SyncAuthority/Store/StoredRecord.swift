@@ -30,12 +30,16 @@ public struct StoredField: Hashable, Sendable {
     public let value: FieldValue
     /// The edit and the commit that set the value.
     public let origin: FieldOrigin
+    /// The stamps of other clients' edits that set the same value without having seen it, oldest first. If the value loses
+    /// a conflict, these clients get a notice, too.
+    public let equalEdits: [Stamp]
 
     /// Creates a field, with the value in canonical form.
-    public init(name: FieldName, value: FieldValue, origin: FieldOrigin) {
+    public init(name: FieldName, value: FieldValue, origin: FieldOrigin, equalEdits: [Stamp] = []) {
         self.name = name
         self.value = value.canonical
         self.origin = origin
+        self.equalEdits = equalEdits
     }
 }
 

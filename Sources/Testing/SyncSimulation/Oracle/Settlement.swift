@@ -12,6 +12,8 @@ struct Settlement {
     let former: [Outcome]
     /// The journal's events about the transaction.
     let told: [JournalEntry.Event]
+    /// The conflicts of which the user has learned from notices, one of which may have been faster than the outcome.
+    let noticed: Set<FieldConflict>
     /// The rejected transactions among those written earlier, according to the journal.
     let refusedBefore: [Transaction]
     /// Whether the notice of a conflict may have been removed with the access to the space.
@@ -41,12 +43,14 @@ struct Settlement {
             // cancelled while it was waiting for one. The journal then holds it complete.
             let isReported = told.contains { event in
                 switch event {
-                case .merged(let said): said == conflicts || former.contains { $0.conflicts == said }
+                case .merged(let said):
+                    Set(said).isSubset(of: conflicts) && noticed.union(said).isSuperset(of: conflicts)
+                        || former.contains { $0.conflicts == said }
                 case .rejected, .cancelled: true
                 case .overwritten, .forgotten: false
                 }
             }
-            guard isReported else {
+            guard isReported || noticed.isSuperset(of: conflicts) else {
                 throw Violation(
                     .I6,
                     "\(device): transaction \(sequence) met \(conflicts.count) other edits as \(unconfirmed.operation.map { "\($0)" } ?? "nothing"), and its user is told \(told)"

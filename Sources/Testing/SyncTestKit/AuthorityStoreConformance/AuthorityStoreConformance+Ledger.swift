@@ -129,7 +129,8 @@ extension AuthorityStoreConformance {
                 let first = try world.read { view in
                     try view.notices(for: [loser], in: .default, after: 0, limit: 1)
                 }
-                try world.expect(try versions([loser], after: first.first?.number ?? 0), [2, 3, 4], "those that follow")
+                try world.expect(
+                    try versions([loser], after: first.first?.number ?? 0), [2, 3, 4], "those that follow")
             },
             Check("the oldest conflicts go first, and no number is given twice") { world in
                 func note(_ version: Int64) throws {

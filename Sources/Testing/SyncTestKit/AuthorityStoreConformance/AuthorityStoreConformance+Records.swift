@@ -19,6 +19,24 @@ extension AuthorityStoreConformance {
                     try world.expect(found, record, "record \(index)")
                 }
             },
+            Check("a field comes back with the edits that set the same value") { world in
+                let origin = AuthorityStoreWorld.origin(1, 5)
+                let bare = AuthorityStoreWorld.record(1, uid: 1)
+                let stamps = (1...3).map { AuthorityStoreWorld.stamp($0, UInt64($0)) }
+                let record = StoredRecord(
+                    address: bare.address, uid: bare.uid, space: bare.space, version: bare.version,
+                    creation: bare.creation, deletion: nil,
+                    fields: [
+                        StoredField(name: "a", value: .text("x"), origin: origin, equalEdits: [stamps[2], stamps[0]]),
+                        StoredField(name: "b", value: .text("x"), origin: origin),
+                        StoredField(name: "c", value: .null, origin: origin, equalEdits: [stamps[1]]),
+                    ])
+                for record in [record, bare] {
+                    try world.write { transaction in try transaction.put(record) }
+                    let found = try world.read { view in try view.record(record.address) }
+                    try world.expect(found, record, "the record")
+                }
+            },
             Check("a record is found by its id and by its uid, and replaced as a whole") { world in
                 let first = AuthorityStoreWorld.record(
                     1, uid: .max, fields: [("a", .text("old"), AuthorityStoreWorld.origin(1, 5))])

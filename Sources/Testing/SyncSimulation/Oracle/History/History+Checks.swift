@@ -194,7 +194,9 @@ extension History.State {
     ) throws(Violation) {
         guard !settled.isEmpty else { return }
         var told: [OutboxSequence: [JournalEntry.Event]] = [:]
+        var noticed: Set<FieldConflict> = []
         for entry in journal + (seen[device] ?? []) {
+            if case .overwritten(let conflicts, _) = entry.event { noticed.formUnion(conflicts) }
             if let sequence = entry.sequence { told[sequence, default: []].append(entry.event) }
         }
         let refused = told.mapValues { events in
@@ -208,7 +210,8 @@ extension History.State {
             try Settlement(
                 device: device, sequence: sequence, unconfirmed: unconfirmed, outcome: outcome,
                 former: formerOutcomes(of: unconfirmed),
-                told: told[sequence] ?? [], refusedBefore: refused.filter { $0.key < sequence }.flatMap(\.value),
+                told: told[sequence] ?? [], noticed: noticed,
+                refusedBefore: refused.filter { $0.key < sequence }.flatMap(\.value),
                 mayBeUntold: lostAccess ?? false,
                 isRefusedByLiar: unconfirmed.hash.map { refusedByLiars.contains($0) } ?? false
             ).check(wasCancelled: cancelled[device]?.contains(sequence) ?? false)
