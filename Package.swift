@@ -93,6 +93,7 @@ let package = Package(
                 .embedInCode("local/m0012_deleted.sql"),
                 .embedInCode("local/m0013_paused_by.sql"),
                 .embedInCode("local/m0014_rejected_fields.sql"),
+                .embedInCode("local/m0015_paused_for.sql"),
                 .embedInCode("authority/m0001_authority.sql"), .embedInCode("authority/m0002_catalog.sql"),
                 .embedInCode("authority/m0003_equal_edits.sql"),
                 .embedInCode("authority-postgres/p0001_authority.sql"),

@@ -22,6 +22,7 @@ public enum LocalSchema {
         Migration(name: "m0012_deleted", sql: text(PackageResources.m0012_deleted_sql)),
         Migration(name: "m0013_paused_by", sql: text(PackageResources.m0013_paused_by_sql)),
         Migration(name: "m0014_rejected_fields", sql: text(PackageResources.m0014_rejected_fields_sql)),
+        Migration(name: "m0015_paused_for", sql: text(PackageResources.m0015_paused_for_sql)),
     ]
 
     private static func text(_ bytes: [UInt8]) -> String {

@@ -72,9 +72,9 @@ import Testing
         Failure(
             name: "a database of a newer build",
             preparation:
-                "sqlite3 authority.sqlite \"INSERT INTO sync_migration VALUES (3, 'm0003'); PRAGMA user_version = 3\"",
+                "sqlite3 authority.sqlite \"INSERT INTO sync_migration VALUES (4, 'm0004'); PRAGMA user_version = 4\"",
             text: """
-                syncd: authority.folder: $FOLDER/authority.sqlite has schema version 3, and this build knows versions up to 2: use a newer build
+                syncd: authority.folder: $FOLDER/authority.sqlite has schema version 4, and this build knows versions up to 3: use a newer build
                   use the build of syncd that made it, or a newer one
 
                 """),

@@ -309,7 +309,11 @@ extension Mutant {
         },
         store(
             "delete brake never applied again", breaks: [.I15], "who has agreed once is not asked again",
-            shape: losesMuch
+            shape: {
+                losesMuch(&$0)
+                $0.rates.emptyServer = 0.06
+                $0.rates.allowDeletes = 0.3
+            }
         ) {
             let hasAgreed = Guarded(false)
             $0.onApply = { (base, page, cursor, brake, now) throws(StoreError) in

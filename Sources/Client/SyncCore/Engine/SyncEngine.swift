@@ -116,8 +116,7 @@ public actor SyncEngine {
         }
         var start = try store.session()
         contact = try store.contact()
-        start.pause = contact.pause(
-            by: commands.serverAddress, at: runtime.now(), atMost: policy.backoff.longestRetryAfter)
+        start.pause = contact.restOfPause(by: commands.serverAddress, at: runtime.now())
         var isFinished = handle(.host(.started(start, reachability.current)))
         var iterator = events.makeAsyncIterator()
         while !isFinished, !Task.isCancelled, let waiting = await iterator.next(isolation: self) {

@@ -8,10 +8,25 @@ public struct ServerContact: Hashable, Sendable {
     public var lastSync: WallTime?
     /// The last failure since `lastSync`; nil when there was none.
     public var lastFailure: Failure?
-    /// The end of the pause that a server asked for; nil when none asked for one.
-    public var pausedUntil: WallTime?
-    /// The address of the server that asked for the pause; nil when it is unknown.
-    public var pausedBy: String?
+    /// The pause that a server asked for; nil when none asked for one.
+    public var pause: Pause?
+
+    /// A pause between requests, as the database remembers it.
+    public struct Pause: Hashable, Sendable {
+        /// The end by the device's wall clock.
+        public var end: WallTime
+        /// The length that the server asked for.
+        public var length: Duration
+        /// The address of the server that asked for it; nil when it is unknown.
+        public var server: String?
+
+        /// Creates a pause of this length until `end`.
+        public init(until end: WallTime, of length: Duration, by server: String?) {
+            self.end = end
+            self.length = length
+            self.server = server
+        }
+    }
 
     /// A failure of a sync, as the database remembers it.
     public struct Failure: Hashable, Sendable {
@@ -37,31 +52,22 @@ public struct ServerContact: Hashable, Sendable {
     public static let precision = Duration.seconds(300)
 
     /// Creates the memory of a contact, by default of a device that never had one.
-    public init(
-        lastSync: WallTime? = nil, lastFailure: Failure? = nil, pausedUntil: WallTime? = nil, pausedBy: String? = nil
-    ) {
+    public init(lastSync: WallTime? = nil, lastFailure: Failure? = nil, pause: Pause? = nil) {
         self.lastSync = lastSync
         self.lastFailure = lastFailure
-        self.pausedUntil = pausedUntil
-        self.pausedBy = pausedBy
+        self.pause = pause
     }
 
-    /// Returns the end of the pause that the server at this address asked for, or nil when another server asked for it.
+    /// Returns the rest of the pause that the server at this address asked for, or nil when it is over or another server
+    /// asked for it.
     ///
-    /// A pause by an unknown server, which an older build has recorded, is taken for one by this server.
-    public func pausedUntil(by server: String?) -> WallTime? {
-        guard let pausedBy, let server, pausedBy.withoutSlash != server.withoutSlash else { return pausedUntil }
-        return nil
-    }
-
-    /// Returns the rest of the pause that the server at this address asked for, or nil when it is over.
-    ///
-    /// A rest longer than `longest` means that the clock has been set back since the pause was recorded; it counts as
-    /// over.
-    public func pause(by server: String?, at now: WallTime, atMost longest: Duration) -> Duration? {
-        guard let end = pausedUntil(by: server) else { return nil }
-        let left = Duration.milliseconds(end.milliseconds - now.milliseconds)
-        return left > .zero && left <= longest ? left : nil
+    /// If more is left than the whole pause, the clock has been set back since, and the pause counts as over. A pause by an
+    /// unknown server, which an older build has recorded, is taken for one by this server.
+    public func restOfPause(by server: String?, at now: WallTime) -> Duration? {
+        guard let pause else { return nil }
+        if let asked = pause.server, let server, asked.withoutSlash != server.withoutSlash { return nil }
+        let left = Duration.milliseconds(pause.end.milliseconds - now.milliseconds)
+        return left > .zero && left <= pause.length ? left : nil
     }
 }
 
@@ -87,7 +93,7 @@ extension ServerContact {
     public mutating func note(_ news: ContactChange, now: WallTime) -> Bool {
         switch news {
         case .inSync:
-            if let lastSync, lastFailure == nil, pausedUntil == nil, now >= lastSync,
+            if let lastSync, lastFailure == nil, pause == nil, now >= lastSync,
                 now < lastSync.advanced(by: Self.precision)
             {
                 return false
@@ -100,8 +106,7 @@ extension ServerContact {
             if let lastFailure, lastFailure.code == code, lastFailure.message == message { return false }
             lastFailure = Failure(code: code, message: message, at: now)
         case .paused(let duration, let server):
-            pausedUntil = now.advanced(by: duration)
-            pausedBy = server
+            pause = Pause(until: now.advanced(by: duration), of: duration, by: server)
         }
         return true
     }

@@ -22,7 +22,10 @@ extension SQLiteStore {
 extension ServerContact {
     static func load(_ connection: Connection) throws -> ServerContact {
         let statement = try connection.statement(
-            "SELECT last_sync, failure_code, failure_message, failure_at, paused_until, paused_by FROM sync_contact")
+            """
+            SELECT last_sync, failure_code, failure_message, failure_at, paused_until, paused_by, paused_for
+            FROM sync_contact
+            """)
         defer { statement.reset() }
         guard try statement.step() else { return ServerContact() }
         let failure = statement.optionalText(1).map {
@@ -30,25 +33,32 @@ extension ServerContact {
                 code: $0, message: statement.optionalText(2) ?? "",
                 at: WallTime(milliseconds: statement.optionalInteger(3) ?? 0))
         }
+        let pause = statement.optionalInteger(4).map { end in
+            // An older build has not recorded the length.
+            let length = statement.optionalInteger(6).map { Duration.milliseconds($0) }
+            return Pause(
+                until: WallTime(milliseconds: end), of: length ?? BackoffPolicy().longestRetryAfter,
+                by: statement.optionalText(5))
+        }
         return ServerContact(
             lastSync: statement.optionalInteger(0).map(WallTime.init(milliseconds:)), lastFailure: failure,
-            pausedUntil: statement.optionalInteger(4).map(WallTime.init(milliseconds:)),
-            pausedBy: statement.optionalText(5))
+            pause: pause)
     }
 
     fileprivate func save(_ connection: Connection) throws {
         let statement = try connection.statement(
             """
             INSERT OR REPLACE INTO sync_contact
-                (one, last_sync, failure_code, failure_message, failure_at, paused_until, paused_by)
-            VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6)
+                (one, last_sync, failure_code, failure_message, failure_at, paused_until, paused_by, paused_for)
+            VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7)
             """)
         statement.bind(1, lastSync?.milliseconds)
         statement.bind(2, lastFailure?.code)
         statement.bind(3, lastFailure?.message)
         statement.bind(4, lastFailure?.at.milliseconds)
-        statement.bind(5, pausedUntil?.milliseconds)
-        statement.bind(6, pausedBy)
+        statement.bind(5, pause?.end.milliseconds)
+        statement.bind(6, pause?.server)
+        statement.bind(7, pause?.length.wholeMilliseconds)
         try statement.run()
     }
 }

@@ -224,8 +224,8 @@ private struct DeviceCheck {
         }
         var sentence = "sync has been failing since \(TimeText.text(failure.at)): \(failure.message)"
         let server = client.settings.server?.address.description
-        let (now, longest) = (client.runtime.now(), BackoffPolicy().longestRetryAfter)
-        if let pause = contact.pause(by: server, at: now, atMost: longest) {
+        let now = client.runtime.now()
+        if let pause = contact.restOfPause(by: server, at: now) {
             sentence += "; the server asked for a pause until \(TimeText.text(now.advanced(by: pause)))"
         }
         if failure.code == StoreError.Code.contradiction.rawValue {

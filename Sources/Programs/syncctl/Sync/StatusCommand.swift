@@ -103,7 +103,7 @@ struct StatusReport {
 
     /// The end of the pause that this server asked for; nil when it is over.
     private var pausedUntil: WallTime? {
-        memory.pause(by: server, at: now, atMost: BackoffPolicy().longestRetryAfter).map(now.advanced(by:))
+        memory.restOfPause(by: server, at: now).map(now.advanced(by:))
     }
 
     func print(to terminal: Terminal) {

@@ -271,16 +271,9 @@ public final class World {
     /// to pause.
     private var timeout: Duration {
         var pause = network.watch.longestPause
-        for case .device(_, let fault) in script.moments.flatMap(\.happenings) {
-            switch fault {
-            case .receivesFalseResponses:
-                // A device that the server contradicts pauses by itself.
-                pause = max(pause, PullMachine.longestRestAfterContradictions)
-            case .clock, .clockDrifts:
-                // A device keeps the end of a pause by its wall clock, which may be set back meanwhile.
-                if pause > .zero { pause = BackoffPolicy().longestRetryAfter }
-            default: continue
-            }
+        for case .device(_, .receivesFalseResponses) in script.moments.flatMap(\.happenings) {
+            // A device that the server contradicts pauses by itself.
+            pause = max(pause, PullMachine.longestRestAfterContradictions)
         }
         return pause * 2 + .seconds(1_200)
     }

@@ -45,11 +45,10 @@ extension LocalStoreConformance {
                 try world.store.note(.failed(code: "unreachable", message: "refused"), now: world.now())
                 try world.store.note(.paused(.seconds(60), by: "https://a.example"), now: at)
                 let failure = ServerContact.Failure(code: "unreachable", message: "refused", at: at)
-                let pause = at.advanced(by: .seconds(60))
+                let pause = ServerContact.Pause(
+                    until: at.advanced(by: .seconds(60)), of: .seconds(60), by: "https://a.example")
                 try world.expect(
-                    try world.store.contact(),
-                    is: ServerContact(lastFailure: failure, pausedUntil: pause, pausedBy: "https://a.example"),
-                    "the contact")
+                    try world.store.contact(), is: ServerContact(lastFailure: failure, pause: pause), "the contact")
                 let synced = world.now()
                 try world.store.note(.inSync, now: synced)
                 try world.store.note(.inSync, now: world.now())
