@@ -26,6 +26,13 @@ extension Mutant {
         plan.setting.policy.deleteBrake = DeleteBrake(records: 2, percent: 20)
     }
 
+    /// Most data is lost more than once, and each time somebody agrees.
+    @Sendable private static func losesMuchAgain(_ plan: inout WorldPlan) {
+        losesMuch(&plan)
+        plan.rates.emptyServer = 0.06
+        plan.rates.allowDeletes = 0.3
+    }
+
     /// Bugs in the methods of a device's store.
     static let stores: [Mutant] = [
         store("acknowledged write not stored", breaks: [.I6, .I1], "a commit returns without having written") {
@@ -309,11 +316,7 @@ extension Mutant {
         },
         store(
             "delete brake never applied again", breaks: [.I15], "who has agreed once is not asked again",
-            shape: {
-                losesMuch(&$0)
-                $0.rates.emptyServer = 0.06
-                $0.rates.allowDeletes = 0.3
-            }
+            shape: losesMuchAgain
         ) {
             let hasAgreed = Guarded(false)
             $0.onApply = { (base, page, cursor, brake, now) throws(StoreError) in
