@@ -62,6 +62,7 @@ import Testing
         (["status", "--set", "sync.page-rows=no"], .configuration, "sync.page-rows (--set)"),
         (["status", "--environment", "simulation"], .configuration, "test kit"),
         (["status", "--no-such-flag"], .usage, "no-such-flag"),
+        (["sync", "--watch", "--wait", "5s"], .usage, "--watch and --wait cannot be combined"),
         (["import", "--csv", "/nonexistent.csv"], .noInput, "does not exist"), (["import", "x.dat"], .usage, "--csv"),
         (["sync", "--server", "http://sync.example.org"], .configuration, "not encrypted"),
         (["status", "--server", "https://a:b@example.org"], .configuration, "is not a URL"),
@@ -621,7 +622,7 @@ import Testing
         #expect(try programs.syncctl("status", "--local").output.contains("fresh copy not complete"))
 
         // Another process cannot be given the consent.
-        let (watch, statuses, _) = try programs.start("syncctl", ["sync", "--watch"] + there + [url])
+        let (watch, statuses, errors) = try programs.start("syncctl", ["sync", "--watch"] + there + [url])
         defer { if watch.isRunning { kill(watch.processIdentifier, SIGKILL) } }
         _ = try Programs.text(of: statuses, upTo: "paused before deleting 60 of 60 records")
         for consent in [[], ["--allow-deletes"]] {
@@ -632,6 +633,9 @@ import Testing
         }
         kill(watch.processIdentifier, SIGTERM)
         watch.waitUntilExit()
+        #expect(watch.terminationStatus == CommandStatus.unhealthy.rawValue)
+        let last = try #require(try errors.fileHandleForReading.readToEnd().map { String(decoding: $0, as: UTF8.self) })
+        #expect(last.contains("would delete 60 of the 60 records"), "\(last)")
         #expect(try programs.syncctl("user", "list", "--json").output.split(separator: "\n").count == 60)
 
         let agreed = try programs.run("syncctl", ["sync", "--json", "--allow-deletes"] + there + [url])
