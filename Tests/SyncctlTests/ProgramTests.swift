@@ -221,6 +221,19 @@ import Testing
         #expect(try programs.syncctl("user", "list", "--json").output.split(separator: "\n").count == 2)
         let list = try programs.syncctl("user", "list", launcher: full)
         #expect(list.errors.hasPrefix("syncctl: the output cannot be written: "), "\(list)")
+        // Help, the version, and completions are results, too.
+        for (program, status, words) in [
+            ("syncctl", CommandStatus.machine.rawValue, "syncctl: the output cannot be written: "),
+            ("syncd", 1, "syncd: cannot write the output: "),
+        ] {
+            for request in [["--version"], ["--help"], ["help"], ["--generate-completion-script", "bash"]] {
+                let lost = try programs.run(program, request, launcher: full)
+                #expect(lost.status == status && lost.errors.hasPrefix(words), "\(request): \(lost)")
+                let shown = try programs.run(program, request)
+                #expect(shown.status == 0 && shown.output.hasSuffix("\n"), "\(request): \(shown.status)")
+                #expect(shown.errors.isEmpty, "\(request): \(shown.errors)")
+            }
+        }
     }
 
     @Test func `a sync that a silent server ends leaves its reason for status and doctor`() throws {
