@@ -24,9 +24,11 @@ private final class Ground {
         try? FileManager.default.removeItem(atPath: folder)
     }
 
-    func run(_ text: String, strict: Bool = false, source: String = "test") throws -> ImportSummary {
+    func run(
+        _ text: String, in space: SpaceID = .default, strict: Bool = false, source: String = "test"
+    ) throws -> ImportSummary {
         let importer = Importer(
-            store: store, space: .default, identity: RecordIdentity(source: source), rules: { patch, _ in patch },
+            store: store, space: space, identity: RecordIdentity(source: source), rules: { patch, _ in patch },
             now: { WallTime(milliseconds: 1_700_000_000_000) })
         return try importer.run(Village.jsonLines.read(Array(text.utf8)), strict: strict) { _, _ in }
     }
@@ -134,6 +136,44 @@ private final class Ground {
         #expect(summary.created == 1)
         #expect(summary.problems.map(\.line) == [2])
         #expect(summary.problems.first?.reason.contains("line 1") == true)
+    }
+
+    @Test func `new records are created in the space of the import, and changes go to the space of their record`()
+        throws
+    {
+        let ground = try Ground()
+        #expect(try ground.run(Self.circle, in: "team").created == 2)
+        let text = """
+            {"type":"user","key":"new","username":"new"}
+            {"type":"user","key":"ned","username":"Eddard"}
+            {"type":"user","key":"newer","username":"newer"}
+            """
+        let summary = try ground.run(text)
+        #expect(summary.problems == [])
+        #expect(summary.created == 2 && summary.updated == 1)
+        #expect(summary.transactions == 2)
+        #expect(try ground.store.outbox(limit: 9).map(\.transaction.space) == ["team", "default", "team"])
+        #expect(try ground.run(text, in: "other").unchanged == 3)
+    }
+
+    @Test func `a row that refers to a record of another space is reported with its line`() throws {
+        let ground = try Ground()
+        _ = try ground.run(Self.circle, in: "team")
+        let summary = try ground.run(
+            """
+            {"type":"user","username":"before"}
+            {"type":"avatar","key":"theirs","author":"@ned"}
+            {"type":"avatar","key":"mine","author":"@before"}
+            {"type":"user","key":"ned","username":"Ned","avatar":"@mine"}
+            {"type":"user","username":"after"}
+            """)
+        #expect(summary.problems.map(\.line) == [2, 4])
+        #expect(
+            summary.problems.map(\.reason) == [
+                "avatar.author refers to user @ned in the space team, but this avatar is in the space default; a record can only refer to records of its own space",
+                "user.avatar refers to avatar @mine in the space default, but this user is in the space team; a record can only refer to records of its own space",
+            ])
+        #expect(summary.created == 3)
     }
 
     @Test func `a large import is split into bounded transactions, and its references are kept`() throws {

@@ -39,6 +39,34 @@ import Testing
         try files.prepare(creatingIfMissing: true, allowingOtherNames: true)
     }
 
+    @Test(arguments: ["-wal", "-shm", "-journal"], [false, true])
+    func `a pipe or a link beside the database is refused by name`(suffix: String, databaseExists: Bool) throws {
+        let folder = try TemporaryFolder()
+        let files = DatabaseFiles(path: folder.file)
+        if databaseExists { try files.createIfMissing() }
+        let name = folder.file + suffix
+        for make in [{ mkfifo(name, 0o600) }, { symlink("/etc/hosts", name) }] {
+            #expect(make() == 0)
+            #expect(code { try files.prepare(creatingIfMissing: true) } == .unsafePermissions)
+            #expect(code { try files.checkCompanions() } == .unsafePermissions)
+            #expect(unlink(name) == 0)
+        }
+        try files.checkCompanions()
+    }
+
+    @Test func `a link is not taken for the file that it leads to`() throws {
+        let folder = try TemporaryFolder()
+        let (file, link) = (DatabaseFiles(path: folder.file), DatabaseFiles(path: folder.file + ".link"))
+        try file.createIfMissing()
+        #expect(symlink(file.path, link.path) == 0)
+        #expect(link.identity() != file.identity() && link.identity() != nil)
+        #expect(unlink(link.path) == 0)
+        #expect(symlink("nowhere", link.path) == 0)
+        #expect(link.identity() != nil)
+        #expect(unlink(link.path) == 0)
+        #expect(link.identity() == nil)
+    }
+
     @Test func `a short file is no database, and an empty one beside a WAL is damaged`() throws {
         let folder = try TemporaryFolder()
         let files = DatabaseFiles(path: folder.file)

@@ -157,6 +157,17 @@ private func problem(_ body: () throws(ConfigurationError) -> Void) -> String {
             #"{"log": 5}"#,
             #"log in tombolo.json is an integer; expected an object, such as {"log": {"level": …}} | syncctl config show lists the keys"#
         ),
+        (#"{"SYNC": {}}"#, "there is no key SYNC in tombolo.json | did you mean sync?"),
+        (
+            #"{"SYNC": {"page-rows": 5}}"#,
+            "there is no key SYNC.page-rows in tombolo.json | did you mean sync.page-rows?"
+        ),
+        (#"{"colors": {}}"#, "there is no key colors in tombolo.json | syncctl config show lists the keys"),
+        (#"{"sync": {"Hints": {}}}"#, "there is no key sync.Hints in tombolo.json | did you mean sync.hints?"),
+        (
+            #"{"sync": {"hints": {}}}"#,
+            "sync.hints in tombolo.json is an object; expected a string, a whole number, true or false | syncctl config show lists the keys"
+        ),
         (
             #"{"server": null}"#,
             #"server in tombolo.json is null; expected a string, a whole number, true or false, or an object such as {"log": {"level": "debug"}}"#
@@ -184,6 +195,11 @@ private func problem(_ body: () throws(ConfigurationError) -> Void) -> String {
     ])
     func `a wrong value in a file is reported with what was given and what is expected`(file: String, words: String) {
         #expect(problem { () throws(ConfigurationError) in _ = try resolve(file: file) } == words)
+    }
+
+    @Test func `an empty section is accepted`() throws {
+        let sources = try resolve(file: #"{"sync": {}, "log": {}}"#).entries.map(\.source)
+        #expect(try sources == resolve().entries.map(\.source))
     }
 
     @Test func `a secret is masked and not accepted as a flag`() throws {

@@ -349,6 +349,22 @@ import Testing
         #expect(try programs.syncctl("doctor", "--fix").status == 0)
     }
 
+    /// Before, the first link made the salvage fail, and the second counted as the kept file.
+    @Test func `a salvage takes no link for a kept file`() throws {
+        let (programs, file) = try Self.deviceWithWrites()
+        #expect(symlink("nowhere", file + ".damaged-1") == 0)
+        #expect(symlink(file, file + ".damaged-2") == 0)
+        var bytes = try Data(contentsOf: URL(filePath: file))
+        for offset in 0..<100 { bytes[offset] = 0xA5 }
+        try bytes.write(to: URL(filePath: file))
+        let fixed = try programs.syncctl("doctor", "--fix")
+        #expect(fixed.status == 0, "\(fixed)")
+        #expect(fixed.output.contains("fixed      salvage: a new database is in its place"), "\(fixed)")
+        #expect(try Data(contentsOf: URL(filePath: file + ".damaged-3")) == bytes)
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: file + ".damaged-1") == "nowhere")
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: file + ".damaged-2") == file)
+    }
+
     @Test func `an empty file in place of a database is not used as a new database`() throws {
         let (programs, file) = try Self.deviceWithWrites()
         try Data().write(to: URL(filePath: file))

@@ -69,6 +69,54 @@ import Testing
         }
     }
 
+    /// Before, SQLite waited forever for the other end of the pipe, or took its database for an empty one.
+    @Test(.timeLimit(.minutes(5)), arguments: TestRing.sample(["-wal"], ["-wal", "-journal"]))
+    func `a pipe beside a database is refused by name`(suffix: String) throws {
+        let waits = ["timeout", "30"]
+        for (program, commands, file, status) in [
+            (
+                "syncctl",
+                [["init"], ["status"], ["user", "list"], ["user", "create", "username=x"], ["space"], ["sync"]],
+                programs.folder + "/.local/share/syncctl/tombolo.sqlite", CommandStatus.noStore
+            ),
+            (
+                "syncd", [["--port", "0"], ["epoch"]], programs.folder + "/.local/share/syncd/authority.sqlite",
+                .configuration
+            ),
+        ] {
+            let folder = URL(filePath: file).deletingLastPathComponent()
+            try FileManager.default.createDirectory(
+                at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+            #expect(try programs.run("syncd", ["token", "add", "ned-\(program)"]).status == 0)
+            #expect(mkfifo(file + suffix, 0o600) == 0)
+            for isThere in [false, true] {
+                if isThere {
+                    #expect(unlink(file + suffix) == 0)
+                    if program == "syncctl" {
+                        #expect(try programs.syncctl("init").status == 0)
+                    } else {
+                        let (server, _) = try programs.serve()
+                        kill(server.processIdentifier, SIGTERM)
+                        server.waitUntilExit()
+                    }
+                    #expect(mkfifo(file + suffix, 0o600) == 0)
+                }
+                for words in commands where isThere || words == commands[0] {
+                    let words = words + (words == ["sync"] ? ["--server", "http://127.0.0.1:9"] : [])
+                    let response = try programs.run(program, words, launcher: waits)
+                    #expect(response.status == status.rawValue, "\(words): \(response)")
+                    #expect(response.errors.contains("\(file)\(suffix) is not a regular file"), "\(words): \(response)")
+                }
+            }
+        }
+        let database = programs.folder + "/.local/share/syncctl/tombolo.sqlite"
+        for words in [["doctor", "--local"], ["doctor", "--fix"]] {
+            let doctor = try programs.run("syncctl", words, launcher: waits)
+            #expect(doctor.status == CommandStatus.unhealthy.rawValue, "\(doctor)")
+            #expect(doctor.output.contains("\(database)\(suffix) is not a regular file"), "\(doctor)")
+        }
+    }
+
     @Test func `a pipe of the shell and standard input are read as files`() throws {
         let models = programs.folder + "/models.json"
         try programs.run("syncd", ["catalog", "show"]).output.write(toFile: models, atomically: true, encoding: .utf8)

@@ -62,6 +62,7 @@ import Testing
         (["status", "--set", "sync.page-rows=no"], .configuration, "sync.page-rows (--set)"),
         (["status", "--environment", "simulation"], .configuration, "test kit"),
         (["status", "--no-such-flag"], .usage, "no-such-flag"),
+        (["sync", "--watch", "--wait", "5s"], .usage, "--watch and --wait cannot be combined"),
         (["import", "--csv", "/nonexistent.csv"], .noInput, "does not exist"), (["import", "x.dat"], .usage, "--csv"),
         (["sync", "--server", "http://sync.example.org"], .configuration, "not encrypted"),
         (["status", "--server", "https://a:b@example.org"], .configuration, "is not a URL"),
@@ -220,6 +221,19 @@ import Testing
         #expect(try programs.syncctl("user", "list", "--json").output.split(separator: "\n").count == 2)
         let list = try programs.syncctl("user", "list", launcher: full)
         #expect(list.errors.hasPrefix("syncctl: the output cannot be written: "), "\(list)")
+        // Help, the version, and completions are results, too.
+        for (program, status, words) in [
+            ("syncctl", CommandStatus.machine.rawValue, "syncctl: the output cannot be written: "),
+            ("syncd", 1, "syncd: cannot write the output: "),
+        ] {
+            for request in [["--version"], ["--help"], ["help"], ["--generate-completion-script", "bash"]] {
+                let lost = try programs.run(program, request, launcher: full)
+                #expect(lost.status == status && lost.errors.hasPrefix(words), "\(request): \(lost)")
+                let shown = try programs.run(program, request)
+                #expect(shown.status == 0 && shown.output.hasSuffix("\n"), "\(request): \(shown.status)")
+                #expect(shown.errors.isEmpty, "\(request): \(shown.errors)")
+            }
+        }
     }
 
     @Test func `a sync that a silent server ends leaves its reason for status and doctor`() throws {
@@ -621,7 +635,7 @@ import Testing
         #expect(try programs.syncctl("status", "--local").output.contains("fresh copy not complete"))
 
         // Another process cannot be given the consent.
-        let (watch, statuses, _) = try programs.start("syncctl", ["sync", "--watch"] + there + [url])
+        let (watch, statuses, errors) = try programs.start("syncctl", ["sync", "--watch"] + there + [url])
         defer { if watch.isRunning { kill(watch.processIdentifier, SIGKILL) } }
         _ = try Programs.text(of: statuses, upTo: "paused before deleting 60 of 60 records")
         for consent in [[], ["--allow-deletes"]] {
@@ -632,6 +646,9 @@ import Testing
         }
         kill(watch.processIdentifier, SIGTERM)
         watch.waitUntilExit()
+        #expect(watch.terminationStatus == CommandStatus.unhealthy.rawValue)
+        let last = try #require(try errors.fileHandleForReading.readToEnd().map { String(decoding: $0, as: UTF8.self) })
+        #expect(last.contains("would delete 60 of the 60 records"), "\(last)")
         #expect(try programs.syncctl("user", "list", "--json").output.split(separator: "\n").count == 60)
 
         let agreed = try programs.run("syncctl", ["sync", "--json", "--allow-deletes"] + there + [url])

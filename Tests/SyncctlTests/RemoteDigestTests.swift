@@ -49,6 +49,61 @@ import Testing
         }
     }
 
+    /// Returns the snapshot of a space with one user.
+    private static func page(of space: String, user name: String, id: Int) -> String {
+        #"{"page":{"space":"\#(space)","epoch":"e1","serverTime":"1763728464000.3","cursor":"c1","version":1,"head":1,"hasMore":false,"snapshot":{"isFirst":true,"isLast":true,"collections":[{"collection":"user","columns":["username"],"rows":[["01935a1b-2c3d-7000-8000-00000000000\#(id)",\#(id),1,null,"\#(name)"]]}]}}}"#
+    }
+
+    /// Runs a command with a server that has one user in each of the spaces default and team.
+    ///
+    /// - Parameter name: the name of the user in the space team; nil if the account may not read that space.
+    private static func run(_ programs: Programs, _ words: [String], team name: String?) throws -> Programs.Answer {
+        let server = try ScriptedServer { request in
+            let body: String
+            switch (request.path.hasSuffix("/hello"), request.text("space")) {
+            case (true, _): body = hello()
+            case (false, "default"): body = page(of: "default", user: "Ned", id: 1)
+            case (false, "team"):
+                body = name.map { page(of: "team", user: $0, id: 2) } ?? #"{"noAccess":{"epoch":"e1"}}"#
+            case (false, _): return ""
+            }
+            return ScriptedServer.json("200 OK", body, isNamed: true)
+        }
+        return try programs.run(
+            "syncctl", words + ["--store", programs.folder + "/store", "--server", server.url],
+            variables: ["SYNCCTL_SERVER_TOKEN": "a-token"], launcher: ["timeout", "60"])
+    }
+
+    @Test func `digests cover each space that the device follows, by name`() throws {
+        let programs = try Self.programs()
+        #expect(try programs.syncctl("space", "follow", "team", "--store", programs.folder + "/store").status == 0)
+        let sync = try Self.run(programs, ["sync", "--wait", "10s"], team: "Arya")
+        #expect(sync.status == 0, "\(sync)")
+        let here = try Self.run(programs, ["digest", "--json"], team: "Arya")
+        let lines = here.output.split(separator: "\n")
+        #expect(lines.count == 6, "\(here)")
+        for space in ["default", "team"] {
+            #expect(lines.contains { $0.hasPrefix(#"{"space":"\#(space)","type":"user","records":1,"#) }, "\(here)")
+        }
+        #expect(try Self.run(programs, ["digest", "--json", "--remote"], team: "Arya").output == here.output)
+        let other = try Self.run(programs, ["digest", "--json", "--remote"], team: "Sansa")
+        #expect(other.status == 0)
+        let changed = zip(lines, other.output.split(separator: "\n")).filter { $0 != $1 }.map(\.0)
+        #expect(changed.count == 1 && changed[0].hasPrefix(#"{"space":"team","type":"user""#), "\(other)")
+        let table = try Self.run(programs, ["digest", "--remote"], team: "Arya")
+        #expect(table.output.hasPrefix("SPACE ") && table.output.contains("team     user"), "\(table)")
+    }
+
+    @Test func `a digest names the space that the account may not read`() throws {
+        let programs = try Self.programs()
+        #expect(try programs.syncctl("space", "follow", "team", "--store", programs.folder + "/store").status == 0)
+        let response = try Self.run(programs, ["digest", "--remote"], team: nil)
+        #expect(response.status == CommandStatus.refused.rawValue, "\(response)")
+        #expect(response.errors.contains("the account may not read the space team"), "\(response)")
+        #expect(response.errors.contains("syncctl space unfollow team"), "\(response)")
+        #expect(response.output.isEmpty)
+    }
+
     @Test(
         arguments: [
             (page(space: "other"), "answered with a page of space other"),

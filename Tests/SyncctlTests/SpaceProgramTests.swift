@@ -46,6 +46,88 @@ import Testing
         }
     }
 
+    /// Returns the space of each transaction in the outbox.
+    private func outbox() throws -> [String] {
+        try programs.syncctl("outbox", "list", "--json").output.split(separator: "\n").map { line in
+            let space = try #require(line.firstMatch(of: #/"space":"([a-z]+)"/#))
+            return String(space.1)
+        }
+    }
+
+    @Test func `records are created in a named space, and changed and deleted in their own`() throws {
+        #expect(try programs.syncctl("user", "create", "--space", "team", "username=Ned").status == 0)
+        #expect(try programs.syncctl("user", "create", "username=Arya").status == 0)
+        #expect(try programs.syncctl("user", "show", "Ned").output.contains("space     team\n"))
+        // A record that refers to another is created beside it.
+        let avatar = try programs.syncctl("avatar", "create", "author=Ned", "image_url=https://a.example/1")
+        #expect(avatar.status == 0, "\(avatar)")
+        let made = try programs.syncctl("record", "create", "user", "--space", "team", "username=Bran")
+        #expect(made.status == 0, "\(made)")
+        for (words, answer) in [
+            (["user", "set", "Ned", "username=Eddard"], "changed user Eddard"),
+            (["record", "set", "user", "username=Bran", "username=Brandon"], "changed user Brandon"),
+            (["user", "delete", "Brandon"], "deleted user"),
+        ] {
+            let response = try programs.run("syncctl", words)
+            #expect(response.status == 0 && response.output.hasPrefix(answer), "\(words): \(response)")
+        }
+        #expect(try outbox() == ["team", "default", "team", "team", "team", "team", "team"])
+        #expect(try programs.syncctl("space").output.contains("team"))
+    }
+
+    @Test func `what would cross spaces is refused with the names of both`() throws {
+        #expect(try programs.syncctl("user", "create", "--space", "team", "username=Ned").status == 0)
+        #expect(try programs.syncctl("user", "create", "username=Arya").status == 0)
+        #expect(try programs.syncctl("avatar", "create", "author=Ned", "image_url=https://a.example/1").status == 0)
+        let id = try #require(
+            try programs.syncctl("avatar", "list", "--json").output.firstMatch(of: #/"id":"([^"]+)"/#).map { "\($0.1)" }
+        )
+        let before = try outbox()
+        for (words, problem) in [
+            (
+                ["avatar", "create", "--space", "default", "author=Ned", "image_url=https://a.example/2"],
+                "avatar.author: user Ned is in the space team, and this avatar in the space default"
+            ),
+            (
+                ["user", "set", "Arya", "avatar=\(id)"],
+                "user.avatar: avatar \(id) is in the space team, and this user in the space default"
+            ),
+            (
+                ["user", "delete", "Arya", "Ned"],
+                "the records are in the spaces default, team; expected records of one space"
+            ),
+        ] {
+            let response = try programs.run("syncctl", words)
+            #expect(response.status == CommandStatus.failed.rawValue, "\(words): \(response)")
+            #expect(response.errors.contains(problem), "\(words): \(response)")
+        }
+        for words in [["user", "create", "--space", "Team 7", "username=x"], ["import", "--space", "Team 7"]] {
+            let wrong = try programs.run("syncctl", words)
+            #expect(wrong.status == CommandStatus.usage.rawValue, "\(wrong)")
+            #expect(wrong.errors.contains("'Team 7' is not the name of a space"), "\(wrong)")
+        }
+        #expect(try outbox() == before)
+    }
+
+    @Test func `an import writes each row in the space of its record`() throws {
+        let file = programs.folder + "/people.csv"
+        try "key,username\nned,Ned\n".write(toFile: file, atomically: true, encoding: .utf8)
+        #expect(try programs.syncctl("import", file, "--space", "team").status == 0)
+        let rows = "key,username\narya,Arya\nned,Eddard\n"
+        try rows.write(toFile: file, atomically: true, encoding: .utf8)
+        let mixed = try programs.syncctl("import", file)
+        #expect(mixed.status == 0, "\(mixed)")
+        #expect(mixed.output.contains("1 created, 1 changed, 0 unchanged"), "\(mixed)")
+        #expect(try outbox() == ["team", "default", "team"])
+        let avatars = programs.folder + "/avatars.jsonl"
+        try #"{"type":"avatar","key":"a","author":"@ned","image_url":"https://a.example/1"}"#
+            .write(toFile: avatars, atomically: true, encoding: .utf8)
+        let crossing = try programs.syncctl("import", avatars)
+        #expect(crossing.status == CommandStatus.partly.rawValue, "\(crossing)")
+        #expect(crossing.errors.contains("avatars.jsonl:1: avatar.author refers to user @ned in the space team"))
+        #expect(try programs.syncctl("import", avatars, "--space", "team").status == 0)
+    }
+
     @Test(.timeLimit(.minutes(10))) func `a running sync takes over the spaces that another process changes`() throws {
         let token = programs.folder + "/token"
         #expect(try programs.run("syncd", ["token", "add", "ned", "--output", token]).status == 0)

@@ -60,6 +60,38 @@ import Testing
         #expect(Self.ending(status, timeout: .zero)?.contains("did not answer a pull") == true)
     }
 
+    /// Returns the ending of a watch that is stopped after these statuses.
+    private static func stop(after statuses: [SyncStatus]) -> String {
+        let terminal = Terminal(isJSON: true, variables: [:])
+        var follower = SyncFollower(isWatching: true, timeout: .zero, terminal: terminal)
+        for status in statuses { follower.noteObstacle(in: status) }
+        return "\(follower.endingOfStop)"
+    }
+
+    @Test func `a watch that is stopped ends with what was in the way since it was in sync`() {
+        let inSync = Self.status(OutboxSummary())
+        var busy = Self.status(OutboxSummary(waiting: 1), hasCaughtUp: false)
+        busy.push = .working
+        var braked = busy
+        braked.spaces[0].pull = .braked(deletes: 40, of: 60)
+        var blocked = busy
+        blocked.spaces[0].pull = .waiting("the history is in doubt", retryIn: .seconds(1))
+        var offline = busy
+        offline.connection = .offline("no link is up")
+        var stopped = inSync
+        stopped.connection = .stopped
+        #expect(Self.stop(after: []) == "stopped")
+        #expect(Self.stop(after: [inSync, stopped]) == "stopped")
+        #expect(Self.stop(after: [inSync, busy]) == "stopped")
+        #expect(Self.stop(after: [inSync, braked]) == "braked(deletes: 40, of: 60)")
+        #expect(Self.stop(after: [braked, stopped]) == "braked(deletes: 40, of: 60)")
+        #expect(Self.stop(after: [braked, busy, stopped]) == "braked(deletes: 40, of: 60)")
+        #expect(Self.stop(after: [braked, inSync, stopped]) == "stopped")
+        #expect(Self.stop(after: [blocked]).hasPrefix("blocked(\"the history is in doubt"))
+        #expect(Self.stop(after: [offline, stopped]).hasPrefix("offline("))
+        #expect(Self.stop(after: [Self.status(OutboxSummary(waiting: 2, held: 2))]) == "held")
+    }
+
     @Test func `a sync ends when only writes for a newer server are left`() {
         #expect(Self.ending(Self.status(OutboxSummary())) == "inSync")
         #expect(Self.ending(Self.status(OutboxSummary(waiting: 2, held: 2))) == "held")

@@ -62,7 +62,9 @@ import SyncProgram
     private static func report(_ error: any Error) -> Never {
         switch exitCode(for: error) {
         // Help, the version, and completions are normal output, but ArgumentParser throws them.
-        case .success: exit(withError: error)
+        case .success:
+            Terminal(isJSON: false, variables: [:]).say(TerminalText(generated: fullMessage(for: error)))
+            Glibc.exit(CommandStatus.done.rawValue)
         // The parser's message quotes the command line, so control characters must be escaped for the terminal.
         case .validationFailure:
             ProgramOutput.note("\(TerminalText(document: fullMessage(for: error)))\n")

@@ -26,7 +26,10 @@ import SyncSimulation
             Output.note("syncsim: \(failure.message)")
             Foundation.exit(failure.status)
         } catch {
-            exit(withError: error)
+            guard exitCode(for: error) == .success else { exit(withError: error) }
+            // Help is normal output, but ArgumentParser throws it.
+            Output.write(fullMessage(for: error))
+            Foundation.exit(0)
         }
     }
 }

@@ -18,13 +18,16 @@ struct ImportPlan {
 
     private struct Planned {
         let edit: RecordEdit
+        let space: SpaceID
         /// 1 for the first edit of a row, 0 for an edit of the second round.
         let rows: Int
         /// Whether the edit needs its own transaction.
         let isAlone: Bool
     }
 
+    /// The edits of one transaction, whose records are in one space.
     struct Chunk {
+        let space: SpaceID
         var edits: [RecordEdit] = []
         var rows = 0
         fileprivate var bytes = 0
@@ -35,14 +38,23 @@ struct ImportPlan {
         let row: ImportRow
         let id: RecordID
         let existing: Record?
+        /// The space of the existing record, or the one in which the import creates records.
+        let space: SpaceID
         var patch: Patch
         /// References to rows of this input that are not in the store yet.
         var forward: [(field: FieldSchema, id: RecordID)]
+
+        /// Returns the record to which a field refers, as the input names it.
+        func name(of field: FieldName, _ collection: CollectionName, _ id: RecordID) -> String {
+            let key = row.links.first { $0.field == field }?.key
+            return "\(collection) \(key.map { "@\($0)" } ?? id.description)"
+        }
     }
 
-    init(_ rows: [ImportRow], store: any LocalStore, identity: RecordIdentity, rules: Importer.Rules)
-        throws(StoreError)
-    {
+    /// - Parameter space: the space of new records.
+    init(
+        _ rows: [ImportRow], store: any LocalStore, space: SpaceID, identity: RecordIdentity, rules: Importer.Rules
+    ) throws(StoreError) {
         edits = []
         let refused = try RefusedRecords(in: store)
         var targets: [Target] = []
@@ -54,14 +66,16 @@ struct ImportPlan {
                 continue
             }
             addresses[address] = row.line
-            switch try Self.target(row, address, store, refused, rules) {
+            switch try Self.target(row, address, store, space, refused, rules) {
             case .success(let target): targets.append(target)
             case .failure(let problem): problems.append(problem)
             }
         }
-        var known: [RecordAddress: Bool] = [:]
+        var homes: [RecordAddress: SpaceID?] = [:]
         for index in targets.indices {
-            try Self.link(&targets[index], among: addresses, store: store, identity: identity, known: &known, &problems)
+            try Self.link(
+                &targets[index], among: addresses, store: store, creatingIn: space, identity: identity, homes: &homes,
+                &problems)
         }
         rowCount = targets.count
         let broken = Set(problems.map(\.line))
@@ -79,8 +93,8 @@ struct ImportPlan {
 
     /// Looks up the record of a row.
     private static func target(
-        _ row: ImportRow, _ address: RecordAddress, _ store: any LocalStore, _ refused: RefusedRecords,
-        _ rules: Importer.Rules
+        _ row: ImportRow, _ address: RecordAddress, _ store: any LocalStore, _ space: SpaceID,
+        _ refused: RefusedRecords, _ rules: Importer.Rules
     ) throws(StoreError) -> Result<Target, ImportError> {
         let patch: Patch
         do {
@@ -100,7 +114,9 @@ struct ImportPlan {
                     line: row.line,
                     "its record was deleted on the server (see the journal), and a deleted record stays deleted"))
         }
-        return .success(Target(row: row, id: address.id, existing: existing, patch: patch, forward: []))
+        let home = existing == nil ? nil : try store.space(of: row.collection, address.id)
+        return .success(
+            Target(row: row, id: address.id, existing: existing, space: home ?? space, patch: patch, forward: []))
     }
 
     private static func id(of row: ImportRow, _ identity: RecordIdentity) -> RecordID {
@@ -110,10 +126,16 @@ struct ImportPlan {
         }
     }
 
-    /// Looks up the references of a row. Each one leads to a record of the store or to a row of this input.
+    /// Looks up the references of a row. Each one leads to a record of the store or to a row of this input, in the space
+    /// of the row's own record.
+    ///
+    /// - Parameters:
+    ///   - space: the space of new records.
+    ///   - homes: the spaces of the records looked up so far; nil for records that are not in the store.
     private static func link(
-        _ target: inout Target, among addresses: [RecordAddress: Int], store: any LocalStore, identity: RecordIdentity,
-        known: inout [RecordAddress: Bool], _ problems: inout [ImportError]
+        _ target: inout Target, among addresses: [RecordAddress: Int], store: any LocalStore,
+        creatingIn space: SpaceID, identity: RecordIdentity, homes: inout [RecordAddress: SpaceID?],
+        _ problems: inout [ImportError]
     ) throws(StoreError) {
         guard let schema = store.catalog[target.row.collection] else {
             problems.append(ImportError(line: target.row.line, "there is no collection \(target.row.collection)"))
@@ -127,24 +149,30 @@ struct ImportPlan {
                 continue
             }
             let address = RecordAddress(to, id)
-            let isStored: Bool
-            if let response = known[address] {
-                isStored = response
+            let stored: SpaceID?
+            if let known = homes[address] {
+                stored = known
             } else {
-                isStored = try store.record(to, .id(id)) != nil
+                stored = try store.space(of: to, id)
+                homes[address] = .some(stored)
             }
-            known[address] = isStored
-            if isStored { continue }
-            guard addresses[address] != nil else {
-                let key = target.row.links.first { $0.field == name }?.key
+            guard let home = stored ?? (addresses[address] == nil ? nil : space) else {
                 problems.append(
                     ImportError(
                         line: target.row.line,
-                        "\(schema.collection).\(name) refers to \(to) \(key.map { "@\($0)" } ?? id.description), which is neither on this device nor in the input"
+                        "\(schema.collection).\(name) refers to \(target.name(of: name, to, id)), which is neither on this device nor in the input"
                     ))
                 return
             }
-            target.forward.append((field, id))
+            guard home == target.space else {
+                problems.append(
+                    ImportError(
+                        line: target.row.line,
+                        "\(schema.collection).\(name) refers to \(target.name(of: name, to, id)) in the space \(home), but this \(schema.collection) is in the space \(target.space); a record can only refer to records of its own space"
+                    ))
+                return
+            }
+            if stored == nil { target.forward.append((field, id)) }
         }
         if target.existing == nil {
             do throws(InvalidValueError) {
@@ -231,13 +259,19 @@ struct ImportPlan {
             }
             if !later.isEmpty {
                 second.append(
-                    Planned(edit: .update(target.row.collection, target.id, later), rows: 0, isAlone: isAlone))
+                    Planned(
+                        edit: .update(target.row.collection, target.id, later), space: target.space, rows: 0,
+                        isAlone: isAlone))
             }
             placed.insert(address)
-            edits.append(Planned(edit: edit(target, patch), rows: 1, isAlone: isAlone))
+            edits.append(
+                Planned(edit: edit(target, patch), space: target.space, rows: 1, isAlone: isAlone))
             count(target, catalog)
         }
         edits += second
+        // The edits of a space together, because a transaction is of one space. No reference leads to another space, so
+        // their order within a space is enough.
+        edits = Dictionary(grouping: edits, by: \.space).sorted { $0.key.rawValue < $1.key.rawValue }.flatMap(\.value)
         loneEdits = edits.count { $0.isAlone }
     }
 
@@ -283,17 +317,18 @@ struct ImportPlan {
 
     /// Returns the next edits to write together, or nil at the end.
     ///
-    /// Rows share a transaction, except those that the server may reject, because it would reject all of them.
+    /// Rows of a space share a transaction, except those that the server may reject, because it would reject all of
+    /// them.
     mutating func nextChunk() -> Chunk? {
         guard position < edits.count else { return nil }
         let isAlone = edits[position].isAlone
         let most = isAlone ? editsPerLoneTransaction : ImportLimits.mutationsPerTransaction
-        var chunk = Chunk()
+        var chunk = Chunk(space: edits[position].space)
         while position < edits.count {
             let next = edits[position]
             let bytes = Self.byteCount(of: next.edit)
             if !chunk.edits.isEmpty,
-                next.isAlone != isAlone || chunk.edits.count >= most
+                next.space != chunk.space || next.isAlone != isAlone || chunk.edits.count >= most
                     || chunk.bytes + bytes > ImportLimits.bytesPerTransaction
             {
                 break

@@ -14,7 +14,9 @@ public struct Importer: Sendable {
     /// Returns the normalized values to write. Throws an error that names the violated rule of the model.
     public typealias Rules = @Sendable (Patch, CollectionName) throws -> Patch
 
-    /// - Parameter now: The device's wall clock.
+    /// - Parameters:
+    ///   - space: The space of new records. Existing records stay in their space.
+    ///   - now: The device's wall clock.
     public init(
         store: any LocalStore, space: SpaceID, identity: RecordIdentity, rules: @escaping Rules,
         now: @escaping @Sendable () -> WallTime
@@ -36,7 +38,7 @@ public struct Importer: Sendable {
         _ input: ImportedRows, strict: Bool, progress: (_ done: Int, _ total: Int) -> Void
     ) throws(StoreError) -> ImportSummary {
         var summary = ImportSummary()
-        var plan = try ImportPlan(input.rows, store: store, identity: identity, rules: rules)
+        var plan = try ImportPlan(input.rows, store: store, space: space, identity: identity, rules: rules)
         let problems = (input.problems + plan.problems).sorted { $0.line < $1.line }
         for problem in problems { summary.note(problem) }
         if strict, summary.broken > 0 {
@@ -45,7 +47,7 @@ public struct Importer: Sendable {
         }
         var done = 0
         while let chunk = plan.nextChunk() {
-            if try store.commit(chunk.edits, in: space, now: now()) != nil { summary.transactions += 1 }
+            if try store.commit(chunk.edits, in: chunk.space, now: now()) != nil { summary.transactions += 1 }
             done += chunk.rows
             progress(done, plan.rowCount)
         }

@@ -35,11 +35,15 @@ extension DatabaseFiles {
 
     /// Returns the contents of the file. Only for new databases and for a WAL, which are small.
     func bytes() throws -> [UInt8] {
-        let file = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+        // Opening a named pipe would wait for its writer.
+        let file = open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC)
         guard file >= 0 else { throw DatabaseError.file("read", path) }
         defer { close(file) }
         var status = stat()
         guard fstat(file, &status) == 0 else { throw DatabaseError.file("look at", path) }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            throw DatabaseError(.unsafePermissions, "\(path) is not a regular file")
+        }
         var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
         guard read(file, &bytes, bytes.count) == bytes.count else { throw DatabaseError.file("read", path) }
         return bytes

@@ -82,6 +82,7 @@ extension SQLiteStore {
 
     /// Opens a connection that leaves the WAL for the process that knows what it contains.
     static func connectionForReading(_ configuration: StoreConfiguration) throws -> Connection {
+        if configuration.vfs == nil { try DatabaseFiles(path: configuration.file).checkCompanions() }
         let connection = try Connection(
             opening: DatabaseURI.make(configuration.file, vfs: configuration.vfs),
             busyTimeout: configuration.limits.busyTimeout)

@@ -8,17 +8,24 @@ import SyncProgram
 struct DigestCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "digest", abstract: "Print fingerprints of the records of this device, to compare devices.",
-        discussion: "With --remote, all records are downloaded from the server, and the local ones are not read.")
+        discussion: """
+            Prints one fingerprint for each collection in each space that this device follows. With --remote, all records \
+            of these spaces are downloaded from the server, and the local ones are not read.
+            """)
 
     @OptionGroup var options: GlobalOptions
     @Flag(help: "Use the records of the server.") var remote = false
 
+    /// The fingerprint of one collection in one space.
+    private typealias Row = (space: SpaceID, schema: ModelSchema, digest: RecordDigest)
+
     func run() async throws {
         let terminal = options.terminal
-        let digests = try await options.withClient { client in try await fingerprints(client) }
+        let rows = try await options.withClient { client in try await fingerprints(client) }
         if terminal.isJSON {
-            for (schema, digest) in digests {
+            for (space, schema, digest) in rows {
                 var line = JSONLine()
+                line.set("space", space.rawValue)
                 line.set("type", schema.collection.rawValue)
                 line.set("records", digest.count)
                 line.set("digest", digest.text)
@@ -26,32 +33,52 @@ struct DigestCommand: AsyncParsableCommand {
             }
             return
         }
-        var table = Table([.init(title: "TYPE"), .init(title: "RECORDS", isNumber: true), .init(title: "DIGEST")])
-        for (schema, digest) in digests { table.add([schema.collection.rawValue, String(digest.count), digest.text]) }
+        var table = Table([
+            .init(title: "SPACE"), .init(title: "TYPE"), .init(title: "RECORDS", isNumber: true),
+            .init(title: "DIGEST"),
+        ])
+        for (space, schema, digest) in rows {
+            table.add([space.rawValue, schema.collection.rawValue, String(digest.count), digest.text])
+        }
         table.print(to: terminal)
     }
 
-    private func fingerprints(_ client: ClientComposition) async throws -> [(schema: ModelSchema, digest: RecordDigest)]
-    {
+    private func fingerprints(_ client: ClientComposition) async throws -> [Row] {
+        let store = try client.store
         let progress = Progress(options.terminal, uptime: client.runtime.uptime)
-        let catalog = try client.store.catalog
-        var digests: [(schema: ModelSchema, digest: RecordDigest)] = []
-        var theirs: [CollectionName: RecordDigest]?
+        let spaces = try store.followedSpaces().map(\.space)
+        var digests: [SpaceID: [CollectionName: RecordDigest]] = [:]
         if remote {
-            let account = try client.store.session().account
-            theirs = try await RemoteDigests.read(from: client.transport, as: account, catalog, progress)
-        }
-        for schema in catalog.models {
-            var digest = theirs?[schema.collection] ?? RecordDigest()
-            if theirs == nil {
-                progress.show("reading \(schema.collection)")
-                // This is one read into memory, because pages would skip or repeat rows while a sync changes them.
-                let records = try client.store.records(matching: RecordQuery(schema.collection, order: .id))
-                for record in records { digest.add(record, schema) }
+            let account = try store.session().account
+            for space in spaces {
+                digests[space] = try await RemoteDigests.read(
+                    space, from: client.transport, as: account, store.catalog, progress)
             }
-            digests.append((schema, digest))
+        } else {
+            for schema in store.catalog.models {
+                progress.show("reading \(schema.collection)")
+                for (space, digest) in try local(schema, store) {
+                    digests[space, default: [:]][schema.collection] = digest
+                }
+            }
         }
         progress.finish()
+        return spaces.flatMap { space in
+            store.catalog.models.map { schema in
+                (space, schema, digests[space]?[schema.collection] ?? RecordDigest())
+            }
+        }
+    }
+
+    /// Returns the fingerprints of a collection of this device, by space.
+    private func local(_ schema: ModelSchema, _ store: any LocalStore) throws(StoreError) -> [SpaceID: RecordDigest] {
+        var digests: [SpaceID: RecordDigest] = [:]
+        // This is one read into memory, because pages would skip or repeat rows while a sync changes them.
+        for record in try store.records(matching: RecordQuery(schema.collection, order: .id)) {
+            // A record that is removed meanwhile has no space.
+            guard let space = try store.space(of: schema.collection, record.id) else { continue }
+            digests[space, default: RecordDigest()].add(record, schema)
+        }
         return digests
     }
 }

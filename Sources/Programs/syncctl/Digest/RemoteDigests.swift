@@ -1,9 +1,11 @@
 import SyncCore
 import SyncModel
 
-/// Fingerprints of all records that the server shows, computed while a snapshot is read. No record is kept in memory.
+/// Fingerprints of all records of a space that the server shows, computed while a snapshot is read. No record is kept in
+/// memory.
 struct RemoteDigests {
     private var digests: [CollectionName: RecordDigest] = [:]
+    private let space: SpaceID
     private let schemas: [CollectionName: ModelSchema]
     /// The version of the snapshot; nil before its first page.
     private var start: Version?
@@ -14,12 +16,13 @@ struct RemoteDigests {
     /// The server's hello before the first page.
     private let hello: ServerHello
 
-    private init(of models: [ModelSchema], at hello: ServerHello) {
+    private init(of space: SpaceID, _ models: [ModelSchema], at hello: ServerHello) {
+        self.space = space
         self.hello = hello
         schemas = Dictionary(models.map { ($0.collection, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// Reads all records of the server.
+    /// Reads all records of a space from the server.
     ///
     /// The rows of a snapshot are read at different times. If the change feed after it changes any record, everything is
     /// read again.
@@ -27,14 +30,15 @@ struct RemoteDigests {
     /// - Parameter account: The owner of the database; nil when it has not contacted a server yet.
     /// - Throws: `TransportError` when the server is of another account or protocol, as a sync does.
     static func read(
-        from transport: any RemoteTransport, as account: AccountID?, _ catalog: SchemaCatalog, _ progress: Progress
+        _ space: SpaceID, from transport: any RemoteTransport, as account: AccountID?, _ catalog: SchemaCatalog,
+        _ progress: Progress
     ) async throws -> [CollectionName: RecordDigest] {
         var reset: ResetReason?
         var otherEpoch = false
         for _ in 1...attempts {
             let hello = try await transport.hello()
             if let refusal = hello.refusal(for: account) { throw refusal }
-            var reading = RemoteDigests(of: catalog.models, at: hello)
+            var reading = RemoteDigests(of: space, catalog.models, at: hello)
             (reset, otherEpoch) = (nil, false)
             switch try await reading.readAll(from: transport, progress) {
             case .complete: return reading.digests
@@ -51,10 +55,12 @@ struct RemoteDigests {
         }
         if let reset {
             throw CommandError(
-                .notSynced, "the server asked for a new snapshot \(attempts) times (\(reset.rawValue))")
+                .notSynced,
+                "the server asked for a new snapshot of space \(space) \(attempts) times (\(reset.rawValue))")
         }
         throw CommandError(
-            .notSynced, "the records of the server changed while they were read, in each of \(attempts) attempts",
+            .notSynced,
+            "the server's records of space \(space) changed while they were read, in each of \(attempts) attempts",
             advice: "run the command again while fewer devices write")
     }
 
@@ -76,17 +82,21 @@ struct RemoteDigests {
         var cursor: Cursor?
         while true {
             let request = PullRequest(
-                space: .default, cursor: cursor, limit: Self.page, account: hello.account)
+                space: space, cursor: cursor, limit: Self.page, account: hello.account)
             switch try await transport.pull(request) {
             case .mustReset(let reason): return .reset(reason)
             case .noAccess:
+                let orUnfollow =
+                    space == .default
+                    ? "" : ", ask the server's operator, or give the space up with syncctl space unfollow \(space)"
                 throw CommandError(
-                    .refused, "the account may not read the space default, or the server does not have it",
-                    advice: "check server.token-file (syncctl config show)")
+                    .refused, "the account may not read the space \(space), or the server does not have it",
+                    advice: "check server.token-file (syncctl config show)\(orUnfollow)")
             case .page(let page):
                 guard page.epoch == hello.epoch else { return .otherEpoch }
                 guard try take(page, after: cursor) else { return .changed }
-                progress.show("reading the server: \(digests.values.reduce(0) { $0 + $1.count }) records")
+                progress.show(
+                    "reading space \(space) of the server: \(digests.values.reduce(0) { $0 + $1.count }) records")
                 guard page.hasMore || extent != nil || page.version < page.head else { return .complete }
                 cursor = page.cursor
             }
@@ -97,7 +107,7 @@ struct RemoteDigests {
     ///
     /// - Returns: whether the rows so far are those of one version.
     private mutating func take(_ page: PullPage, after cursor: Cursor?) throws -> Bool {
-        guard page.space == .default else { throw contradiction("answered with a page of space \(page.space)") }
+        guard page.space == space else { throw contradiction("answered with a page of space \(page.space)") }
         let changed: Int
         switch page.content {
         case .snapshot(let groups, let isFirst, let isLast):

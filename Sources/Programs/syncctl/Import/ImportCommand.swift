@@ -27,6 +27,9 @@ struct ImportCommand: AsyncParsableCommand {
             nothing, on any device. A deleted record stays deleted: its row is skipped. If only the server knows of the \
             delete, it rejects the transaction; run the import again.
 
+            New records are created in one space: --space names it. Changes of existing records go to the space of the \
+            record. A row may only refer to records of its own space.
+
             A broken row is reported with its line and left out; with --strict nothing is written then. FILE may be -, \
             standard input.
             """)
@@ -41,6 +44,7 @@ struct ImportCommand: AsyncParsableCommand {
             "Name of the source, which distinguishes equal keys. Default: this machine for accounts, 'file' for files.",
             valueName: "name"))
     var source: String?
+    @Option(help: ArgumentHelp("Space of new records. Default: default.", valueName: "name")) var space: String?
     @Flag(help: "Write nothing if any row is invalid.") var strict = false
     @Argument(help: ArgumentHelp("File to read. - reads standard input.", valueName: "file"), completion: .file())
     var file: String?
@@ -73,13 +77,14 @@ struct ImportCommand: AsyncParsableCommand {
 
     func run() async throws {
         let format = try format()
+        let space = try space.map { name throws(CommandError) in try SpaceID(argument: name) } ?? .default
         let terminal = options.terminal
         let input = try read(format)
         try await options.withClient { client in
             let store = try client.store
             let runtime = client.runtime
             let importer = Importer(
-                store: store, space: .default,
+                store: store, space: space,
                 identity: RecordIdentity(
                     source: source ?? (format == .passwd ? "machine " + ImportInput.machine() : "file")),
                 rules: CommunityRules.prepared, now: runtime.now)

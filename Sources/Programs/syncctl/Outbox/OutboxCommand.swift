@@ -66,6 +66,7 @@ struct ListOutbox: AsyncParsableCommand {
             line.set("version", version.rawValue)
         }
         line.set("held_for", entry.heldFor)
+        line.set("space", entry.transaction.space.rawValue)
         line.set("changes", entry.transaction.mutations.map(TransactionText.line))
         return line
     }

@@ -16,6 +16,8 @@ struct KindCommand<Kind: RecordKind>: AsyncParsableCommand {
                 Fields: \(Kind.schema.fields.map(describe).joined(separator: ", ")).
 
                 Name a record by its uid, its id\(names). Changes take effect on this device at once; syncctl sync sends them to the server.
+
+                Changes and deletions go to the space of their record.
                 """,
             subcommands: [
                 CreateKind<Kind>.self, ListKind<Kind>.self, ShowKind<Kind>.self, SetKind<Kind>.self,
@@ -37,9 +39,10 @@ struct CreateKind<Kind: RecordKind>: AsyncParsableCommand {
     }
 
     @OptionGroup var options: GlobalOptions
+    @OptionGroup var home: NewRecordSpace
     @Argument(help: ArgumentHelp("A field and its value.", valueName: "field=value")) var fields: [String]
 
-    func run() async throws { try await options.withRecords(of: Kind.word) { try $0.create(fields) } }
+    func run() async throws { try await options.withRecords(of: Kind.word) { try $0.create(fields, in: home.space) } }
 }
 
 struct ListKind<Kind: RecordKind>: AsyncParsableCommand {

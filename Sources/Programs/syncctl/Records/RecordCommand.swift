@@ -14,6 +14,8 @@ struct RecordCommand: AsyncParsableCommand {
             Name a record by its uid or its id. Values are text, whole numbers, decimal numbers, true or false, JSON, or, for \
             a reference, the name of a record. Changes take effect on this device at once; syncctl sync sends them to the \
             server.
+
+            Changes and deletions go to the space of their record.
             """,
         subcommands: [
             ListCollections.self, CreateRecord.self, ListRecords.self, ShowRecord.self, SetRecord.self,
@@ -66,10 +68,11 @@ struct CreateRecord: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "create", abstract: "Create a record.")
 
     @OptionGroup var options: GlobalOptions
+    @OptionGroup var home: NewRecordSpace
     @Argument(help: "Name of the collection.") var collection: String
     @Argument(help: ArgumentHelp("A field and its value.", valueName: "field=value")) var fields: [String] = []
 
-    func run() async throws { try await options.withRecords(of: collection) { try $0.create(fields) } }
+    func run() async throws { try await options.withRecords(of: collection) { try $0.create(fields, in: home.space) } }
 }
 
 struct ListRecords: AsyncParsableCommand {

@@ -99,18 +99,6 @@ struct UnfollowSpace: AsyncParsableCommand {
     }
 }
 
-extension SpaceID {
-    fileprivate init(argument: String) throws(CommandError) {
-        guard let space = SpaceID(rawValue: argument) else {
-            throw CommandError(
-                .usage, "'\(argument)' is not the name of a space",
-                advice:
-                    "a name has lower-case letters, digits, and underscores, and begins with a letter, such as team_7")
-        }
-        self = space
-    }
-}
-
 extension StoredSpace {
     /// The state of the space as one word or two.
     fileprivate var state: String {

@@ -13,7 +13,8 @@ struct SyncCommand: AsyncParsableCommand {
             Sends the outbox and downloads changes, then exits. With --wait, it exits after that time at the latest; what has \
             arrived is kept, and the next sync continues there. If another process already syncs this database, waits \
             until that process has synced everything: up to 30 s, or up to the time given with --wait. With --watch, keeps \
-            running until it is stopped, and records at least once a minute that everything is in sync.
+            running until it is stopped, and records at least once a minute that everything is in sync. The exit status of a \
+            stopped watch is that of a sync that ends then: of what was in the way, or 0 if nothing was.
             """)
 
     @OptionGroup var options: GlobalOptions
@@ -23,8 +24,15 @@ struct SyncCommand: AsyncParsableCommand {
             "Longest time of the sync, during which failures are tried again. Without it, the first failure ends the sync.",
             valueName: "duration"),
         transform: SyncCommand.duration)
-    var wait: Duration = .zero
+    var wait: Duration?
     @Flag(help: "Allow the deletions that the mass-delete brake holds back.") var allowDeletes = false
+
+    func validate() throws {
+        if watch, wait != nil {
+            throw ValidationError(
+                "--watch and --wait cannot be combined: a watch runs until it is stopped; expected one of them")
+        }
+    }
 
     static func duration(_ text: String) throws -> Duration {
         guard let duration = DurationText(parsing: text)?.duration else {
@@ -65,10 +73,11 @@ struct SyncCommand: AsyncParsableCommand {
         let engine = services.engine
         let allow = { @Sendable (space: SpaceID) in engine.allowDeletes(in: space) }
         let follower = SyncFollower(
-            isWatching: watch, timeout: wait, terminal: options.terminal, allowDeletes: allowDeletes ? allow : nil)
+            isWatching: watch, timeout: wait ?? .zero, terminal: options.terminal,
+            allowDeletes: allowDeletes ? allow : nil)
         let updates = engine.status.subscribe()
         let clock = client.runtime.clock
-        let timeout = wait
+        let timeout = wait ?? .zero
         let (store, now) = (try client.store, client.runtime.now)
         let latest = Guarded(SyncStatus?.none)
         let ending = try await withThrowingTaskGroup(of: SyncEnding?.self) { group in
@@ -85,7 +94,7 @@ struct SyncCommand: AsyncParsableCommand {
                         return ending
                     }
                 }
-                return follower.isWatching ? .stopped : .interrupted
+                return follower.endingOfStop
             }
             if watch {
                 group.addTask {
@@ -153,6 +162,7 @@ struct SyncCommand: AsyncParsableCommand {
         let store = try client.store
         let name = process.map(String.init) ?? "unknown"
         options.terminal.note("process \(name) syncs this database; waiting until it has synced everything")
+        let wait = wait ?? .zero
         let timeout = wait > .zero ? wait : Self.leaseTimeout
         var other = OtherEngine(client: client, process: process)
         while progress.elapsed < timeout {

@@ -20,7 +20,7 @@ enum SyncEnding: Sendable {
     case brakedElsewhere(Int32?, String)
     /// Another process has not ended its sync in time.
     case syncedElsewhere(Int32?, lack: String?)
-    /// A `--watch` run was asked to stop.
+    /// A `--watch` run was asked to stop, and nothing was in the way of its sync.
     case stopped
     /// A single sync was stopped before its end.
     case interrupted
@@ -62,6 +62,8 @@ struct SyncFollower: Sendable {
     /// The engine accepts the call only while the brake holds, so it is made when a status shows the brake.
     private let allowDeletes: (@Sendable (SpaceID) -> Void)?
     private var shown: TerminalText = ""
+    /// The last obstacle of a `--watch` run; nil if it has been in sync since.
+    private var obstacle: SyncEnding?
 
     init(
         isWatching: Bool, timeout: Duration, terminal: Terminal,
@@ -81,10 +83,31 @@ struct SyncFollower: Sendable {
         if let failure = status.storeFailure, failure.isPermanent { return .storeFailed(failure) }
         if isWatching {
             print(status)
+            noteObstacle(in: status)
             return nil
         }
         progress.show(StatusText.progress(status))
-        let isPatient = progress.elapsed < timeout
+        return ending(at: status, isPatient: progress.elapsed < timeout)
+    }
+
+    /// The ending of a run that was asked to stop.
+    var endingOfStop: SyncEnding { isWatching ? obstacle ?? .stopped : .interrupted }
+
+    /// Remembers what is in the way of a `--watch` run.
+    mutating func noteObstacle(in status: SyncStatus) {
+        // The machines of an engine that has stopped no longer show what was in the way.
+        if case .stopped = status.connection { return }
+        switch ending(at: status, isPatient: false) {
+        case nil: break
+        case .inSync: obstacle = nil
+        case let ending: obstacle = ending
+        }
+    }
+
+    /// Returns the ending of a sync with this status; nil to continue.
+    ///
+    /// - Parameter isPatient: whether a failure is tried again.
+    private func ending(at status: SyncStatus, isPatient: Bool) -> SyncEnding? {
         if let failure = status.storeFailure, !isPatient { return .storeFailed(failure) }
         switch status.connection {
         case .notRunning, .connecting, .recovering: return nil

@@ -6,6 +6,8 @@ package struct ConfigurationFile: Sendable {
     package let path: String
     /// The values by dotted key name.
     package let values: [String: GivenValue]
+    /// The dotted names of the objects, including empty ones.
+    let sections: Set<String>
 
     /// An example that is valid for every program.
     private static let example = #"{"log": {"level": "debug"}}"#
@@ -59,12 +61,15 @@ package struct ConfigurationFile: Sendable {
                 "the configuration file \(path) is not a JSON object; expected one such as \(Self.example)")
         }
         var values: [String: GivenValue] = [:]
-        try Self.flatten(members, below: "", into: &values, path: path)
+        var sections: Set<String> = []
+        try Self.flatten(members, below: "", into: &values, &sections, path: path)
         self.values = values
+        self.sections = sections
     }
 
     private static func flatten(
-        _ members: [JSONValue.Member], below prefix: String, into values: inout [String: GivenValue], path: String
+        _ members: [JSONValue.Member], below prefix: String, into values: inout [String: GivenValue],
+        _ sections: inout Set<String>, path: String
     ) throws(ConfigurationError) {
         for member in members {
             let name = prefix + member.key
@@ -72,7 +77,8 @@ package struct ConfigurationFile: Sendable {
             let type: String
             switch member.value {
             case .object(let inner):
-                try flatten(inner, below: name + ".", into: &values, path: path)
+                sections.insert(name)
+                try flatten(inner, below: name + ".", into: &values, &sections, path: path)
                 continue
             // Editors use this key to find the schema.
             case .string where name == "$schema": continue

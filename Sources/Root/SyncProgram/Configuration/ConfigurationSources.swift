@@ -54,6 +54,22 @@ package struct ConfigurationSources: Sendable {
             }
             try require(name, among: names, "key \(name) in \(file.path)")
         }
+        // The values in a section have been checked. An empty one has none.
+        let sections = names.flatMap(Self.sections)
+        for name in file.sections.sorted() {
+            guard !names.contains(name) else {
+                throw ConfigurationError(
+                    "\(name) in \(file.path) is an object; expected a string, a whole number, true or false",
+                    advice: "\(program.name) config show lists the keys")
+            }
+            try require(name, among: sections + names, "key \(name) in \(file.path)")
+        }
+    }
+
+    /// Returns the objects that hold a setting in a file: `a` and `a.b` for `a.b.c`.
+    private static func sections(of name: String) -> [String] {
+        let words = name.split(separator: ".")
+        return words.indices.dropFirst().map { words[..<$0].joined(separator: ".") }
     }
 
     private func require(_ name: String, among names: [String], _ what: String) throws(ConfigurationError) {

@@ -25,6 +25,12 @@ public struct TerminalText: Sendable, Hashable, ExpressibleByStringInterpolation
             .map { Self.escaped(String($0)) }.joined(separator: "\n")
     }
 
+    /// Creates text that is made of this program's literals alone, such as its help. It stays unchanged: a completion
+    /// script has tabs.
+    package init(generated text: String) {
+        rendered = text
+    }
+
     /// Creates text from JSON on one line. Unsafe characters become `\u` escapes, which mean the same to a parser.
     ///
     /// - Parameter json: a valid JSON text.

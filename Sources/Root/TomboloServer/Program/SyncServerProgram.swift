@@ -75,7 +75,14 @@ public enum SyncServerProgram {
     private static func report(_ error: any Error) -> Never {
         // Help and the version are answers. What the parser says quotes the command line.
         let code = ServerRoot.exitCode(for: error)
-        if code == .success { ServerRoot.exit(withError: error) }
+        if code == .success {
+            do throws(OutputError) {
+                try ServerOutput.write(TerminalText(generated: ServerRoot.fullMessage(for: error) + "\n"))
+            } catch {
+                report(error)
+            }
+            Foundation.exit(code.rawValue)
+        }
         if code == .validationFailure {
             ProgramOutput.note("\(TerminalText(document: ServerRoot.fullMessage(for: error)))\n")
             Foundation.exit(code.rawValue)

@@ -26,10 +26,10 @@ package struct DatabaseFiles: Hashable, Sendable {
         let inode: UInt64
     }
 
-    /// Returns the identity of the file; nil when there is none.
+    /// Returns the identity of the file, or of the link at its path; nil when there is neither.
     package func identity() -> Identity? {
         var status = stat()
-        guard stat(path, &status) == 0 else { return nil }
+        guard lstat(path, &status) == 0 else { return nil }
         return Identity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
     }
 
@@ -52,15 +52,14 @@ package struct DatabaseFiles: Hashable, Sendable {
         throws(DatabaseError)
     {
         try prepareFolder(creates: creates)
+        try checkCompanions()
         var status = stat()
         if lstat(path, &status) != 0 {
             guard errno == ENOENT else { throw .file("look at", path) }
             guard creates else { throw missing }
             return
         }
-        guard status.st_mode & S_IFMT == S_IFREG else {
-            throw DatabaseError(.unsafePermissions, "\(path) is not a regular file; links and devices are refused")
-        }
+        try Self.checkKind(path, status)
         try Self.checkOwner(path, status)
         guard status.st_nlink <= 1 || allowsOtherNames else {
             throw DatabaseError(
@@ -70,8 +69,20 @@ package struct DatabaseFiles: Hashable, Sendable {
         }
         try Self.narrow(path, status)
         // A copy of a running device has them with the permissions of the copy. SQLite keeps those.
-        for file in [wal, path + "-shm"] where lstat(file, &status) == 0 && status.st_mode & S_IFMT == S_IFREG {
-            try Self.narrow(file, status)
+        for file in [wal, path + "-shm"] where lstat(file, &status) == 0 { try Self.narrow(file, status) }
+    }
+
+    /// Throws if a file that SQLite opens beside the database is not a regular one: opening a named pipe can wait forever.
+    package func checkCompanions() throws(DatabaseError) {
+        var status = stat()
+        for file in [wal, path + "-shm", path + "-journal"] where lstat(file, &status) == 0 {
+            try Self.checkKind(file, status)
+        }
+    }
+
+    private static func checkKind(_ path: String, _ status: stat) throws(DatabaseError) {
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            throw DatabaseError(.unsafePermissions, "\(path) is not a regular file; links and devices are refused")
         }
     }
 

@@ -1,9 +1,10 @@
 /// Finds the existing name that is closest to an unknown one.
 package enum NearestName {
-    /// Returns the closest of `names`; nil when none is close enough to be a typing error.
+    /// Returns the closest of `names`; nil when none is close enough to be a typing error. Case does not count.
     package static func suggestion(for word: String, among names: [String]) -> String? {
         let allowed = max(2, word.count / 3)
-        return names.map { (name: $0, distance: distance($0, word)) }
+        let word = word.lowercased()
+        return names.map { (name: $0, distance: distance($0.lowercased(), word)) }
             .filter { $0.distance <= allowed }
             .min { ($0.distance, $0.name) < ($1.distance, $1.name) }?.name
     }
