@@ -297,7 +297,8 @@ let package = Package(
         // Selects the tests of a run.
         .target(name: "TestRings", path: "Tests/TestRings"),
         .testTarget(name: "ArchitectureTests"),
-        .testTarget(name: "SQLiteDatabaseTests", dependencies: ["SQLiteDatabase", "CSQLite", "SyncConcurrency"]),
+        .testTarget(
+            name: "SQLiteDatabaseTests", dependencies: ["TestRings", "SQLiteDatabase", "CSQLite", "SyncConcurrency"]),
         .testTarget(name: "TomboloModelingTests", dependencies: ["TomboloModeling", "SyncModel"]),
         // The smallest client, to see what a client links.
         .executableTarget(name: "SmallClient", dependencies: ["Tombolo"], path: "Tests/SmallClient"),
@@ -316,7 +317,8 @@ let package = Package(
         .testTarget(
             name: "SyncAuthorityTests",
             dependencies: [
-                "SyncAuthority", "SyncConcurrency", "SyncModel", "SyncTestKit", "SyncWire", "SyncSimulation",
+                "TestRings", "SyncAuthority", "SyncConcurrency", "SyncModel", "SyncTestKit", "SyncWire",
+                "SyncSimulation",
             ]),
         .testTarget(
             name: "AuthorityStoreSQLiteTests",
@@ -329,7 +331,7 @@ let package = Package(
             dependencies: [
                 "TestRings", "AuthorityStorePostgres", "SyncAuthority", "SyncConcurrency", "SyncModel", "SyncTestKit",
             ]),
-        .testTarget(name: "SyncCoreTests", dependencies: ["SyncCore", "SyncModel"]),
+        .testTarget(name: "SyncCoreTests", dependencies: ["TestRings", "SyncCore", "SyncModel"]),
         .testTarget(
             name: "SyncRecordingTests",
             dependencies: [
@@ -384,8 +386,9 @@ let package = Package(
         .testTarget(
             name: "SyncBootstrapTests",
             dependencies: [
-                "Tombolo", "SyncProgram", "SyncBootstrap", "SyncAuthority", "SyncModel", "SyncCore", "SyncConcurrency",
-                "SyncSimulation", "SyncTransportHTTP", "SyncTestKit", "SyncWire", "ConfigurationChecks",
+                "TestRings", "Tombolo", "SyncProgram", "SyncBootstrap", "SyncAuthority", "SyncModel", "SyncCore",
+                "SyncConcurrency", "SyncSimulation", "SyncTransportHTTP", "SyncTestKit", "SyncWire",
+                "ConfigurationChecks",
                 .product(name: "Logging", package: "swift-log"),
             ]),
         // What holds of the settings of any program.

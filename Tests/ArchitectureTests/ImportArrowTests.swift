@@ -72,7 +72,7 @@ import Testing
     @Test func `the check detects a forbidden import, even an indirect one`() {
         let file = SourceTree.File(
             module: "SyncModel", path: "x.swift",
-            lines: ["import Swift", "  public import struct SQLiteDatabase.Row", "@testable import SyncCore"])
+            text: "import Swift\n  public import struct SQLiteDatabase.Row\n@testable import SyncCore")
         #expect(file.imports.map(\.module) == ["Swift", "SQLiteDatabase", "SyncCore"])
         let graph: [String: Set<String>] = [
             "SyncCore": ["SyncModel"], "SyncModel": ["Detour"], "Detour": ["SQLiteDatabase"],

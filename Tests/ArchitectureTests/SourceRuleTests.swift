@@ -72,26 +72,20 @@ import Testing
 
     @Test(arguments: rules)
     func `a rule matches only the lines that it forbids`(rule: Rule) throws {
-        let pattern = try NSRegularExpression(pattern: rule.pattern)
-        func isSeen(_ line: String) -> Bool {
-            pattern.firstMatch(in: line, range: NSRange(line.startIndex..., in: line)) != nil
-        }
+        let pattern = try NSRegularExpression.ofLines(rule.pattern)
         #expect(!rule.samples.isEmpty)
-        for line in rule.samples { #expect(isSeen(line), "\(line)") }
-        for line in rule.harmless { #expect(!isSeen(line), "\(line)") }
+        for line in rule.samples { #expect(pattern.matches(line), "\(line)") }
+        for line in rule.harmless { #expect(!pattern.matches(line), "\(line)") }
     }
 
     @Test(arguments: rules)
     func `each exception of a rule is used`(rule: Rule) throws {
-        let pattern = try NSRegularExpression(pattern: rule.pattern)
+        let pattern = try NSRegularExpression.ofLines(rule.pattern)
         let files = try SourceTree.files()
         for (place, reason) in rule.except {
             #expect(!reason.isEmpty)
             let isUsed = files.contains { file in
-                file.path.hasPrefix(place)
-                    && file.lines.contains { line in
-                        pattern.firstMatch(in: line, range: NSRange(line.startIndex..., in: line)) != nil
-                    }
+                file.path.hasPrefix(place) && !file.lines(matching: pattern).isEmpty
             }
             #expect(isUsed, "nothing in \(place) needs it")
         }
@@ -99,15 +93,12 @@ import Testing
 
     @Test(arguments: rules)
     func `the sources follow each rule`(rule: Rule) throws {
-        let pattern = try NSRegularExpression(pattern: rule.pattern)
+        let pattern = try NSRegularExpression.ofLines(rule.pattern)
         for file in try SourceTree.files() where !rule.except.keys.contains(where: file.path.hasPrefix) {
-            for (index, line) in file.lines.enumerated() {
+            for (number, line) in file.lines(matching: pattern) {
                 let code = line.components(separatedBy: "//")[0]
-                let range = NSRange(code.startIndex..., in: code)
-                if pattern.firstMatch(in: code, range: range) != nil {
-                    Issue.record(
-                        "\(file.path):\(index + 1): \(rule.what): \(line.trimmingCharacters(in: .whitespaces))")
-                }
+                guard pattern.matches(code) else { continue }
+                Issue.record("\(file.path):\(number): \(rule.what): \(line.trimmingCharacters(in: .whitespaces))")
             }
         }
     }

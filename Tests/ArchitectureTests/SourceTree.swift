@@ -10,10 +10,27 @@ enum SourceTree {
         let module: String
         /// The path of the file, relative to the root of the package.
         let path: String
+        let text: String
         let lines: [String]
-
         /// The modules that the file imports, with their line numbers.
-        var imports: [(module: String, line: Int)] {
+        let imports: [(module: String, line: Int)]
+
+        init(module: String, path: String, text: String) {
+            self.module = module
+            self.path = path
+            self.text = text
+            lines = text.components(separatedBy: "\n")
+            imports = Self.imports(in: lines)
+        }
+
+        /// Returns the lines that match a pattern, with their numbers.
+        func lines(matching pattern: NSRegularExpression) -> [(number: Int, text: String)] {
+            // Most files match nowhere, and one search of the whole text takes less time than one of each line.
+            guard pattern.matches(text) else { return [] }
+            return lines.enumerated().filter { pattern.matches($0.element) }.map { ($0.offset + 1, $0.element) }
+        }
+
+        private static func imports(in lines: [String]) -> [(module: String, line: Int)] {
             lines.enumerated().compactMap { index, line in
                 var words = line.split(separator: " ").map(String.init)[...]
                 while let word = words.first, Self.modifiers.contains(word) || word.hasPrefix("@") {
@@ -56,7 +73,9 @@ enum SourceTree {
     }
 
     /// Returns the names of all tests that are sentences.
-    static func testNames() throws -> Set<String> {
+    static func testNames() throws -> Set<String> { try names.get() }
+
+    private static let names = Result {
         var names: Set<String> = []
         for line in try tests().lazy.flatMap(\.lines) {
             let words = line.split(separator: "`", omittingEmptySubsequences: false)
@@ -76,7 +95,19 @@ enum SourceTree {
     }
 
     private static func file(_ path: String, module: String) throws -> File {
-        let text = try String(contentsOf: root.appending(path: path), encoding: .utf8)
-        return File(module: module, path: path, lines: text.components(separatedBy: "\n"))
+        File(
+            module: module, path: path,
+            text: try String(contentsOf: root.appending(path: path), encoding: .utf8))
+    }
+}
+
+extension NSRegularExpression {
+    /// Creates a pattern for lines. It matches a text of several lines if it matches one of them.
+    static func ofLines(_ pattern: String) throws -> NSRegularExpression {
+        try NSRegularExpression(pattern: pattern, options: .anchorsMatchLines)
+    }
+
+    func matches(_ text: String) -> Bool {
+        firstMatch(in: text, range: NSRange(text.startIndex..., in: text)) != nil
     }
 }

@@ -31,7 +31,8 @@ import Testing
             let line = lines[index]
             if line.hasPrefix("@Suite") { return !line.contains(".ring(.") }
             // A type with tests is a suite even without the attribute.
-            guard line.range(of: #"^(final )?(struct|class|actor) \w+Tests\b"#, options: .regularExpression) != nil
+            guard ["final ", "struct ", "class ", "actor "].contains(where: line.hasPrefix),
+                line.range(of: #"^(final )?(struct|class|actor) \w+Tests\b"#, options: .regularExpression) != nil
             else { return false }
             return index == 0 || !lines[index - 1].hasPrefix("@Suite")
         }.map { $0 + 1 }
@@ -63,24 +64,22 @@ import Testing
         #"\bTask\.sleep|\b(Continuous|Suspending)Clock(\(\)|\.now\b)|\bDispatchTime\.now|\bu?sleep\(|\bThread\.sleep|asyncAfter|\bclock_gettime\(|\bgettimeofday\("#
 
     @Test func `no test result depends on the machine's clock`() throws {
+        let pattern = try NSRegularExpression.ofLines(Self.clock)
         for file in try SourceTree.tests() where !Self.clocks.keys.contains(where: file.path.hasPrefix) {
-            for (index, line) in file.lines.enumerated()
-            where line.range(of: Self.clock, options: .regularExpression) != nil
-                // A sleep on the simulation's clock takes virtual time.
-                && !line.contains("clock.sleep(")
-            {
-                Issue.record("\(file.path):\(index + 1): no test may depend on the machine's speed: \(line)")
+            // A sleep on the simulation's clock takes virtual time.
+            for (number, line) in file.lines(matching: pattern) where !line.contains("clock.sleep(") {
+                Issue.record("\(file.path):\(number): no test may depend on the machine's speed: \(line)")
             }
         }
     }
 
     @Test func `each exception of the clock rule is used`() throws {
         let files = try SourceTree.tests()
+        let pattern = try NSRegularExpression.ofLines(Self.clock)
         for (place, reason) in Self.clocks {
             #expect(!reason.isEmpty)
             let isUsed = files.contains { file in
-                file.path.hasPrefix(place)
-                    && file.lines.contains { $0.range(of: Self.clock, options: .regularExpression) != nil }
+                file.path.hasPrefix(place) && !file.lines(matching: pattern).isEmpty
             }
             #expect(isUsed, "nothing in \(place) looks at the clock")
         }

@@ -4,12 +4,11 @@ import Testing
 /// Checks the rules for the wording of comments and names.
 @Suite struct WordRuleTests {
     @Test func `no comment starts with a clause as its subject`() throws {
-        let pattern = try NSRegularExpression(pattern: #"^\s*//[/]?\s+(- \w+: )?(Who|What|Whose)\s"#)
+        let pattern = try NSRegularExpression.ofLines(#"^\s*//[/]?\s+(- \w+: )?(Who|What|Whose)\s"#)
         var places: [String] = []
         for file in try SourceTree.files() + SourceTree.tests() {
-            for (index, line) in file.lines.enumerated()
-            where pattern.firstMatch(in: line, range: NSRange(line.startIndex..., in: line)) != nil {
-                places.append("\(file.path):\(index + 1): \(line.trimmingCharacters(in: .whitespaces))")
+            for (number, line) in file.lines(matching: pattern) {
+                places.append("\(file.path):\(number): \(line.trimmingCharacters(in: .whitespaces))")
             }
         }
         #expect(
@@ -34,16 +33,16 @@ import Testing
 
     @Test func `no coined word is used in place of an established term`() throws {
         let words = Self.coinages.keys.sorted().joined(separator: "|")
-        let pattern = try NSRegularExpression(pattern: #"\b(\#(words))\b"#)
+        let pattern = try NSRegularExpression.ofLines(#"\b(\#(words))\b"#)
         let rule = "Tests/ArchitectureTests/WordRuleTests.swift"
         var places: [String] = []
         for file in try SourceTree.files() + SourceTree.tests() where !file.path.hasSuffix(rule) {
-            for (index, line) in file.lines.enumerated() {
+            for (number, line) in file.lines(matching: pattern) {
                 let whole = NSRange(line.startIndex..., in: line)
                 guard let match = pattern.firstMatch(in: line, range: whole), let range = Range(match.range, in: line)
                 else { continue }
                 let word = String(line[range])
-                places.append("\(file.path):\(index + 1): \(word); write \(Self.coinages[word] ?? "another word")")
+                places.append("\(file.path):\(number): \(word); write \(Self.coinages[word] ?? "another word")")
             }
         }
         #expect(places.isEmpty, "\(places.count) coinages: \(places.prefix(5))")
@@ -52,21 +51,19 @@ import Testing
     /// Phrases in messages, with the form to use instead.
     private static let phrases = [
         #"(?<!there) is no (?!longer\b|older\b|smaller\b|more\b|less\b)"#: "is not a valid …",
-        #"[,;] [^,;"]*(?<!is) expected""#: "expected …, found …",
+        #"[,;] [^,;"\n]*(?<!is) expected""#: "expected …, found …",
         #"\bCheck\("(what|who|whoever) "#: "the actor first",
     ]
 
     @Test func `messages use the field's phrases`() throws {
         var places: [String] = []
         for (phrase, form) in Self.phrases {
-            let pattern = try NSRegularExpression(
-                pattern: phrase.hasPrefix(#"\b"#) ? phrase : #""[^"]*"# + phrase, options: [])
+            let pattern = try NSRegularExpression.ofLines(
+                phrase.hasPrefix(#"\b"#) ? phrase : #""[^"\n]*"# + phrase)
             for file in try SourceTree.files() {
-                for (index, line) in file.lines.enumerated()
-                where !line.drop(while: { $0 == " " }).hasPrefix("//")
-                    && pattern.firstMatch(in: line, range: NSRange(line.startIndex..., in: line)) != nil
-                {
-                    places.append("\(file.path):\(index + 1): write \(form)")
+                for (number, line) in file.lines(matching: pattern)
+                where !line.drop(while: { $0 == " " }).hasPrefix("//") {
+                    places.append("\(file.path):\(number): write \(form)")
                 }
             }
         }

@@ -3,11 +3,12 @@ import SyncAuthority
 import SyncModel
 import SyncSimulation
 import SyncTestKit
+import TestRings
 import Testing
 
 /// Runs the real SQLite on a disk that loses power. Answered pushes must be stored once, and others can be sent again.
 @Suite struct PowerLossTests {
-    @Test(arguments: 0..<24 as Range<UInt64>)
+    @Test(arguments: TestRing.sample(0..<8, 0..<24) as Range<UInt64>)
     func `an answered push survives a power loss, and an unanswered one is stored completely or not at all`(
         seed: UInt64
     ) throws {
@@ -73,7 +74,7 @@ import Testing
     }
 
     /// After a failed flush, Linux marks the pages as clean: they can still be read, but no later flush writes them.
-    @Test(arguments: 0..<32 as Range<UInt64>)
+    @Test(arguments: TestRing.sample(0..<8, 0..<32) as Range<UInt64>)
     func `data that a server serves is durable, even if an earlier process failed to flush it`(seed: UInt64) throws {
         let disk = SimulatedDisk(seed: seed)
         func open(_ process: DiskProcess) throws -> Authority {

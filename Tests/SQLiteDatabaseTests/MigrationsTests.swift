@@ -1,6 +1,7 @@
 import Dispatch
 import SQLiteDatabase
 import SyncConcurrency
+import TestRings
 import Testing
 
 @Suite struct MigrationsTests {
@@ -53,9 +54,10 @@ import Testing
 
     @Test func `a check beside a migration sees header and tables of one moment`() throws {
         // With many short steps, the check often reads while the other connection commits.
+        let steps = TestRing.sample(120, 400)
         let migrations = Migrations(
             "a test's database", applicationID: 7,
-            (1...400).map { Migrations.Step(name: "step \($0)", sql: "CREATE TABLE table_\($0) (id INTEGER)") })
+            (1...steps).map { Migrations.Step(name: "step \($0)", sql: "CREATE TABLE table_\($0) (id INTEGER)") })
         let folder = try TemporaryFolder()
         try folder.open().useWAL(folder.file)
         let file = folder.file
@@ -64,7 +66,7 @@ import Testing
             do {
                 let connection = try Connection(opening: file, busyTimeout: .seconds(600))
                 if place == 0 { return try migrations.run(on: connection, file) }
-                while try failures.withLock({ $0.isEmpty }) && migrations.check(connection, file) < 400 {}
+                while try failures.withLock({ $0.isEmpty }) && migrations.check(connection, file) < steps {}
             } catch {
                 failures.withLock { $0.append("\(error)") }
             }

@@ -3,6 +3,7 @@ import Foundation
 import SyncCore
 import SyncSimulation
 import SyncTransportHTTP
+import TestRings
 import Testing
 
 @testable import SyncBootstrap
@@ -126,7 +127,7 @@ private func problem(_ body: () throws(ConfigurationError) -> Void) -> String {
         let whole = Array(
             #"{"log": {"level": "debug"}, "sync": {"page-rows": 5, "hints": true, "poll-interval": "30s"}}"#.utf8)
         var random = SeededRandom(seed: seed)
-        for _ in 0..<100 {
+        for _ in 0..<TestRing.sample(25, 100) {
             var bytes = whole
             for _ in 0...random.below(3) {
                 let place = random.below(bytes.count)

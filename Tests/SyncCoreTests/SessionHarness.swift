@@ -16,7 +16,7 @@ struct SessionHarness {
     var storeOrders: [StoreAction] = []
     var notes: [ContactChange] = []
     private(set) var isFinished = false
-    private(set) var log: [String] = []
+    private var turns: [(now: Duration, event: SyncEvent, actions: [SyncAction])] = []
 
     static let epoch = Epoch(rawValue: "epoch-1")
     static let account = AccountID(rawValue: "ada")
@@ -43,9 +43,15 @@ struct SessionHarness {
     mutating func send(_ event: SyncEvent) -> [SyncAction] {
         let actions = session.handle(event, now: now, policy: policy, random: random)
         random.state &+= 0x9E37_79B9_7F4A_7C15
-        log.append("\(now) \(event) -> \(actions)")
+        turns.append((now, event, actions))
         for action in actions { note(action) }
         return actions
+    }
+
+    /// Returns the newest events with their times and actions, a line each. The text is made here and not for each
+    /// event, because printing a page by reflection takes longer than handling it.
+    func log(last count: Int) -> String {
+        turns.suffix(count).map { "\($0.now) \($0.event) -> \($0.actions)" }.joined(separator: "\n")
     }
 
     private mutating func note(_ action: SyncAction) {
@@ -75,7 +81,7 @@ struct SessionHarness {
 
     /// Fires the next timer, and fails the test if none is armed.
     mutating func wake() {
-        if !fireNextTimer() { Issue.record("no timer is armed:\n\(log.suffix(6).joined(separator: "\n"))") }
+        if !fireNextTimer() { Issue.record("no timer is armed:\n\(log(last: 6))") }
     }
 
     /// Returns the first value that `match` returns for an open request.

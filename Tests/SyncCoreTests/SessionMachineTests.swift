@@ -306,7 +306,7 @@ import Testing
             outbox: OutboxSummary(waiting: end == .silentPull || end == .otherHistories ? 0 : 1))
         end.happen(to: &harness)
         guard case .failed(let code, let message)? = harness.notes.last else {
-            Issue.record("\(harness.notes)\n\(harness.log.suffix(6).joined(separator: "\n"))")
+            Issue.record("\(harness.notes)\n\(harness.log(last: 6))")
             return
         }
         #expect(code == end.reason.code && message.contains(end.reason.part), "\(code): \(message)")

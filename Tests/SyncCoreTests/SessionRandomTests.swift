@@ -1,4 +1,5 @@
 import SyncModel
+import TestRings
 import Testing
 
 @testable import SyncCore
@@ -6,7 +7,7 @@ import Testing
 /// Sends random events to the session and checks that it never traps, never has two pushes in flight, never stops
 /// trying without giving a reason, and never floods the server with requests.
 @Suite struct SessionRandomTests {
-    @Test(arguments: 0..<200)
+    @Test(arguments: TestRing.sample(0..<80, 0..<200))
     func `the session keeps its promises for any sequence of events`(seed: Int) {
         var world = RandomWorld(seed: UInt64(seed))
         for _ in 0..<400 where !world.harness.isFinished { world.step() }
@@ -210,7 +211,7 @@ private struct RandomWorld {
             }
         }
         Issue.record(
-            "not in sync after an hour: \(harness.session.status(now: harness.now))\n\(harness.log.suffix(12).joined(separator: "\n"))"
+            "not in sync after an hour: \(harness.session.status(now: harness.now))\n\(harness.log(last: 12))"
         )
     }
 

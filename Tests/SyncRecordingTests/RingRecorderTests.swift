@@ -2,6 +2,7 @@ import Logging
 import SyncConcurrency
 import SyncCore
 import SyncModel
+import TestRings
 import Testing
 
 @testable import SyncRecording
@@ -24,7 +25,7 @@ import Testing
         recorder.save()
         let segments = try ring.recording()
         #expect(segments.count == 20)
-        for first in segments.indices {
+        for first in stride(from: 0, to: segments.count, by: TestRing.sample(4, 1)) {
             #expect(replay(Array(segments[first...])) == [])
         }
     }

@@ -174,7 +174,7 @@ import Testing
 
     @Test func `a power loss loses at most the newest writes, and none at full durability`() throws {
         for durability in Durability.allCases {
-            for seed in 0..<20 {
+            for seed in 0..<TestRing.sample(6, 20) {
                 let disk = SimulatedDisk(seed: UInt64(seed))
                 var configuration = StoreConfiguration(file: "/cache.sqlite")
                 configuration.durability = durability
@@ -199,7 +199,7 @@ import Testing
     }
 
     /// After a failed flush, Linux marks the pages as clean: they can still be read, but no later flush writes them.
-    @Test(arguments: 0..<32 as Range<UInt64>)
+    @Test(arguments: TestRing.sample(0..<8, 0..<32) as Range<UInt64>)
     func `data that a process recovers is durable, even if an earlier process failed to flush it`(seed: UInt64) throws {
         let disk = SimulatedDisk(seed: seed)
         let first = disk.makeProcess()
@@ -221,7 +221,7 @@ import Testing
         #expect(try third.outboxSummary().waiting == 3)
     }
 
-    @Test(arguments: 0..<32 as Range<UInt64>)
+    @Test(arguments: TestRing.sample(0..<8, 0..<32) as Range<UInt64>)
     func `a copy of the WAL that is cut short is fixed from it, also after a flush that failed`(seed: UInt64) throws {
         let disk = SimulatedDisk(seed: seed)
         let store = try open(disk.makeProcess(), durability: .normal)

@@ -152,7 +152,10 @@ import Testing
         try store.verify()
     }
 
-    @Test(arguments: [(0, 100), (0, 16), (16, 2), (18, 2), (24, 76), (60, 4), (68, 4), (100, 8), (100, 3_996)])
+    @Test(
+        arguments: TestRing.sample(
+            [(0, 16), (18, 2), (60, 4), (100, 3_996)],
+            [(0, 100), (0, 16), (16, 2), (18, 2), (24, 76), (60, 4), (68, 4), (100, 8), (100, 3_996)]))
     func `losing the header or the whole of page 1 loses no write`(place: (start: Int, count: Int)) throws {
         let original = try Self.original.get()
         var bytes = original.bytes
@@ -336,7 +339,9 @@ import Testing
     }
 
     /// The pages of a new database cannot replace the schema of this one, because its tables are elsewhere.
-    @Test(arguments: ["sync_outbox", "sync_journal", "sync_meta"], ["name", "tbl_name", "sql", "type"])
+    @Test(
+        arguments: TestRing.sample(["sync_outbox"], ["sync_outbox", "sync_journal", "sync_meta"]),
+        ["name", "tbl_name", "sql", "type"])
     func `a damaged row of the schema costs no write, wherever the tables are`(table: String, column: String) throws {
         let original = try Self.original.get()
         let bytes = try Self.changed(

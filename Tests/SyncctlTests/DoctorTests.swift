@@ -89,8 +89,13 @@ import Testing
         #expect(!response.output.contains("fixed "), "\(response)")
     }
 
-    /// Creates a device with 60 writes and a checkpointed WAL.
-    private static func deviceWithWrites() throws -> (programs: Programs, file: String) {
+    private static func database(of programs: Programs) -> String {
+        programs.folder + "/.local/share/syncctl/tombolo.sqlite"
+    }
+
+    /// The database of a device with 60 writes and a checkpointed WAL. It is made only once, because it takes many
+    /// commands.
+    private static let written = Result {
         let programs = try Programs()
         try programs.syncctl("init")
         // Each import is one transaction.
@@ -99,7 +104,16 @@ import Testing
             #expect(try programs.syncctl("import", "--jsonl", "-", input: lines).status == 0)
         }
         #expect(try programs.syncctl("doctor", "--fix").status == 0)
-        return (programs, programs.folder + "/.local/share/syncctl/tombolo.sqlite")
+        return try Data(contentsOf: URL(filePath: database(of: programs)))
+    }
+
+    /// Creates a device with 60 writes.
+    private static func deviceWithWrites() throws -> (programs: Programs, file: String) {
+        let programs = try Programs()
+        try programs.syncctl("init")
+        let file = database(of: programs)
+        try written.get().write(to: URL(filePath: file))
+        return (programs, file)
     }
 
     /// Writes the default models to a file, and returns its path.

@@ -119,10 +119,16 @@ package struct JSONWriter {
 
     private mutating func appendEscaped(_ text: UnsafeBufferPointer<UInt8>) {
         var written = 0
-        for (position, byte) in text.enumerated() where Self.needsEscape(byte) {
-            bytes.append(contentsOf: text[written..<position])
-            appendEscape(of: byte)
-            written = position + 1
+        var position = 0
+        // Without iterators, which a debug build does not specialize.
+        while position < text.count {
+            let byte = text[position]
+            if Self.needsEscape(byte) {
+                bytes.append(contentsOf: text[written..<position])
+                appendEscape(of: byte)
+                written = position + 1
+            }
+            position += 1
         }
         bytes.append(contentsOf: text[written...])
     }

@@ -1,4 +1,5 @@
 import AuthorityStoreSQLite
+import Foundation
 import SyncAuthority
 import SyncCore
 import SyncModel
@@ -186,8 +187,6 @@ final class ScopeWorld {
 
 extension [UInt8] {
     fileprivate func contains(_ text: String) -> Bool {
-        let wanted = Array(text.utf8)
-        guard let first = wanted.first, count >= wanted.count else { return false }
-        return indices.dropLast(wanted.count - 1).contains { self[$0] == first && self[$0...].starts(with: wanted) }
+        Data(self).firstRange(of: Data(text.utf8)) != nil
     }
 }

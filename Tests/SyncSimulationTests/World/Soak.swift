@@ -17,7 +17,7 @@ enum Soak {
     /// The seeds that the current ring runs if the environment does not set any.
     private static var standard: String {
         switch TestRing.current {
-        case .unit, .test: "0..<6"
+        case .unit, .test: "0..<4"
         case .check: "0..<20"
         case .soak: "0..<900"
         }

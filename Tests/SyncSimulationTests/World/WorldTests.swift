@@ -20,7 +20,7 @@ struct WorldTests {
         throws
     {
         let most = Guarded(0)
-        for seed in 0..<4 as Range<UInt64> {
+        for seed in TestRing.sample(0..<2, 0..<4) as Range<UInt64> {
             var plan = WorldPlan.calm(seed: seed, devices: 3, steps: 100)
             plan.rates.refuseIdentities = 0.05
             plan.rates.dropLink = 0.05
@@ -50,7 +50,7 @@ struct WorldTests {
     }
 
     @Test func `the same seed gives the same world`() throws {
-        for seed in 0..<4 as Range<UInt64> {
+        for seed in TestRing.sample(0..<2, 0..<4) as Range<UInt64> {
             let first = try World(.drawn(seed: seed, steps: 60), parts: .onSQLite()).run()
             let second = try World(.drawn(seed: seed, steps: 60), parts: .onSQLite()).run()
             #expect(first == second)
@@ -72,7 +72,7 @@ struct WorldTests {
     }
 
     @Test func `a device that does not flush each commit loses none when its process is killed`() throws {
-        for seed in 0..<4 as Range<UInt64> {
+        for seed in TestRing.sample(0..<2, 0..<4) as Range<UInt64> {
             var plan = WorldPlan.calm(seed: seed, steps: 60)
             plan.setting.unflushed = [0, 1]
             plan.rates.killDevice = 0.2
@@ -80,7 +80,7 @@ struct WorldTests {
         }
     }
 
-    @Test(arguments: 0..<4 as Range<UInt64>)
+    @Test(arguments: TestRing.sample(0..<2, 0..<4) as Range<UInt64>)
     func `devices that have slept for days are soon in sync`(seed: UInt64) throws {
         var plan = WorldPlan.calm(seed: seed, devices: 3, steps: 80)
         plan.rates.sleepForDays = 0.05
