@@ -78,7 +78,7 @@ CREATE TABLE sync_contact (
     failure_at INTEGER,
     -- The end of the pause that the server asked for.
     paused_until INTEGER
-, paused_by TEXT) STRICT;
+, paused_by TEXT, paused_for INTEGER) STRICT;
 
 CREATE TABLE sync_deleted (
     collection TEXT NOT NULL,
