@@ -83,7 +83,7 @@ import Testing
     func `if a process is killed at any write, each of its calls has taken effect completely or not at all`() throws {
         let range = try operations(of: 3)
         try #require(range.count > 20)
-        for point in 0...range.upperBound {
+        for point in stride(from: 0, through: range.upperBound, by: TestRing.sample(3, 1)) {
             let disk = SimulatedDisk(seed: UInt64(point))
             disk.plan(DiskFault(.changes, skip: point, effect: .kill))
             var acknowledged = Acknowledged()
@@ -113,7 +113,7 @@ import Testing
         answer: DiskFault.Failure
     ) throws {
         let range = try operations(of: 3)
-        for point in range {
+        for point in stride(from: range.lowerBound, through: range.upperBound, by: TestRing.sample(3, 1)) {
             let disk = SimulatedDisk(seed: UInt64(point))
             disk.plan(DiskFault(.changes, skip: point, effect: .fail(answer)))
             var acknowledged = Acknowledged()

@@ -88,6 +88,32 @@ import Testing
         store.close()
     }
 
+    @Test(arguments: ["DELETE FROM sync_base", "UPDATE sync_base SET fields = '{'", "UPDATE sync_base SET space = 99"])
+    func `a base that cannot be read is computed from the record and its pending edits`(damage: String) throws {
+        let scratch = try Self.device()
+        defer { withExtendedLifetime(scratch) {} }
+        let (report, store) = try Self.salvage(scratch, after: damage)
+        #expect(report.records == SalvageReport.Count(saved: 3, lost: 0))
+        #expect(try store.record("users", .id(Samples.id(2)))?.values.first == .text("edited"))
+        // Neither the pending edit nor the value before it may get lost if the server lacks the record.
+        let restored = Self.snapshot(
+            [Self.record(1, "one", version: 9, age: (40, 3)), Self.record(3, "three", version: 8)], at: 9,
+            in: Epoch(rawValue: "second"))
+        _ = try store.adopt(Epoch(rawValue: "second"), as: Self.account)
+        _ = try store.apply(restored, after: nil, brake: nil, now: Samples.now)
+        #expect(try Self.offers(store).contains("2 username=\(Self.text("two"))"))
+        store.close()
+    }
+
+    @Test func `a record whose base and row cannot be read is reported as lost`() throws {
+        let scratch = try Self.device()
+        defer { withExtendedLifetime(scratch) {} }
+        let (report, store) = try Self.salvage(
+            scratch, after: "DELETE FROM sync_base", "DELETE FROM users WHERE uid = 2")
+        #expect(report.records == SalvageReport.Count(saved: 2, lost: 1))
+        store.close()
+    }
+
     @Test func `unreadable versions of own values are reported`() throws {
         let scratch = try Self.device()
         defer { withExtendedLifetime(scratch) {} }

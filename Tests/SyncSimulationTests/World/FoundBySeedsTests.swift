@@ -229,6 +229,30 @@ struct FoundBySeedsTests {
         #expect(try store.journal(state: .active, limit: 10).map(\.event) == [.overwritten([conflict], deleted: nil)])
     }
 
+    /// The edits of a device whose clock was set back may have one stamp.
+    @Test func `a conflict over another value is told even if the stamps are those of an earlier one`() throws {
+        let store = try makeStore()
+        let session = try store.adopt(old, as: account)
+        _ = try store.commit([.create("customer", id(1), ["name": .text("mine")])], in: .default, now: now)
+        func conflict(_ value: String) -> FieldConflict {
+            FieldConflict(
+                collection: "customer", record: id(1), field: "name", base: .null,
+                winner: Contender(
+                    value: .text("theirs"),
+                    stamp: Stamp(time: HybridTime(wall: now), client: ClientID(bits: Identifier128(high: 1, low: 2)))),
+                loser: Contender(value: .text(value), stamp: Stamp(time: .zero, client: session.identity.client)),
+                rule: .latestEdit)
+        }
+        let notices = ["first", "second", "first"].enumerated().map { index, value in
+            ConflictNotice(number: Int64(index) + 1, version: Version(Int64(index) + 1), conflict: conflict(value))
+        }
+        _ = try apply(feed([], of: old, notices: notices), to: store)
+        #expect(
+            try store.journal(state: .active, limit: 10).map(\.event) == [
+                .overwritten([conflict("second")], deleted: nil), .overwritten([conflict("first")], deleted: nil),
+            ])
+    }
+
     private func makeStore() throws -> SQLiteStore {
         let disk = SimulatedDisk(seed: 1)
         let process = disk.makeProcess()

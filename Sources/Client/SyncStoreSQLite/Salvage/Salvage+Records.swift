@@ -8,32 +8,65 @@ extension Salvage {
     /// Copies the bases of records with pending changes, and of records whose pending changes were lost.
     ///
     /// - Parameter keys: the new keys of the spaces by the old ones.
-    /// - Returns: the records with a base, and the number of bases that could not be read.
-    func takeOverBases(_ keys: [Int64: Int64]) throws -> (places: Set<RecordRow>, unreadable: Int) {
+    /// - Returns: the records with a base, and the number of records with pending changes whose base is lost.
+    func takeOverBases(_ keys: [Int64: Int64]) throws -> (places: Set<RecordRow>, lost: Int) {
         var places: Set<RecordRow> = []
         var uids: Set<[Int64]> = []
-        var unreadable = 0
+        func isFirst(_ record: Record, at place: RecordRow) -> Bool {
+            // Of two records with one uid, one is damaged.
+            !record.uid.isValid || uids.insert([Int64(place.table), record.uid.rawValue]).inserted
+        }
         _ = try damaged.forEachRow(of: "sync_base", orderedBy: ["collection", "id"]) { row in
             guard let table = row.text("collection").flatMap({ name in shownTables.first { $0.name == name } }),
                 let id = row.recordID("id"), let space = row.integer("space").flatMap({ keys[$0] })
-            else {
-                unreadable += 1
-                return
-            }
+            else { return }
             let place = RecordRow(table: table.position, id: id)
-            guard !places.contains(place) else { return }
-            guard let base = base(in: row, id, table),
-                // Of two records with one uid, one is damaged.
-                base.record.map({ !$0.uid.isValid || uids.insert([Int64(table.position), $0.uid.rawValue]).inserted })
-                    ?? true
-            else {
-                unreadable += 1
-                return
-            }
+            guard !places.contains(place), let base = base(in: row, id, table),
+                base.record.map({ isFirst($0, at: place) }) ?? true
+            else { return }
             try transaction.setBase(place, base, in: space)
             places.insert(place)
         }
-        return (places, unreadable)
+        // An unreadable base can be computed from the record: the values before the pending edits.
+        var changed = try changedRecords(except: places)
+        for table in shownTables where changed.keys.contains(where: { $0.table == table.position }) {
+            _ = try damaged.forEachRow(of: table.quoted, by: "sync_row", columns: table.columns) { row in
+                guard let stored = row.stored(in: table), let space = keys[stored.space] else { return }
+                let place = RecordRow(table: table.position, id: stored.record.id)
+                guard let edits = changed[place], stored.record.uid.isValid, isFirst(stored.record, at: place) else {
+                    return
+                }
+                if stored.record.version == .zero, try !isFormer(place) { try markLost(place) }
+                var record = stored.record
+                for edit in edits.reversed() {
+                    guard let position = table.model.position(of: edit.field) else { continue }
+                    record.values[position] = edit.before
+                }
+                try transaction.setBase(place, .shown(record), in: space)
+                places.insert(place)
+                changed[place] = nil
+            }
+        }
+        return (places, changed.count)
+    }
+
+    /// Returns the records that pending transactions edit or delete, but do not create, with their edits, oldest first.
+    private func changedRecords(except known: Set<RecordRow>) throws -> [RecordRow: [FieldEdit]] {
+        var changed: [RecordRow: [FieldEdit]] = [:]
+        var created: Set<RecordRow> = []
+        try transaction.forEachEntry { entry in
+            for mutation in entry.transaction.mutations {
+                guard let table = transaction.tables.first(where: { $0.model.collection == mutation.collection })
+                else { continue }
+                let place = RecordRow(table: table.position, id: mutation.record)
+                switch mutation.intent {
+                case .create: created.insert(place)
+                case .update(let edits): changed[place, default: []] += edits
+                case .delete: changed[place, default: []] += []
+                }
+            }
+        }
+        return changed.filter { !created.contains($0.key) && !known.contains($0.key) }
     }
 
     /// Returns a base; nil when it cannot be read.

@@ -193,13 +193,13 @@ struct Salvage {
 
     /// Copies what the server has shown, and computes the records with pending changes.
     private func takeOverShown(_ keys: [Int64: Int64]) throws -> SalvageReport.Count {
+        try takeOverFormerVersions()
         let bases = try takeOverBases(keys)
         try connectOutbox(and: bases.places)
-        try takeOverFormerVersions()
         let rows = try takeOverRows(keys)
         try takeOverForeign(keys)
         return SalvageReport.Count(
-            saved: rows.saved + bases.places.count, lost: rows.lost.map { $0 + bases.unreadable })
+            saved: rows.saved + bases.places.count, lost: rows.lost.map { $0 + bases.lost })
     }
 
     /// The contents of the damaged `sync_meta`; nil if its row cannot be read or is invalid.

@@ -21,12 +21,13 @@ extension WriteTransaction {
     /// Whether the journal already has a conflict.
     ///
     /// A device may learn of one conflict twice: from the outcome of a push and from a notice, in either order, and again
-    /// under a new client id or in another history of the server.
+    /// under a new client id or in another history of the server. Edits from a clock that was set back may have one stamp, so
+    /// the value counts, too.
     func isNoted(_ conflict: FieldConflict) throws -> Bool {
         let known = try connection.statement(
             """
             SELECT 1 FROM sync_conflict WHERE collection = ?1 AND id = ?2 AND field = ?3 AND loser_time = ?4
-                AND loser_client = ?5 AND winner_time = ?6 AND winner_client = ?7 LIMIT 1
+                AND loser_client = ?5 AND winner_time = ?6 AND winner_client = ?7 AND loser = ?8 LIMIT 1
             """)
         known.bind(1, conflict.collection.rawValue)
         known.bind(2, conflict.record)
@@ -35,6 +36,7 @@ extension WriteTransaction {
         known.bind(5, conflict.loser.stamp.client.description)
         known.bind(6, Int64(bitPattern: conflict.winner.stamp.time.rawValue))
         known.bind(7, conflict.winner.stamp.client.description)
+        known.bind(8, text: try StoredForm.bytes(of: [conflict.field: conflict.loser.value]))
         defer { known.reset() }
         return try known.step()
     }
