@@ -47,4 +47,31 @@ import Testing
         try scratch.open(other).close()
         #expect(try stored(scratch) == other)
     }
+
+    /// The older store would put values of the new field among the unknown ones, where no program looks for them.
+    @Test(arguments: [2, nil] as [Int?])
+    func `a store does not write after another program has added a field`(readers: Int?) throws {
+        let scratch = try Scratch()
+        func open(_ catalog: SchemaCatalog) throws -> SQLiteStore {
+            try scratch.open(catalog) { $0.connections = readers.map { .pool(readers: $0) } ?? .single }
+        }
+        let older = try open(Samples.catalog)
+        _ = try older.commit([Samples.create(1)], in: .default, now: Samples.now)
+        // Neither a second client of the same models nor a new arrangement of the file is a reason to stop.
+        try open(Samples.catalog).close()
+        try RawDatabase(scratch.file).run("CREATE TABLE other (a); DROP TABLE other")
+        _ = try older.commit([Samples.create(2)], in: .default, now: Samples.now)
+
+        let more = ModelSchema(collection: "users", fields: Samples.users.fields + [.text("city")])
+        let newer = try open(SchemaCatalog([more]))
+        let edit = RecordEdit.update("users", Samples.id(1), ["username": .text("older")])
+        let error = #expect(throws: StoreError.self) { _ = try older.commit([edit], in: .default, now: Samples.now) }
+        #expect(error?.code == .newerSchema)
+        #expect(error?.message.contains("has added collections or fields to \(scratch.file)") == true)
+        #expect(try newer.record("users", .id(Samples.id(1)))?.values.first == .text("ada"))
+        _ = try newer.commit(
+            [.update("users", Samples.id(1), ["city": .text("London")])], in: .default, now: Samples.now)
+        older.close()
+        newer.close()
+    }
 }

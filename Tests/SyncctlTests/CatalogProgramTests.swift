@@ -56,6 +56,21 @@ import Testing
         #expect(stock.errors.contains("todo is stored, but is not in the catalog"), "\(stock.errors)")
     }
 
+    @Test func `a new record has the defaults of its model`() throws {
+        let file = try catalog(
+            "defaults", fields: title, #"{"name": "list", "type": "text", "required": true, "default": "home"}"#,
+            #"{"name": "due", "type": "integer", "default": 3}"#)
+        #expect(try programs.syncctl("init", "--catalog", file).status == 0)
+        #expect(try programs.syncctl("record", "create", "todo", "title=Milk").status == 0)
+        #expect(try programs.syncctl("record", "create", "todo", "title=Bread", "due=").status == 0)
+        let list = try programs.syncctl("record", "list", "todo", "--json").output
+        for line in list.split(separator: "\n") {
+            #expect(line.contains(#""list":"home""#))
+            #expect(line.contains(#""due":3"#) != line.contains("Bread"), "\(line)")
+        }
+        #expect(list.split(separator: "\n").count == 2)
+    }
+
     @Test func `several conflicts are listed on one line of advice`() throws {
         try serveOnce(try catalog("first", fields: title, #"{"name": "due", "type": "integer"}"#))
         let other = try catalog("other", fields: #"{"name": "title", "type": "json", "required": true}"#)

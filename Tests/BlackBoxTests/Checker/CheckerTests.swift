@@ -62,8 +62,8 @@ import Testing
             says: ["'kept.laptop' was written once, and 2 records have it"],
             server: [
                 """
-                INSERT INTO record SELECT collection, randomblob(16), 1000, space, version, creation, deletion, fields, origins
-                FROM record WHERE fields LIKE '%"kept.laptop"%'
+                INSERT INTO record SELECT collection, randomblob(16), 1000, space, version, creation, deletion, fields, origins,
+                    equal_edits FROM record WHERE fields LIKE '%"kept.laptop"%'
                 """
             ]),
         Plant(

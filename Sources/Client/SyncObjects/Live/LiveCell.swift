@@ -48,10 +48,8 @@ final class LiveCell: Sendable {
         var edits = Patch()
         // A draft is created with its defaults, so that every client sees the same.
         if presence == .draft {
-            for (position, field) in schema.fields.enumerated() where !field.defaultValue.isNull {
-                values[position] = field.defaultValue
-                edits.set(field.name, to: field.defaultValue)
-            }
+            edits = schema.withDefaults(Patch())
+            values = schema.fields.map { edits[$0.name] ?? .null }
         }
         state = Guarded(State(key: key, presence: presence, edits: edits, initial: edits, values: values))
     }

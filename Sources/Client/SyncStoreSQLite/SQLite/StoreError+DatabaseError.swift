@@ -46,6 +46,15 @@ extension StoreError {
 
     static let closed = StoreError(.inputOutput, "the store has been closed")
 
+    static func modelsChanged(_ file: String) -> StoreError {
+        StoreError(
+            .newerSchema,
+            """
+            another program has added collections or fields to \(file) while this one had it open; nothing was written: start \
+            this program again
+            """)
+    }
+
     static func replaced(_ file: String) -> StoreError {
         StoreError(.missingFile, "\(file) was deleted or replaced while it was open; nothing was written")
     }

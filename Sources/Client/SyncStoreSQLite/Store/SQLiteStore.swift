@@ -141,10 +141,11 @@ public final class SQLiteStore: Sendable {
         _ body: @Sendable (WriteTransaction) throws -> Value
     ) throws(StoreError) -> Value {
         try checkFileIsThere()
-        let (value, change) = try withWriter { [catalog, tables, limits = configuration.limits] writer in
+        let (value, change) = try withWriter { [catalog, tables, configuration] writer in
             try writer.inTransaction { connection in
+                try writer.checkModels(of: configuration.file)
                 let transaction = try WriteTransaction(
-                    on: connection, catalog: catalog, tables: tables, limits: limits)
+                    on: connection, catalog: catalog, tables: tables, limits: configuration.limits)
                 let value = try body(transaction)
                 if transaction.rollsBack { return .rollBack((value, StoreChange())) }
                 try transaction.finish()
@@ -174,16 +175,17 @@ public final class SQLiteStore: Sendable {
     func read<Value: Sendable>(
         inTransaction: Bool = false, _ body: @Sendable (Connection) throws -> Value
     ) throws(StoreError) -> Value {
-        guard let readers else {
-            return try withWriter { writer in
-                inTransaction ? try writer.connection.readSnapshot(body) : try body(writer.connection)
+        @Sendable func run(_ connection: Connection) throws -> Value {
+            do {
+                return inTransaction ? try connection.readSnapshot(body) : try body(connection)
+            } catch let error as StoreError where error.code == .corrupt {
+                // A row with the fields of a newer build looks damaged to this one.
+                guard let match = try? StoredModels.match(tables, in: connection), !match else { throw error }
+                throw StoreError.modelsChanged(configuration.file)
             }
         }
-        return try StoreError.converting {
-            try readers.read { connection in
-                inTransaction ? try connection.readSnapshot(body) : try body(connection)
-            }
-        }
+        guard let readers else { return try withWriter { writer in try run(writer.connection) } }
+        return try StoreError.converting { try readers.read(run) }
     }
 
     /// Calls `body` with the writer, while no other thread uses it.

@@ -71,6 +71,15 @@ struct StoredModels {
 
     // MARK: Comparison
 
+    /// Whether the database still has exactly these tables, with their columns in this order.
+    static func match(_ tables: [RecordTable], in connection: Connection) throws -> Bool {
+        let stored = try described(in: connection)
+        return stored.count == tables.count
+            && tables.allSatisfy { table in
+                stored[table.name] == table.columnOrder.map { Column(table.model.fields[$0]) }
+            }
+    }
+
     /// Returns how `sync_field` and the tables differ; nil when they agree.
     var contradiction: String? {
         for (collection, fields) in described.sorted(by: { $0.key < $1.key }) {

@@ -20,6 +20,8 @@ final class Writer {
     /// failed flush.
     private var trustsWAL = false
     private var hasCommitted = false
+    /// SQLite's number of the schema, which changes when any program adds a table or column.
+    private var schemaVersion: Int64 = -1
     /// Whether the WAL file still has to be truncated, because it may hold data of a vacated space. No process
     /// remembers this across a crash, so it starts as true whenever a vacated space exists.
     var needsTruncation = false
@@ -143,6 +145,16 @@ final class Writer {
     }
 
     // MARK: Writing
+
+    /// Checks, inside a transaction, that no other program has added collections or fields since this store was opened.
+    ///
+    /// Otherwise, values of new fields would be stored as unknown ones, and the other program would never see them.
+    func checkModels(of file: String) throws {
+        let version = try connection.statement("PRAGMA schema_version").first { $0.integer(0) } ?? 0
+        guard version != schemaVersion else { return }
+        guard try StoredModels.match(tables, in: connection) else { throw StoreError.modelsChanged(file) }
+        schemaVersion = version
+    }
 
     /// Calls `body` inside `BEGIN IMMEDIATE` and then commits or rolls back, as `body` chooses. An error rolls back.
     func inTransaction<Value>(_ body: (Connection) throws -> Connection.Ending<Value>) throws -> Value {

@@ -30,7 +30,7 @@ struct RecordAction {
     /// - Parameter space: the name of its space; nil for the space of the records that it refers to, or `default`.
     func create(_ fields: [String], in space: String?) throws {
         let named = try space.map { name throws(CommandError) in try SpaceID(argument: name) }
-        let patch = try FieldArguments.edit(fields, schema, in: store)
+        let patch = schema.withDefaults(try FieldArguments.edit(fields, schema, in: store))
         var random = client.runtime.generator
         let id = RecordID.make(at: client.runtime.now(), random: &random)
         let home = try named ?? homes(of: patch).first?.space ?? .default

@@ -31,7 +31,8 @@ extension CommandError {
             case .diskFull: "free space on the disk of the database, then run the command again"
             case .databaseFull: "raise store.database-bytes, if the space is as large as that; your changes are safe"
             case .busy: "wait until the other program has ended, then run the command again"
-            case .newerSchema, .otherSchema: "use the program that made this database"
+            case .newerSchema: "use the newest program that has opened this database"
+            case .otherSchema: "use the program that made this database"
             case .notADatabase, .corrupt:
                 "syncctl doctor --fix keeps the damaged file, and creates a new database from its readable part"
             case .contradiction:

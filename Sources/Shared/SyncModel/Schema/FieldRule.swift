@@ -56,4 +56,14 @@ extension ModelSchema {
         }
         return result
     }
+
+    /// Returns the values of a new record: the given ones, and the defaults of the other fields. A field that is given as
+    /// null stays empty.
+    public func withDefaults(_ patch: Patch) -> Patch {
+        var result = patch
+        for field in fields where !field.defaultValue.isNull && patch[field.name] == nil {
+            result.set(field.name, to: field.defaultValue)
+        }
+        return result
+    }
 }
