@@ -7,7 +7,7 @@ import Testing
 
 /// Decoders work in linear time: ten times the input costs about ten times the work, whatever its shape. A quadratic step
 /// would cost a hundred times the work.
-@Suite(.ring(.test), .serialized) struct DecoderWorkTests {
+@Suite(.ring(.check), .serialized) struct DecoderWorkTests {
     struct Shape: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let size: Int
