@@ -602,6 +602,9 @@ import Testing
         let renewed = try programs.run("syncd", ["epoch", "renew"])
         #expect(renewed.status == 0)
         #expect(renewed.output != before)
+        let conflicts = try programs.run("syncd", ["conflicts", "--space", "team"])
+        #expect(conflicts.output.isEmpty)
+        #expect(conflicts.errors == "no conflict of the space team is stored\n")
         #expect(try programs.run("syncd", ["epoch"]).output == renewed.output)
     }
 
@@ -656,6 +659,8 @@ import Testing
         #expect(agreed.output.contains(#""result":"in_sync""#), "\(agreed.output)")
         #expect(try programs.syncctl("user", "list", "--json").output.isEmpty)
 
+        let older = try programs.syncctl("journal", "list", "--before", "1")
+        #expect(older.errors == "no entry of the journal before entry 1 needs attention\n", "\(older)")
         // The deleted records can be restored from the journal.
         #expect(try programs.syncctl("journal", "--json").output.contains(#""event":"forgotten""#))
         #expect(try programs.syncctl("journal", "restore", "1").status == 0)

@@ -63,6 +63,14 @@ import Testing
 
                 """),
         Failure(
+            name: "a deleted database",
+            preparation: "rm -f authority.sqlite authority.sqlite-wal authority.sqlite-shm",
+            text: """
+                syncd: authority.folder: $FOLDER/authority.sqlite is missing, but $FOLDER/authority.sqlite-mark beside it shows that a server has used it: its contents are lost
+                  \(backup)
+
+                """),
+        Failure(
             name: "not a database", preparation: "echo 'something else' > authority.sqlite",
             text: """
                 syncd: authority.folder: $FOLDER/authority.sqlite is not an SQLite database: it has 15 bytes, fewer than a header

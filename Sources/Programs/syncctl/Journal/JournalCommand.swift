@@ -41,7 +41,8 @@ struct ListJournal: AsyncParsableCommand {
             if terminal.isJSON {
                 for entry in entries { terminal.say(JournalShape.line(entry, catalog: store.catalog)) }
             } else if entries.isEmpty {
-                terminal.note(all ? "the journal is empty" : "no entry of the journal needs attention")
+                let place: TerminalText = before.map { "the journal before entry \($0)" } ?? "the journal"
+                terminal.note(all ? "\(place) is empty" : "no entry of \(place) needs attention")
             } else {
                 var table = Table([
                     .init(title: "ENTRY", isNumber: true), .init(title: "WHEN"), .init(title: "WHAT"),

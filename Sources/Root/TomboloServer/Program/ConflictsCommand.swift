@@ -23,8 +23,11 @@ struct ConflictsCommand: ServerCommand {
 
     func run(_ application: ServerApplication) async throws {
         try options.withServer(application) { server in
-            for line in try server.conflicts(in: space, after: after, limit: limit) {
-                try ServerOutput.write("\(line)\n")
+            let lines = try server.conflicts(in: space, after: after, limit: limit)
+            for line in lines { try ServerOutput.write("\(line)\n") }
+            // On standard error, so that a script sees only conflicts.
+            if lines.isEmpty {
+                ProgramOutput.note("no conflict of the space \(space)\(after > 0 ? " after \(after)" : "") is stored\n")
             }
         }
     }

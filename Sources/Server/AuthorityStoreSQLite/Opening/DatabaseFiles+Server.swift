@@ -14,26 +14,29 @@ extension DatabaseFiles {
 
     /// Creates missing files and folders with narrow permissions, and takes the serving lock.
     ///
-    /// - Throws: `inUse` when another process serves the database, and `noDatabase` when there is none and none is to be
-    ///   created.
+    /// - Throws: `inUse` when another process serves the database, `noDatabase` when there is none and none is to be
+    ///   created, and `corrupt` when the mark shows that there was one.
     func prepareForServer(creatingIfMissing creates: Bool) throws -> FileLock {
         guard !path.isEmpty, !path.hasPrefix(":"), !path.hasPrefix("file:") else {
             throw AuthorityStoreError(.missingFile, "'\(path)' is not the path of a file")
         }
+        // An empty file in place of the lost database would help nobody.
+        if access(path, F_OK) != 0, access(mark, F_OK) == 0 { throw lost("is missing") }
         try prepare(creatingIfMissing: creates)
         if creates { try createIfMissing() }
         guard let lock = try FileLock.tryLocking(servingLock) else {
             throw AuthorityStoreError(.inUse, "\(path) is being served by another process: stop that process first")
         }
         if try isEmpty() {
-            guard access(mark, F_OK) != 0 else {
-                throw AuthorityStoreError(
-                    .corrupt,
-                    "\(path) is empty, but \(mark) beside it shows that a server has used it: its contents are lost")
-            }
+            guard access(mark, F_OK) != 0 else { throw lost("is empty") }
             // Otherwise, an earlier start failed before SQLite wrote to the file.
             guard creates else { throw missing }
         }
         return lock
+    }
+
+    private func lost(_ state: String) -> AuthorityStoreError {
+        AuthorityStoreError(
+            .corrupt, "\(path) \(state), but \(mark) beside it shows that a server has used it: its contents are lost")
     }
 }

@@ -39,18 +39,20 @@ struct Settlement {
         if case .applied(_, _, let conflicts)? = outcome, !conflicts.isEmpty, !former.contains(where: \.isSmooth),
             !mayBeUntold
         {
+            // A conflict is told once, although several outcomes in several histories, and a notice, may report it.
+            let said = told.reduce(into: noticed) { said, event in
+                if case .merged(let conflicts) = event { said.formUnion(conflicts) }
+            }
             // After the device's disk was rolled back, the transaction may have been rejected under another number, or
             // cancelled while it was waiting for one. The journal then holds it complete.
-            let isReported = told.contains { event in
+            let isKept = told.contains { event in
                 switch event {
-                case .merged(let said):
-                    Set(said).isSubset(of: conflicts) && noticed.union(said).isSuperset(of: conflicts)
-                        || former.contains { $0.conflicts == said }
                 case .rejected, .cancelled: true
-                case .overwritten, .forgotten: false
+                case .merged, .overwritten, .forgotten: false
                 }
             }
-            guard isReported || noticed.isSuperset(of: conflicts) else {
+            let isFormer = former.contains { $0.conflicts.map { !$0.isEmpty && said.isSuperset(of: $0) } ?? false }
+            guard isKept || isFormer || said.isSuperset(of: conflicts) else {
                 throw Violation(
                     .I6,
                     "\(device): transaction \(sequence) met \(conflicts.count) other edits as \(unconfirmed.operation.map { "\($0)" } ?? "nothing"), and its user is told \(told)"
