@@ -86,7 +86,13 @@ import Testing
 
     /// Runs all rules over HTTP, including those for strangers and invalid bodies.
     private static func check(_ configuration: HTTPTransportConfiguration) async throws -> [ConformanceViolation] {
-        try await TestServer.withTransport(configuration) { transport in
+        // On a busy machine, other tests may keep this process from answering for longer than a device would wait.
+        var configuration = configuration
+        configuration.connectTimeout = .seconds(300)
+        configuration.readTimeout = .seconds(300)
+        configuration.callTimeout = .seconds(300)
+        configuration.hintsTimeout = .seconds(300)
+        return try await TestServer.withTransport(configuration) { [configuration] transport in
             try await TestServer.withTransport(configuration, token: TestServer.bad) { stranger in
                 var subject = TestServer.subject(transport)
                 subject.stranger = stranger
