@@ -1,8 +1,9 @@
 import Foundation
+import TestRings
 import Testing
 
 /// The modules that a client program links.
-@Suite struct LinkTests {
+@Suite(.ring(.test)) struct LinkTests {
     private static let program = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
         .deletingLastPathComponent().appending(path: "SmallClient")
 

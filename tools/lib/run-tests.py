@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
 """Runs built tests. Shows progress and failures, then the slowest tests and the counts of tests and cases.
 
-    run-tests.py LOG COMMAND...
+    run-tests.py LOG [--beside REGEX] COMMAND...
 
 COMMAND is the built test program, or `swift test --skip-build`, with its arguments. Its output goes to LOG. The last line is
 the closing line of the test program.
+
+With --beside, the tests that match run in a program of their own, at the same time. Tests that wait for processes block Swift's
+threads, of which there are as many as cores; other tests would wait, too, while the cores are idle.
 """
 
 import collections
+import concurrent.futures
 import json
 import os
 import re
@@ -19,7 +23,7 @@ import time
 
 NOISE = re.compile(r"^◇ |^✔ (Test|Suite) |^➜ |^↳ (Testing Library Version|Target Platform)|^mutant  |^\s*$|^Building|^\[\d+/\d+\]")
 COLOR = re.compile(r"\x1b\[[0-9;]*m")
-CLOSING = re.compile(r"^[✔✘] Test run with ")
+CLOSING = re.compile(r"^[✔✘] Test run with (\d+) tests? in (\d+) suites? (passed|failed) after [\d.]+ seconds(?: with (\d+) issues?)?")
 FAILED = re.compile(r"^✘ Test .* failed after ")
 SECONDS_BETWEEN_LINES = 10
 
@@ -45,7 +49,7 @@ class Progress:
         self.is_terminal = sys.stdout.isatty()
         self.began = time.monotonic()
         self.shown = self.began
-        self.events = open(events, encoding="utf-8")
+        self.events = [open(file, encoding="utf-8") for file in events]
         self.cases = 0
         self.failed = 0
 
@@ -55,7 +59,7 @@ class Progress:
 
     def show(self):
         # All tests begin at once and end late, so the count of cases shows more progress.
-        self.cases += sum('"kind":"testCaseEnded"' in line for line in self.events)
+        self.cases += sum('"kind":"testCaseEnded"' in line for events in self.events for line in events)
         now = time.monotonic()
         if self.is_terminal:
             print("\r\033[K" + self.text(), end="", flush=True)
@@ -73,12 +77,14 @@ class Progress:
 
 
 def read(events):
-    with open(events, encoding="utf-8") as lines:
-        for line in lines:
-            try:
-                yield json.loads(line)
-            except ValueError:
-                return
+    """The events of all programs, up to the first damaged line of each."""
+    for file in events:
+        with open(file, encoding="utf-8") as lines:
+            for line in lines:
+                try:
+                    yield json.loads(line)
+                except ValueError:
+                    break
 
 
 class Report:
@@ -150,20 +156,68 @@ class Report:
         return lines
 
 
+class Run:
+    """The test programs that run at the same time, and what they print."""
+
+    def __init__(self, log, progress, environment):
+        self.log, self.progress, self.environment = log, progress, environment
+        self.lock = threading.Lock()
+        self.closings = []
+
+    def program(self, command):
+        """Runs a program to its end. Returns its status."""
+        program = subprocess.Popen(command, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        lines = Filter()
+        for raw in program.stdout:
+            line = COLOR.sub("", raw.decode("utf-8", "replace").rstrip("\n"))
+            with self.lock:
+                self.log.write(raw)
+                self.log.flush()
+                if CLOSING.match(line):
+                    self.closings.append(line)
+                    continue
+                if FAILED.match(line):
+                    self.progress.failed += 1
+                if lines.shows(line):
+                    self.progress.say(line)
+        status = program.wait()
+        return status if status >= 0 else 128 - status
+
+    def programs(self, commands):
+        """Runs several programs at the same time. Returns the statuses in their order."""
+        with concurrent.futures.ThreadPoolExecutor(len(commands)) as pool:
+            return list(pool.map(self.program, commands))
+
+    def closing(self, seconds):
+        """The closing line, with the sums of all programs."""
+        if len(self.closings) == 1:
+            return self.closings[0]
+        found = [CLOSING.match(line).groups() for line in self.closings]
+        tests, suites, issues = (sum(int(groups[place] or 0) for groups in found) for place in (0, 1, 3))
+        has_failed = any(groups[2] == "failed" for groups in found)
+        words = f"Test run with {tests} tests in {suites} suites"
+        if has_failed:
+            return f"✘ {words} failed after {seconds:.3f} seconds with {issues} issue{'' if issues == 1 else 's'}."
+        return f"✔ {words} passed after {seconds:.3f} seconds."
+
+
 def main():
     log, command = sys.argv[1], sys.argv[2:]
+    commands = [command]
+    if command[0] == "--beside":
+        regex, command = command[1], command[2:]
+        commands = [command + ["--filter", regex], command + ["--skip", regex]]
     with tempfile.TemporaryDirectory() as folder:
-        events = os.path.join(folder, "events")
         times = os.path.join(folder, "times")
-        for file in (events, times):
+        events = [os.path.join(folder, f"events-{number}") for number in range(len(commands))]
+        for file in events + [times]:
             open(file, "w", encoding="utf-8").close()
-        command += ["--event-stream-output-path", events, "--event-stream-version", "0"]
+        commands = [
+            command + ["--event-stream-output-path", file, "--event-stream-version", "0"]
+            for command, file in zip(commands, events)
+        ]
         progress = Progress(events)
-        closing = None
-        environment = dict(os.environ, TOMBOLO_TEST_TIMES=times)
-        program = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         ended = threading.Event()
-        lines = Filter()
 
         def tick():
             while not ended.wait(1):
@@ -171,30 +225,22 @@ def main():
 
         clock = threading.Thread(target=tick, daemon=True)
         clock.start()
-        with open(log, "wb") as copy:
-            for raw in program.stdout:
-                copy.write(raw)
-                copy.flush()
-                line = COLOR.sub("", raw.decode("utf-8", "replace").rstrip("\n"))
-                if CLOSING.match(line):
-                    closing = line
-                    continue
-                if FAILED.match(line):
-                    progress.failed += 1
-                if lines.shows(line):
-                    progress.say(line)
-        status = program.wait()
+        with open(log, "wb") as output:
+            run = Run(output, progress, dict(os.environ, TOMBOLO_TEST_TIMES=times))
+            statuses = run.programs(commands)
         ended.set()
         clock.join()
         progress.clear()
+        elapsed = time.monotonic() - progress.began
         report = Report(events, times)
-        for line in report.slowest(20) + report.covered(time.monotonic() - progress.began):
+        for line in report.slowest(20) + report.covered(elapsed):
             print(line)
-        if closing is None:
-            print(f"the test program ended with {status} and without its closing line; its output is in {log}")
+        if len(run.closings) < len(commands):
+            ends = ", ".join(map(str, statuses))
+            print(f"a test program ended without its closing line (status {ends}); the output is in {log}")
         else:
-            print(closing)
-    return status if status >= 0 else 128 - status
+            print(run.closing(elapsed))
+    return max(statuses)
 
 
 if __name__ == "__main__":

@@ -73,8 +73,12 @@ run_tests() {
   local width=()
   # Tests of this ring never wait. With a few tests at a time, the report shows the duration of each test without waiting times.
   if [ "$1" = unit ]; then width=(--experimental-maximum-parallelization-width "$(($(nproc) * 2))"); fi
+  # These tests wait for programs. A selection by the user is small, and runs in one program.
+  local beside=()
+  if [ "$1" != unit ] && [ "$#" -eq 2 ]; then beside=(--beside '^(BlackBoxTests|SyncctlTests)\.'); fi
   # Runs the built program directly, because `swift test` first examines the whole package for ten seconds.
-  run_test_program "$1" "$2" .build/debug/tomboloPackageTests.xctest --testing-library swift-testing "${width[@]}" "${@:3}"
+  run_test_program "$1" "$2" "${beside[@]}" .build/debug/tomboloPackageTests.xctest --testing-library swift-testing \
+    "${width[@]}" "${@:3}"
 }
 
 # run_other_tests RING LOG ARGUMENTS...: the same for another build, which the arguments of `swift test` select.
@@ -82,6 +86,7 @@ run_other_tests() {
   run_test_program "$1" "$2" swift test --skip-build --disable-xctest "${@:3}"
 }
 
+# run_test_program RING LOG [--beside REGEX] COMMAND...: see run-tests.py.
 run_test_program() {
   TOMBOLO_TEST_RING="$1" python3 tools/lib/run-tests.py "${@:2}"
 }
