@@ -20,8 +20,9 @@ struct ListJournal: AsyncParsableCommand {
 
     @OptionGroup var options: GlobalOptions
     @Flag(help: "Include entries that were restored or dismissed.") var all = false
-    @Option(help: "Maximum number of entries to list.") var limit = 100
-    @Option(help: ArgumentHelp("List only entries older than this one.", valueName: "entry")) var before: Int64?
+    @Option(parsing: .unconditional, help: "Maximum number of entries to list.") var limit = 100
+    @Option(parsing: .unconditional, help: ArgumentHelp("List only entries older than this one.", valueName: "entry"))
+    var before: Int64?
 
     func validate() throws {
         guard limit > 0 else { throw ValidationError("--limit must be at least 1") }

@@ -16,8 +16,9 @@ struct ListOutbox: AsyncParsableCommand {
         commandName: "list", abstract: "List the unconfirmed transactions, oldest first.")
 
     @OptionGroup var options: GlobalOptions
-    @Option(help: "Maximum number to list.") var limit = 100
-    @Option(help: ArgumentHelp("List only entries newer than this one.", valueName: "entry")) var after: Int64?
+    @Option(parsing: .unconditional, help: "Maximum number to list.") var limit = 100
+    @Option(parsing: .unconditional, help: ArgumentHelp("List only entries newer than this one.", valueName: "entry"))
+    var after: Int64?
 
     func validate() throws {
         guard limit > 0 else { throw ValidationError("--limit must be at least 1") }

@@ -9,8 +9,8 @@ struct Listing: ParsableArguments {
         help: ArgumentHelp("List only records with this value. May be repeated.", valueName: "field=value"))
     var conditions: [String] = []
     @Option(help: ArgumentHelp("uid, id (as created) or a field.", valueName: "field")) var sort = "uid"
-    @Option(help: "Maximum number to list.") var limit: Int?
-    @Option(help: "Number of records to skip first.") var offset = 0
+    @Option(parsing: .unconditional, help: "Maximum number to list.") var limit: Int?
+    @Option(parsing: .unconditional, help: "Number of records to skip first.") var offset = 0
 
     func validate() throws {
         guard limit ?? 1 > 0 else { throw ValidationError("--limit must be at least 1") }

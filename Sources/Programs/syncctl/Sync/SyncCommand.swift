@@ -20,6 +20,7 @@ struct SyncCommand: AsyncParsableCommand {
     @OptionGroup var options: GlobalOptions
     @Flag(help: "Keep running, and sync whenever something changes.") var watch = false
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             "Longest time of the sync, during which failures are tried again. Without it, the first failure ends the sync.",
             valueName: "duration"),

@@ -21,7 +21,7 @@ enum CommandStatus: Int32, CaseIterable, Error {
         case .done: "Done."
         case .failed: "The request is invalid: no such record, or an invalid value."
         case .partly: "Some rows of the import were invalid and skipped."
-        case .notSynced: "The server could not be reached; the outbox keeps your changes."
+        case .notSynced: "The server cannot be reached, or not understood; the outbox keeps your changes."
         case .refused: "The server refuses the token, or speaks another version of the protocol."
         case .rejected: "Synced, with new journal entries: see syncctl journal."
         case .syncedElsewhere: "Another process is still syncing this database."

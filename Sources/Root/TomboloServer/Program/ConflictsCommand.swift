@@ -13,8 +13,8 @@ struct ConflictsCommand: ServerCommand {
 
     @OptionGroup var options: ServerOptions
     @Option(help: "Space whose conflicts are listed.") var space = "default"
-    @Option(help: "List only the conflicts after this conflict number.") var after: Int64 = 0
-    @Option(help: "Maximum number of conflicts to list.") var limit = 100
+    @Option(parsing: .unconditional, help: "List only the conflicts after this conflict number.") var after: Int64 = 0
+    @Option(parsing: .unconditional, help: "Maximum number of conflicts to list.") var limit = 100
 
     func validate() throws {
         guard limit > 0, limit <= 10_000 else { throw ValidationError("--limit must be 1 to 10000") }
