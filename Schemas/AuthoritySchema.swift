@@ -9,10 +9,7 @@ public enum AuthoritySchema {
     /// The migrations in the order of their application. Their count is the version of the schema.
     public static let migrations: [Migration] = [
         Migration(
-            name: "m0001_authority", sql: String(decoding: PackageResources.m0001_authority_sql, as: UTF8.self)),
-        Migration(name: "m0002_catalog", sql: String(decoding: PackageResources.m0002_catalog_sql, as: UTF8.self)),
-        Migration(
-            name: "m0003_equal_edits", sql: String(decoding: PackageResources.m0003_equal_edits_sql, as: UTF8.self)),
+            name: "m0001_authority", sql: String(decoding: PackageResources.m0001_authority_sql, as: UTF8.self))
     ]
 }
 
@@ -21,8 +18,6 @@ public enum AuthorityPostgresSchema {
     /// The migrations in the order of their application. Their count is the version of the schema.
     public static let migrations: [AuthoritySchema.Migration] = [
         AuthoritySchema.Migration(
-            name: "p0001_authority", sql: String(decoding: PackageResources.p0001_authority_sql, as: UTF8.self)),
-        AuthoritySchema.Migration(
-            name: "p0002_equal_edits", sql: String(decoding: PackageResources.p0002_equal_edits_sql, as: UTF8.self)),
+            name: "p0001_authority", sql: String(decoding: PackageResources.p0001_authority_sql, as: UTF8.self))
     ]
 }

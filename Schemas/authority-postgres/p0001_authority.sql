@@ -37,6 +37,9 @@ CREATE TABLE record (
     -- For each of `fields`, in the order of their names: version 8, time 8, client 16, incarnation 8. Empty when all are
     -- as created.
     origins BYTEA NOT NULL CHECK (length(origins) % 40 = 0),
+    -- Edits that set the value that a field already had, without having seen it. If the value loses, their clients get a notice,
+    -- too. For each: the position in `fields` 8, time 8, client 16.
+    equal_edits BYTEA NOT NULL DEFAULT '' CHECK (length(equal_edits) % 32 = 0),
     PRIMARY KEY (collection, id)
 );
 
@@ -122,8 +125,8 @@ CREATE TABLE conflict (
     -- Time 8, client 16.
     winner BYTEA NOT NULL CHECK (length(winner) = 24),
     loser BYTEA NOT NULL CHECK (length(loser) = 24),
-    -- The client that a notice has to tell; NULL where the outcome of the push tells it.
-    recipient BYTEA CHECK (length(recipient) = 16),
+    -- The client whose value lost, to which the notice is addressed.
+    recipient BYTEA NOT NULL CHECK (length(recipient) = 16),
     -- Who pushed the edit that met another.
     principal TEXT COLLATE "C" NOT NULL,
     client BYTEA NOT NULL CHECK (length(client) = 16),
@@ -133,7 +136,7 @@ CREATE TABLE conflict (
 );
 
 CREATE INDEX conflict_by_space ON conflict (space, number);
-CREATE INDEX conflict_by_recipient ON conflict (recipient, space, number) WHERE recipient IS NOT NULL;
+CREATE INDEX conflict_by_recipient ON conflict (recipient, space, number);
 -- The models with which the records were written, as Schemas/catalog describes them. A server compares its own with them before
 -- it serves.
 CREATE TABLE catalog (

@@ -10,6 +10,13 @@ CREATE TABLE server (
     clock INTEGER NOT NULL
 ) STRICT;
 
+-- The models with which the records were written, as Schemas/catalog describes them. A server compares its own with them before
+-- it serves.
+CREATE TABLE catalog (
+    only INTEGER PRIMARY KEY CHECK (only = 1),
+    models TEXT NOT NULL
+) STRICT;
+
 -- The extent of the change feed of each space: its newest version, and its horizon, the oldest version from which it is complete,
 -- with the fingerprint of the history up to the horizon.
 CREATE TABLE space (
@@ -37,6 +44,9 @@ CREATE TABLE record (
     -- For each of `fields`, in the order of their names: version 8, time 8, client 16, incarnation 8. Empty when all are
     -- as created.
     origins BLOB NOT NULL CHECK (length(origins) % 40 = 0),
+    -- Edits that set the value that a field already had, without having seen it. If the value loses, their clients get a notice,
+    -- too. For each: the position in `fields` 8, time 8, client 16.
+    equal_edits BLOB NOT NULL DEFAULT x'' CHECK (length(equal_edits) % 32 = 0),
     PRIMARY KEY (collection, id)
 ) STRICT, WITHOUT ROWID;
 
@@ -122,8 +132,8 @@ CREATE TABLE conflict (
     -- Time 8, client 16.
     winner BLOB NOT NULL CHECK (length(winner) = 24),
     loser BLOB NOT NULL CHECK (length(loser) = 24),
-    -- The client that a notice has to tell; NULL where the outcome of the push tells it.
-    recipient BLOB CHECK (length(recipient) = 16),
+    -- The client whose value lost, to which the notice is addressed.
+    recipient BLOB NOT NULL CHECK (length(recipient) = 16),
     -- Who pushed the edit that met another.
     principal TEXT NOT NULL,
     client BLOB NOT NULL CHECK (length(client) = 16),
@@ -133,4 +143,4 @@ CREATE TABLE conflict (
 ) STRICT;
 
 CREATE INDEX conflict_by_space ON conflict (space, number);
-CREATE INDEX conflict_by_addressee ON conflict (recipient, space, number) WHERE recipient IS NOT NULL;
+CREATE INDEX conflict_by_recipient ON conflict (recipient, space, number);

@@ -14,12 +14,20 @@ CREATE TABLE sync_meta (
     clock INTEGER NOT NULL,
     -- How many milliseconds the server's clock was ahead of the device's at the last contact; NULL before the first.
     clock_offset INTEGER,
+    -- The account that the database belongs to: the one under which it first contacted a server. NULL until then.
+    account TEXT,
     -- Counts of the outbox and the journal, kept in the transactions that change them.
     waiting INTEGER NOT NULL DEFAULT 0,
     sent INTEGER NOT NULL DEFAULT 0,
     answered INTEGER NOT NULL DEFAULT 0,
     outbox_bytes INTEGER NOT NULL DEFAULT 0,
+    -- Of the waiting ones, those that are held.
+    held INTEGER NOT NULL DEFAULT 0,
+    journal_entries INTEGER NOT NULL DEFAULT 0,
+    journal_bytes INTEGER NOT NULL DEFAULT 0,
+    -- The unhandled entries of the journal.
     unseen INTEGER NOT NULL DEFAULT 0,
+    unseen_bytes INTEGER NOT NULL DEFAULT 0,
     -- The newest transaction of the outbox whose rejection or cancellation the journal has forgotten.
     forgotten_up_to INTEGER NOT NULL DEFAULT 0
 ) STRICT;
@@ -32,8 +40,12 @@ CREATE TABLE sync_contact (
     failure_code TEXT,
     failure_message TEXT,
     failure_at INTEGER,
-    -- The end of the pause that the server asked for.
-    paused_until INTEGER
+    -- The end of the pause that a server asked for, and its length in milliseconds. If more than that is left of it, the clock has
+    -- been set back.
+    paused_until INTEGER,
+    paused_for INTEGER,
+    -- The address of that server. A device that is pointed at another server does not wait for it.
+    paused_by TEXT
 ) STRICT;
 
 -- Former client ids of the device. Notices for them are for this device, too.
@@ -53,6 +65,13 @@ CREATE TABLE sync_field (
     PRIMARY KEY (collection, position)
 ) STRICT, WITHOUT ROWID;
 
+-- The models of the application that opened the database last, as Schemas/catalog describes them: by them a program that serves any
+-- application knows what is here. At most one row.
+CREATE TABLE sync_catalog (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    models TEXT NOT NULL
+) STRICT;
+
 -- The device's position in each space.
 CREATE TABLE sync_space (
     key INTEGER PRIMARY KEY,
@@ -60,7 +79,10 @@ CREATE TABLE sync_space (
     -- Opaque, made by the server; NULL before the first page.
     cursor TEXT,
     version INTEGER NOT NULL DEFAULT 0,
-    -- The newest receipt of the server, and the version that it proves; NULL once the cursor has reached that version.
+    -- 0 if the account may not read the space. The database then has nothing that the server sent for it.
+    has_access INTEGER NOT NULL DEFAULT 1 CHECK (has_access IN (0, 1)),
+    -- The newest receipt of the server's current history, and the version that it proves. It stays after the cursor has reached that
+    -- version, because the server can still be restored to a state before it.
     receipt TEXT,
     receipt_version INTEGER CHECK ((receipt IS NULL) = (receipt_version IS NULL)),
     -- The number of the last notice of a lost value that is in the journal.
@@ -74,7 +96,9 @@ CREATE TABLE sync_space (
     -- many. The next page goes on behind that.
     shown_collections TEXT NOT NULL DEFAULT '',
     shown_last BLOB,
-    shown_rows INTEGER NOT NULL DEFAULT 0
+    shown_rows INTEGER NOT NULL DEFAULT 0,
+    -- The number of records that the server had sent when the snapshot began, for the mass-delete brake.
+    held_before INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 -- The records that a snapshot beside live rows has contained so far. At its end, all other records of the space are removed.
@@ -104,10 +128,29 @@ CREATE TABLE sync_outbox (
     written_at INTEGER NOT NULL,
     -- Why the server refuses to take the transaction: its number is then sent with an empty one in its place.
     refusal_code TEXT,
-    refusal_message TEXT
+    refusal_message TEXT,
+    -- The collection, or collection.field, that the server does not know yet. NULL unless the entry is held.
+    held_for TEXT
 ) STRICT;
 CREATE UNIQUE INDEX sync_outbox_number ON sync_outbox (number) WHERE number IS NOT NULL;
 CREATE INDEX sync_outbox_answered ON sync_outbox (space, version) WHERE version IS NOT NULL;
+CREATE INDEX sync_outbox_held ON sync_outbox (sequence) WHERE held_for IS NOT NULL;
+
+-- The collections and fields of the server when entries were last held. At most one row.
+CREATE TABLE sync_server_models (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    names TEXT NOT NULL
+) STRICT;
+
+-- The versions of this device's own commits. After a restored server has lost its history, they tell which values this device
+-- wrote, even where others have changed the field under a later version since (I15).
+CREATE TABLE sync_confirmed (
+    -- The sequence of the transaction, modulo the number of rows that are kept.
+    slot INTEGER PRIMARY KEY,
+    -- The key of the space.
+    space INTEGER NOT NULL,
+    version INTEGER NOT NULL
+) STRICT;
 
 -- The entries of the outbox that change a record ('changes'), or refer to it while it is not yet on the server ('refers').
 CREATE TABLE sync_pending (
@@ -130,25 +173,69 @@ CREATE TABLE sync_base (
     -- The fields that have a value, as JSON.
     fields TEXT NOT NULL,
     unknown TEXT,
+    -- The space in which the server sent the base. It can differ from the space of the entries that change the record, because two
+    -- devices may have made one id in two spaces.
+    space INTEGER,
+    PRIMARY KEY (collection, id)
+) STRICT, WITHOUT ROWID;
+-- Finds the record that had a uid in a lost history. The lookup runs for each row of a page that may reuse old uids. The index omits
+-- `collection`, so that SQLite looks for one uid; with it, SQLite scans a whole collection. Empty except after a restore.
+CREATE INDEX sync_base_uid ON sync_base (uid) WHERE version = 0 AND uid >= 0;
+
+-- The versions of records and their fields in a lost history of the server. They are kept until the new history has sent its
+-- state of these records.
+CREATE TABLE sync_former (
+    collection TEXT NOT NULL,
+    id BLOB NOT NULL,
+    version INTEGER NOT NULL,
+    -- NULL where all fields have that version.
+    field_versions BLOB,
     PRIMARY KEY (collection, id)
 ) STRICT, WITHOUT ROWID;
 
--- The journal: rejected, cancelled, merged, and overwritten transactions, for a person to look up.
+-- The last values of deleted records to which unconfirmed transactions refer, for the journal, if the server rejects one of them.
+-- Empty when the outbox is empty.
+CREATE TABLE sync_deleted (
+    collection TEXT NOT NULL,
+    id BLOB NOT NULL,
+    -- The key of the space.
+    space INTEGER NOT NULL,
+    -- The fields that had a value, as JSON.
+    fields TEXT NOT NULL,
+    PRIMARY KEY (collection, id)
+) STRICT, WITHOUT ROWID;
+
+-- The journal: rejected, cancelled, merged, and overwritten transactions, and values that a restored server has lost, for a person
+-- to look up. It is bounded in entries and bytes.
 CREATE TABLE sync_journal (
+    -- Never reused, not even the number of a deleted entry.
     number INTEGER PRIMARY KEY AUTOINCREMENT,
     -- Milliseconds since 1970.
     at INTEGER NOT NULL,
-    sequence INTEGER NOT NULL,
-    event TEXT NOT NULL CHECK (event IN ('rejected', 'merged', 'overwritten', 'cancelled')),
+    -- NULL for lost values that no transaction of this device wrote.
+    sequence INTEGER,
+    event TEXT NOT NULL CHECK (event IN ('rejected', 'merged', 'overwritten', 'cancelled', 'forgotten')),
     state TEXT NOT NULL CHECK (state IN ('active', 'restored', 'dismissed')),
-    -- The transaction, as JSON; NULL for a merged one.
+    -- The space of the entry. When the account loses access to a space, the values of others in its entries are removed. NULL where
+    -- a salvage could not read it; the entry then counts as one of every space.
+    space TEXT,
+    -- The transaction, as JSON; NULL for a merged one. For an overwritten one: what would make a deleted record again.
     payload TEXT,
-    -- The reason of a rejection.
+    -- Creates of the records that the entry's transaction changes, in the state that was shown, so that it can be restored after
+    -- they were deleted. NULL if it changes no record that a server has sent.
+    records TEXT,
+    -- The reason of a rejection, and the fields at fault, separated by commas; NULL when it is not about single fields.
     code TEXT,
     message TEXT,
-    mutation INTEGER
+    mutation INTEGER,
+    fields TEXT,
+    -- The size of the texts in bytes: payload, reason, and both sides of the conflicts.
+    bytes INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE INDEX sync_journal_sequence ON sync_journal (sequence);
+-- These indexes find a page of entries in one state, and the oldest handled entry, without reading the others.
+CREATE INDEX sync_journal_active ON sync_journal (number) WHERE state = 'active';
+CREATE INDEX sync_journal_handled ON sync_journal (number) WHERE state <> 'active';
 
 -- The fields on which two edits, or an edit and a delete, conflicted, with the losing values.
 CREATE TABLE sync_conflict (
@@ -172,6 +259,14 @@ CREATE TABLE sync_conflict (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX sync_conflict_record ON sync_conflict (collection, id);
 
+-- The records that replaced deleted ones, for entries of the journal that still name the deleted ones.
+CREATE TABLE sync_replacement (
+    collection TEXT NOT NULL,
+    id BLOB NOT NULL,
+    replacement BLOB NOT NULL,
+    PRIMARY KEY (collection, id)
+) STRICT, WITHOUT ROWID;
+
 -- Records of collections that this build does not know, as a newer server sent them. They are kept until a newer build creates a
 -- table for their collection. This build does not read or edit them.
 CREATE TABLE sync_foreign (
@@ -185,3 +280,21 @@ CREATE TABLE sync_foreign (
     PRIMARY KEY (collection, id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX sync_foreign_space ON sync_foreign (space);
+
+-- The flight recorder's ring: lines of JSON, described in Schemas/recording. The oldest segments are deleted first.
+
+-- A segment can be replayed without the others. A row has the line at which its replay begins, and counts of the lines after it.
+CREATE TABLE sync_recording_segment (
+    segment INTEGER PRIMARY KEY AUTOINCREMENT,
+    start TEXT NOT NULL,
+    turns INTEGER NOT NULL DEFAULT 0,
+    -- Of all its lines.
+    bytes INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE sync_recording_turn (
+    segment INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    line TEXT NOT NULL,
+    PRIMARY KEY (segment, position)
+) STRICT, WITHOUT ROWID;

@@ -24,7 +24,7 @@ import Testing
         for seed in seeds { try decoder.check(seed) }
         var mutation = Mutation(seed: 42)
         let isSlow = ["database", "salvage"].contains(name)
-        let rounds = TestRing.sample(80, 2_000) / (isSlow ? 20 : 1)
+        let rounds = TestRing.sample(40, 2_000) / (isSlow ? 20 : 1)
         for round in 0..<rounds {
             let bytes = mutation.changed(seeds[round % seeds.count], beside: seeds[round / 3 % seeds.count])
             do {

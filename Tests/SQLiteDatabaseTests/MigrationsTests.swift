@@ -54,7 +54,7 @@ import Testing
 
     @Test func `a check beside a migration sees header and tables of one moment`() throws {
         // With many short steps, the check often reads while the other connection commits.
-        let steps = TestRing.sample(120, 400)
+        let steps = TestRing.sample(60, 400)
         let migrations = Migrations(
             "a test's database", applicationID: 7,
             (1...steps).map { Migrations.Step(name: "step \($0)", sql: "CREATE TABLE table_\($0) (id INTEGER)") })

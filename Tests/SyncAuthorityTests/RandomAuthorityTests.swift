@@ -9,7 +9,7 @@ import Testing
 /// Compares the authority with a naive server under random transactions from several clients, store failures, and late
 /// repeats.
 @Suite struct RandomAuthorityTests {
-    @Test(arguments: TestRing.sample(0..<12, 0..<40) as Range<UInt64>)
+    @Test(arguments: TestRing.sample(0..<8, 0..<40) as Range<UInt64>)
     func `the server holds the same data as a naive server for any transactions`(seed: UInt64) throws {
         var random = SeededRandom(seed: seed, stream: "authority")
         var policy = AuthorityPolicy()

@@ -1,4 +1,5 @@
 import SyncModel
+import TestRings
 import Testing
 
 @testable import SyncCore
@@ -33,7 +34,7 @@ import Testing
         var pull: SyncStatus.Activity { harness.session.status(now: harness.now).spaces[0].pull }
     }
 
-    @Test(arguments: [false, true])
+    @Test(arguments: TestRing.sample([false], [false, true]))
     func `pages with hardly any records that never end are a contradiction, and then happen rarely`(
         notices: Bool
     ) {

@@ -7,7 +7,7 @@ import Testing
 /// Sends random events to the session and checks that it never traps, never has two pushes in flight, never stops
 /// trying without giving a reason, and never floods the server with requests.
 @Suite struct SessionRandomTests {
-    @Test(arguments: TestRing.sample(0..<80, 0..<200))
+    @Test(arguments: TestRing.sample(0..<40, 0..<200))
     func `the session keeps its promises for any sequence of events`(seed: Int) {
         var world = RandomWorld(seed: UInt64(seed))
         for _ in 0..<400 where !world.harness.isFinished { world.step() }

@@ -12,7 +12,7 @@ import Testing
     func `every entry is read back unchanged from its line`(seed: Int) throws {
         var life = RandomLife(seed: UInt64(seed))
         let redaction = Redaction(salt: life.salt)
-        for number in 0..<TestRing.sample(30, 100) {
+        for number in 0..<TestRing.sample(15, 100) {
             let turn = life.step()
             let entries: [RecordingEntry] = [
                 .start(

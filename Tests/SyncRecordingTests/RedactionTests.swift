@@ -7,7 +7,7 @@ import Testing
 
 /// Tests redaction, and that the session behaves the same without the removed data.
 @Suite struct RedactionTests {
-    @Test(arguments: TestRing.sample(0..<12, 0..<40))
+    @Test(arguments: TestRing.sample(0..<6, 0..<40))
     func `the session's actions for a redacted event are the redacted actions for the event`(seed: Int) {
         var life = RandomLife(seed: UInt64(seed))
         let redaction = Redaction(salt: life.salt)

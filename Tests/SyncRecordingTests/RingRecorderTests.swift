@@ -25,7 +25,7 @@ import Testing
         recorder.save()
         let segments = try ring.recording()
         #expect(segments.count == 20)
-        for first in stride(from: 0, to: segments.count, by: TestRing.sample(4, 1)) {
+        for first in stride(from: 0, to: segments.count, by: TestRing.sample(8, 1)) {
             #expect(replay(Array(segments[first...])) == [])
         }
     }

@@ -28,7 +28,10 @@ CREATE TABLE sync_base (
     field_versions BLOB,
     -- The fields that have a value, as JSON.
     fields TEXT NOT NULL,
-    unknown TEXT, space INTEGER,
+    unknown TEXT,
+    -- The space in which the server sent the base. It can differ from the space of the entries that change the record, because two
+    -- devices may have made one id in two spaces.
+    space INTEGER,
     PRIMARY KEY (collection, id)
 ) STRICT, WITHOUT ROWID;
 
@@ -76,9 +79,13 @@ CREATE TABLE sync_contact (
     failure_code TEXT,
     failure_message TEXT,
     failure_at INTEGER,
-    -- The end of the pause that the server asked for.
-    paused_until INTEGER
-, paused_by TEXT, paused_for INTEGER) STRICT;
+    -- The end of the pause that a server asked for, and its length in milliseconds. If more than that is left of it, the clock has
+    -- been set back.
+    paused_until INTEGER,
+    paused_for INTEGER,
+    -- The address of that server. A device that is pointed at another server does not wait for it.
+    paused_by TEXT
+) STRICT;
 
 CREATE TABLE sync_deleted (
     collection TEXT NOT NULL,
@@ -127,20 +134,31 @@ CREATE TABLE sync_former_client (
     client TEXT NOT NULL UNIQUE
 ) STRICT;
 
-CREATE TABLE "sync_journal" (
+CREATE TABLE sync_journal (
+    -- Never reused, not even the number of a deleted entry.
     number INTEGER PRIMARY KEY AUTOINCREMENT,
     -- Milliseconds since 1970.
     at INTEGER NOT NULL,
+    -- NULL for lost values that no transaction of this device wrote.
     sequence INTEGER,
     event TEXT NOT NULL CHECK (event IN ('rejected', 'merged', 'overwritten', 'cancelled', 'forgotten')),
     state TEXT NOT NULL CHECK (state IN ('active', 'restored', 'dismissed')),
+    -- The space of the entry. When the account loses access to a space, the values of others in its entries are removed. NULL where
+    -- a salvage could not read it; the entry then counts as one of every space.
+    space TEXT,
     -- The transaction, as JSON; NULL for a merged one. For an overwritten one: what would make a deleted record again.
     payload TEXT,
-    -- The reason of a rejection.
+    -- Creates of the records that the entry's transaction changes, in the state that was shown, so that it can be restored after
+    -- they were deleted. NULL if it changes no record that a server has sent.
+    records TEXT,
+    -- The reason of a rejection, and the fields at fault, separated by commas; NULL when it is not about single fields.
     code TEXT,
     message TEXT,
-    mutation INTEGER
-, space TEXT, bytes INTEGER NOT NULL DEFAULT 0, records TEXT, fields TEXT) STRICT;
+    mutation INTEGER,
+    fields TEXT,
+    -- The size of the texts in bytes: payload, reason, and both sides of the conflicts.
+    bytes INTEGER NOT NULL DEFAULT 0
+) STRICT;
 
 CREATE INDEX sync_journal_active ON sync_journal (number) WHERE state = 'active';
 
@@ -160,15 +178,23 @@ CREATE TABLE sync_meta (
     clock INTEGER NOT NULL,
     -- How many milliseconds the server's clock was ahead of the device's at the last contact; NULL before the first.
     clock_offset INTEGER,
+    -- The account that the database belongs to: the one under which it first contacted a server. NULL until then.
+    account TEXT,
     -- Counts of the outbox and the journal, kept in the transactions that change them.
     waiting INTEGER NOT NULL DEFAULT 0,
     sent INTEGER NOT NULL DEFAULT 0,
     answered INTEGER NOT NULL DEFAULT 0,
     outbox_bytes INTEGER NOT NULL DEFAULT 0,
+    -- Of the waiting ones, those that are held.
+    held INTEGER NOT NULL DEFAULT 0,
+    journal_entries INTEGER NOT NULL DEFAULT 0,
+    journal_bytes INTEGER NOT NULL DEFAULT 0,
+    -- The unhandled entries of the journal.
     unseen INTEGER NOT NULL DEFAULT 0,
+    unseen_bytes INTEGER NOT NULL DEFAULT 0,
     -- The newest transaction of the outbox whose rejection or cancellation the journal has forgotten.
     forgotten_up_to INTEGER NOT NULL DEFAULT 0
-, account TEXT, journal_entries INTEGER NOT NULL DEFAULT 0, journal_bytes INTEGER NOT NULL DEFAULT 0, unseen_bytes INTEGER NOT NULL DEFAULT 0, held INTEGER NOT NULL DEFAULT 0) STRICT;
+) STRICT;
 
 CREATE TABLE sync_migration (number INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT;
 
@@ -190,8 +216,10 @@ CREATE TABLE sync_outbox (
     written_at INTEGER NOT NULL,
     -- Why the server refuses to take the transaction: its number is then sent with an empty one in its place.
     refusal_code TEXT,
-    refusal_message TEXT
-, held_for TEXT) STRICT;
+    refusal_message TEXT,
+    -- The collection, or collection.field, that the server does not know yet. NULL unless the entry is held.
+    held_for TEXT
+) STRICT;
 
 CREATE INDEX sync_outbox_answered ON sync_outbox (space, version) WHERE version IS NOT NULL;
 
@@ -249,7 +277,10 @@ CREATE TABLE sync_space (
     -- Opaque, made by the server; NULL before the first page.
     cursor TEXT,
     version INTEGER NOT NULL DEFAULT 0,
-    -- The newest receipt of the server, and the version that it proves; NULL once the cursor has reached that version.
+    -- 0 if the account may not read the space. The database then has nothing that the server sent for it.
+    has_access INTEGER NOT NULL DEFAULT 1 CHECK (has_access IN (0, 1)),
+    -- The newest receipt of the server's current history, and the version that it proves. It stays after the cursor has reached that
+    -- version, because the server can still be restored to a state before it.
     receipt TEXT,
     receipt_version INTEGER CHECK ((receipt IS NULL) = (receipt_version IS NULL)),
     -- The number of the last notice of a lost value that is in the journal.
@@ -263,8 +294,10 @@ CREATE TABLE sync_space (
     -- many. The next page goes on behind that.
     shown_collections TEXT NOT NULL DEFAULT '',
     shown_last BLOB,
-    shown_rows INTEGER NOT NULL DEFAULT 0
-, has_access INTEGER NOT NULL DEFAULT 1 CHECK (has_access IN (0, 1)), held_before INTEGER NOT NULL DEFAULT 0) STRICT;
+    shown_rows INTEGER NOT NULL DEFAULT 0,
+    -- The number of records that the server had sent when the snapshot began, for the mass-delete brake.
+    held_before INTEGER NOT NULL DEFAULT 0
+) STRICT;
 
 CREATE UNIQUE INDEX "sync_uid_avatars" ON "avatars" (uid) WHERE uid >= 0;
 

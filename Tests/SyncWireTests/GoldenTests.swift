@@ -44,9 +44,9 @@ import Testing
     @Test(arguments: GoldenCase.all)
     func `a message with any byte changed never traps`(golden: GoldenCase) throws {
         let whole = try golden.encode()
-        for position in whole.indices {
+        for position in stride(from: 0, to: whole.count, by: TestRing.sample(2, 1)) {
             // In a narrow run, the two kinds of change alternate.
-            let flips: [UInt8] = TestRing.sample([position % 2 == 0 ? 0x01 : 0x80], [0x01, 0x80])
+            let flips: [UInt8] = TestRing.sample([position % 4 == 0 ? 0x01 : 0x80], [0x01, 0x80])
             for flip in flips {
                 var changed = whole
                 changed[position] ^= flip

@@ -131,7 +131,7 @@ import Testing
         "UPDATE sync_journal SET payload = '{'", "DROP INDEX sync_outbox_number",
         "DELETE FROM sqlite_schema WHERE name = 'sync_confirmed'", "DELETE FROM sync_meta",
         "UPDATE sync_space SET name = 'A B'", "UPDATE user SET sync_unknown = '{'",
-        "UPDATE sync_migration SET name = 'm0003_accounu' WHERE number = 3",
+        "UPDATE sync_migration SET name = 'm0001_local_cachf' WHERE number = 1",
         "UPDATE sync_field SET field = 'usernbme' WHERE field = 'username'",
         "DELETE FROM sync_field WHERE field = 'username'", "DELETE FROM sync_field WHERE collection = 'user'",
         "UPDATE sync_catalog SET models = replace(models, 'username', 'usernbme')", "DELETE FROM sync_catalog",

@@ -80,9 +80,9 @@ import Testing
         Failure(
             name: "a database of a newer build",
             preparation:
-                "sqlite3 authority.sqlite \"INSERT INTO sync_migration VALUES (4, 'm0004'); PRAGMA user_version = 4\"",
+                "sqlite3 authority.sqlite \"INSERT INTO sync_migration VALUES (2, 'm0002'); PRAGMA user_version = 2\"",
             text: """
-                syncd: authority.folder: $FOLDER/authority.sqlite has schema version 4, and this build knows versions up to 3: use a newer build
+                syncd: authority.folder: $FOLDER/authority.sqlite has schema version 2, and this build knows versions up to 1: use a newer build
                   use the build of syncd that made it, or a newer one
 
                 """),

@@ -1,5 +1,6 @@
 import Foundation
 import SyncTestKit
+import TestRings
 import Testing
 import Tombolo
 
@@ -33,7 +34,7 @@ import Tombolo
         await tablet.close()
     }
 
-    @Test(.timeLimit(.minutes(10)))
+    @Test(.ring(.test), .timeLimit(.minutes(10)))
     func `a second process takes over the sync when the first one ends`() async throws {
         let home = try Home()
         let server = try TestServer(models: [Person.self])

@@ -62,7 +62,7 @@ public struct ServerContact: Hashable, Sendable {
     /// asked for it.
     ///
     /// If more is left than the whole pause, the clock has been set back since, and the pause counts as over. A pause by an
-    /// unknown server, which an older build has recorded, is taken for one by this server.
+    /// unknown server is taken for one by this server.
     public func restOfPause(by server: String?, at now: WallTime) -> Duration? {
         guard let pause else { return nil }
         if let asked = pause.server, let server, asked.withoutSlash != server.withoutSlash { return nil }

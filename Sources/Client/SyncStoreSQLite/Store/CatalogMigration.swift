@@ -41,11 +41,11 @@ struct CatalogMigration {
         do {
             try refuseOtherModels(than: stored)
         } catch {
-            try StoredModels.check(in: connection, of: file, requiringCatalog: false)
+            try StoredModels.check(in: connection, of: file)
             throw error
         }
         if !stored.isEmpty, tables.contains(where: { stored[$0.name]?.count != $0.model.fields.count }) {
-            try StoredModels.check(in: connection, of: file, requiringCatalog: false)
+            try StoredModels.check(in: connection, of: file)
         }
         for index in tables.indices {
             if let fields = stored[tables[index].name] {

@@ -34,10 +34,8 @@ extension ServerContact {
                 at: WallTime(milliseconds: statement.optionalInteger(3) ?? 0))
         }
         let pause = statement.optionalInteger(4).map { end in
-            // An older build has not recorded the length.
-            let length = statement.optionalInteger(6).map { Duration.milliseconds($0) }
-            return Pause(
-                until: WallTime(milliseconds: end), of: length ?? BackoffPolicy().longestRetryAfter,
+            Pause(
+                until: WallTime(milliseconds: end), of: .milliseconds(statement.integer(6)),
                 by: statement.optionalText(5))
         }
         return ServerContact(

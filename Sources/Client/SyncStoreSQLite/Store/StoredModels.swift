@@ -119,19 +119,17 @@ struct StoredModels {
 
     /// Throws if the three records of the models differ, or if only a newer build can read them.
     ///
-    /// - Parameter isRequired: whether a missing catalog is damage. Builds before `m0011_catalog` stored none.
-    /// - Returns: the catalog; nil when there is none.
+    /// - Returns: the catalog; nil when no models are stored.
     @discardableResult
     static func check(
-        in connection: Connection, of file: String, requiringCatalog isRequired: Bool = true,
-        rule: (_ name: String) -> FieldRule? = { _ in nil }
+        in connection: Connection, of file: String, rule: (_ name: String) -> FieldRule? = { _ in nil }
     ) throws -> SchemaCatalog? {
         let models = try StoredModels(in: connection)
         if let contradiction = models.contradiction {
             throw StoreError(.corrupt, "\(file) is damaged: \(contradiction)")
         }
         guard let text = try StoredCatalog.text(in: connection) else {
-            guard models.described.isEmpty || !isRequired else {
+            guard models.described.isEmpty else {
                 throw StoreError(.corrupt, "\(file) is damaged: sync_catalog has lost the models of the application")
             }
             return nil
