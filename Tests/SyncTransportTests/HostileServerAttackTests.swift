@@ -36,6 +36,17 @@ import Testing
         #expect(failure?.description.contains("longer than 65536 bytes") == true, "\(failure?.description ?? "none")")
     }
 
+    @Test func `S17: a client abandons a response in tiny chunks`() async throws {
+        let response = HostileServer.Answer.endless(
+            HostileServer.http("200 OK", [Self.json, "Transfer-Encoding: chunked"], ""),
+            then: String(repeating: "1\r\n \r\n", count: 100))
+        let failure = try await HostileServer.run(response) { url in try await Self.hello(url) }
+        #expect(failure?.code == .notUnderstood)
+        #expect(
+            failure?.description.contains("comes in 1025 chunks of 1 bytes") == true,
+            "\(failure?.description ?? "none")")
+    }
+
     @Test func `S17: a client abandons a response with endless header fields`() async throws {
         let response = HostileServer.Answer.endless(
             "HTTP/1.1 200 OK\r\n", then: "X-Field: \(String(repeating: "x", count: 900))\r\n")

@@ -149,6 +149,16 @@ import Testing
         #expect(Self.status(response) == "413")
     }
 
+    @Test func `a body in tiny chunks is refused`() async throws {
+        let head = RawRequest.http("POST /v1/push", [Self.authorized, Self.json, "Transfer-Encoding: chunked"])
+        let chunks = String(repeating: "1\r\n \r\n", count: 2_000)
+        let response = try await TestServer.run(TestServer.authority()) { port in
+            try await RawRequest.send([head, chunks], to: port) { $0.contains("}}") }
+        }
+        #expect(Self.status(response) == "400")
+        #expect(response.contains("comes in 1025 chunks of 1 bytes"), "\(response)")
+    }
+
     @Test func `a body that arrives too slowly is refused`() async throws {
         var configuration = SyncServerConfiguration()
         configuration.bodyTimeout = .milliseconds(200)

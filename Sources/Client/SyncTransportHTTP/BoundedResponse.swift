@@ -38,7 +38,11 @@ struct BoundedResponse {
             return
         }
         var body: [UInt8] = []
+        var chunks = ChunkSizes()
         for try await chunk in response.body {
+            if let fault = chunks.arrived(chunk.readableBytes) {
+                throw TransportError(.notUnderstood, "the response \(fault)")
+            }
             if body.count + chunk.readableBytes > limit {
                 guard status != 200 else { throw Self.tooLong(limit) }
                 break

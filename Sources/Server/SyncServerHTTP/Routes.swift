@@ -196,7 +196,11 @@ struct Routes: HTTPResponder {
                 defer { timer.stop() }
                 var bytes: [UInt8] = []
                 var count = 0
+                var chunks = ChunkSizes()
                 for try await chunk in request.body {
+                    if let fault = chunks.arrived(chunk.readableBytes) {
+                        throw Refusal(.badRequest, .malformed, "the body \(fault)")
+                    }
                     count += chunk.readableBytes
                     guard !isFarTooLong(count) else { throw tooLong }
                     if count <= limit {

@@ -36,7 +36,7 @@ import Testing
 
     @Test func `a peer that waits before it sends its body is told to go on`() async throws {
         let head = RawRequest.http(
-            "POST /v1/hello",
+            "POST /v1/pull",
             ["Authorization: Bearer \(TestServer.good)", "Content-Type: application/json", "Content-Length: 2"]
                 + ["Expect: 100-continue"])
         try await TestServer.run(TestServer.authority()) { port in
