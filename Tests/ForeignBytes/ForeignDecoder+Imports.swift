@@ -46,10 +46,7 @@ extension ForeignDecoder {
     ]
 
     private static let jsonLines = JSONLinesImport(
-        catalog: CommunityCatalog.catalog,
-        types: Dictionary(
-            uniqueKeysWithValues: CommunityCatalog.catalog.models.map { ($0.collection.rawValue, $0.collection) }),
-        fallbackKeys: [:])
+        catalog: CommunityCatalog.catalog, fallbackKeys: [:])
 
     private static let accounts = AccountMapping(
         user: UserSchema.schema, username: "username", userAvatar: "avatar", profile: ProfileSchema.schema,

@@ -151,7 +151,7 @@ final class TinyStore: LocalStore {
     func dismissJournal(upTo number: Int64) throws(StoreError) -> Int { 0 }
 
     func restore(
-        journal number: Int64, now: WallTime, newID: @Sendable () -> RecordID
+        journal number: Int64, now: WallTime, newID: @escaping @Sendable () -> RecordID
     ) throws(StoreError) -> [OutboxSequence] { [] }
 
     func dismiss(journal number: Int64) throws(StoreError) {}

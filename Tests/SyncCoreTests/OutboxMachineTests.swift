@@ -17,7 +17,7 @@ import Testing
             Issue.record("\(harness.session.status(now: harness.now))")
             return
         }
-        #expect(words.contains("the server answered transaction"))
+        #expect(words.contains("the response has transaction"))
     }
 
     @Test func `a write is pushed even if counting the outbox fails`() {

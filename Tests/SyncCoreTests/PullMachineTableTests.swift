@@ -89,8 +89,8 @@ import Testing
                 ("requested", { ($0.requested(by: .request, hello: hello, &$1), nil) }),
                 ("requested without contact", { ($0.requested(by: .request, hello: nil, &$1), nil) }),
                 ("response to a push", { ($0.requested(by: .response, hello: hello, &$1), nil) }),
-                ("report", { ($0.requested(by: .report(Version(9)), hello: hello, &$1), nil) }),
-                ("old report", { ($0.requested(by: .report(Version(4)), hello: hello, &$1), nil) }),
+                ("hint", { ($0.requested(by: .hint(Version(9)), hello: hello, &$1), nil) }),
+                ("old hint", { ($0.requested(by: .hint(Version(4)), hello: hello, &$1), nil) }),
                 pullEnded("page", .success(.page(page))),
                 pullEnded(
                     "page of another epoch",
@@ -109,7 +109,7 @@ import Testing
                 storeFailed(.resettingCursor), storeFailed(.vacating),
                 ("deletes allowed", { machine, _ in (machine.deletesAllowed(epoch: SessionHarness.epoch), nil) }),
                 timer("timer", .timer), timer("timer without contact", .timer, hello: nil),
-                timer("late timer", .lateTimer), ("hints lost", { ($0.hintsLost(&$1), nil) }),
+                timer("late timer", .lateTimer), ("hints lost", { ($0.pollSooner(&$1), nil) }),
                 ("session changed", { machine, _ in (machine.sessionChanged(stored), nil) }),
                 ("stop", { machine, _ in (machine.stop(), nil) }),
             ],
@@ -133,7 +133,7 @@ import Testing
         resting | requested | pulling, then rest | disarm#2 pull arm
         resting | requested without contact | idle | disarm#2
         resting | response to a push | pulling, then rest | disarm#2 pull arm
-        resting | report | pulling, then rest | disarm#2 pull arm
+        resting | hint | pulling, then rest | disarm#2 pull arm
         resting | timer | pulling, then rest | pull arm
         resting | timer without contact | idle |
         resting | hints lost | resting | disarm#2 arm
@@ -141,12 +141,12 @@ import Testing
         resting | stop | idle | disarm#2
         idle | requested | pulling, then rest | pull arm
         idle | response to a push | pulling, then rest | pull arm
-        idle | report | pulling, then rest | pull arm
+        idle | hint | pulling, then rest | pull arm
         idle | session changed | idle |
         pulling | requested | pulling, then again |
         pulling | requested without contact | pulling, then again |
         pulling | response to a push | pulling, then again |
-        pulling | report | pulling, then until 9 |
+        pulling | hint | pulling, then until 9 |
         pulling | page | applying, then rest | disarm#2 apply
         pulling | page of another epoch | idle | disarm#2 (epoch doubted)
         pulling | page that goes back | waiting | disarm#2 arm
@@ -162,14 +162,14 @@ import Testing
         applying | requested | applying, then again |
         applying | requested without contact | applying, then again |
         applying | response to a push | applying, then again |
-        applying | report | applying, then until 9 |
+        applying | hint | applying, then until 9 |
         applying | applied | resting | checkpoint arm (progressed)
         applying | applying braked | braked | arm
         applying | applyingPage failed: diskFull | waiting | arm
         applying | applyingPage failed: contradiction | waiting | arm
         applying | session changed | idle |
         applying | stop | idle |
-        resetting | report | resetting, then rest |
+        resetting | hint | resetting, then rest |
         resetting | cursor reset | pulling, then rest | pull arm
         resetting | resettingCursor failed: diskFull | waiting | arm
         resetting | session changed | idle |
@@ -177,7 +177,7 @@ import Testing
         vacating | requested | vacating, then again |
         vacating | requested without contact | vacating, then again |
         vacating | response to a push | vacating, then again |
-        vacating | report | vacating, then until 9 |
+        vacating | hint | vacating, then until 9 |
         vacating | vacated | resting | checkpoint arm (progressed)
         vacating | vacating braked | braked | arm
         vacating | vacating failed: diskFull | waiting | arm
@@ -185,28 +185,28 @@ import Testing
         vacating | stop | idle |
         waiting | requested | pulling, then rest | disarm#2 pull arm
         waiting | requested without contact | idle | disarm#2
-        waiting | report | waiting |
+        waiting | hint | waiting |
         waiting | timer | pulling, then rest | pull arm
         waiting | timer without contact | idle |
         waiting | session changed | idle | disarm#2
         waiting | stop | idle | disarm#2
-        paused | report | waiting |
+        paused | hint | waiting |
         paused | timer | pulling, then rest | pull arm
         paused | timer without contact | idle |
         paused | session changed | idle | disarm#2
         paused | stop | idle | disarm#2
-        before a snapshot | report | waiting |
+        before a snapshot | hint | waiting |
         before a snapshot | timer | resetting, then rest | reset
         before a snapshot | timer without contact | resetting, then rest | reset
         before a snapshot | session changed | idle | disarm#2
         before a snapshot | stop | idle | disarm#2
-        braked | report | braked |
+        braked | hint | braked |
         braked | deletes allowed | applying, then rest | disarm#2 apply
         braked | timer | pulling, then rest | pull arm
         braked | timer without contact | braked | arm
         braked | session changed | idle | disarm#2
         braked | stop | idle | disarm#2
-        braked before vacating | report | braked |
+        braked before vacating | hint | braked |
         braked before vacating | deletes allowed | vacating, then rest | disarm#2 vacate
         braked before vacating | timer | pulling, then rest | pull arm
         braked before vacating | timer without contact | braked | arm

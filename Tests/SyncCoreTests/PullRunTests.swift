@@ -43,7 +43,7 @@ import Testing
         for contradiction in 1...6 {
             let before = server.pages
             server.answer()
-            #expect(server.pages - before == Int64(PullRun.mostThinPages) + 1)
+            #expect(server.pages - before == Int64(PullRun.mostSparsePages) + 1)
             #expect(server.harness.pull == nil)
             #expect(server.pull.obstacle?.contains("pages with hardly any records") == true, "\(server.pull)")
             guard case .waiting(_, .seconds(300)) = server.pull else {
@@ -75,7 +75,7 @@ import Testing
     @Test func `changes that are made while the device catches up may follow each other forever`() throws {
         var harness = SessionHarness.online()
         let stream = try #require(harness.hintStreams.first)
-        for version in 1...Int64(2 * PullRun.mostThinPages) {
+        for version in 1...Int64(2 * PullRun.mostSparsePages) {
             harness.send(.server(.hint(stream, Hint(space: .default, head: Version(version)))))
             if version == 1 { continue }
             harness.answerPull(.success(.page(SessionHarness.page(version: Version(version - 1)))))

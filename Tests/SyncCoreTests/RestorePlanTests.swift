@@ -53,14 +53,15 @@ import Testing
     private static func plan(
         _ event: JournalEntry.Event, shown: Set<RecordID> = [], elsewhere: Set<RecordID> = [],
         state: JournalEntry.State = .active, records: Transaction? = nil, replaced: [RecordID: RecordID] = [:],
-        newID: () -> RecordID = { remade }
+        newID: @escaping () -> RecordID = { remade }
     ) throws -> RestorePlan {
         let entry = JournalEntry(
             number: 7, at: WallTime(milliseconds: 0), sequence: nil, event: event, state: state, records: records)
         return try RestorePlan(
-            of: entry, in: .default, catalog: catalog, newID: newID,
-            replacement: { replaced[$0.id] },
-            home: { shown.contains($0.id) ? .default : elsewhere.contains($0.id) ? "elsewhere" : nil })
+            of: entry, in: .default,
+            RestorePlan.Records(
+                catalog, newID: newID, replacement: { replaced[$0.id] },
+                space: { shown.contains($0.id) ? .default : elsewhere.contains($0.id) ? "elsewhere" : nil }))
     }
 
     private static let remade = id(99)
@@ -77,18 +78,17 @@ import Testing
             Self.deleted(Self.bo))
         let refused = Rejection(code: .forbidden, message: "no", mutation: nil)
         for event in [JournalEntry.Event.rejected(kept, refused), .cancelled(kept)] {
-            let plan = try Self.plan(event, shown: [Self.bo])
+            let plan = try Self.plan(event, shown: [Self.bo, Self.art])
             #expect(
                 plan.transactions == [
                     [
                         .create("users", Self.ada, ["name": .text("\(Self.ada)")]),
                         .update("users", Self.bo, ["name": .text("\(Self.bo)")]),
-                        // The edit of a missing record stays in the plan, so that the user learns that it cannot be
-                        // applied.
-                        .update("users", Self.art, ["name": .text("new")]), .delete("users", Self.bo),
+                        .update("users", Self.art, ["name": .text("new")]), .delete("users", Self.art),
+                        .delete("users", Self.bo),
                     ]
                 ])
-            #expect(plan.left.isEmpty && plan.space == .default)
+            #expect(plan.postponed.isEmpty && plan.space == .default)
         }
     }
 
@@ -115,6 +115,15 @@ import Testing
             follower.transactions == [
                 [.create("users", Self.bo, ["name": .text("\(Self.bo)"), "avatar": .reference(Self.remade)])]
             ])
+    }
+
+    @Test func `a rejected edit of a record that is not here, and that the entry does not describe, names the entry`() {
+        let refused = Rejection(code: .forbidden, message: "no", mutation: 0)
+        let failure = #expect(throws: StoreError.self) {
+            try Self.plan(.rejected(Self.transaction(Self.renamed(Self.ada)), refused))
+        }
+        #expect(failure?.code == .missingRecord)
+        #expect(failure?.message.contains("entry 7 does not have its other values") == true)
     }
 
     @Test func `a create that was rejected because its record was deleted gets a new id`() throws {
@@ -293,7 +302,7 @@ import Testing
         let (forgotten, shown, planned, left) = Self.cases[index]
         let plan = try Self.plan(.forgotten(forgotten), shown: shown)
         #expect(plan.transactions == planned)
-        #expect(plan.left.map(\.record) == left)
+        #expect(plan.postponed.map(\.record) == left)
     }
 
     @Test func `a record whose id is now in another space holds back only the records that require it`() throws {
@@ -301,7 +310,7 @@ import Testing
             Self.user(Self.ada), Self.avatar(Self.art, of: Self.ada), Self.user(Self.bo, avatar: Self.art))
         let plan = try Self.plan(.forgotten(forgotten), elsewhere: [Self.ada])
         #expect(plan.transactions == [[.create("users", Self.bo, Self.name(Self.bo))]])
-        #expect(plan.left.map(\.record) == [Self.ada, Self.art])
+        #expect(plan.postponed.map(\.record) == [Self.ada, Self.art])
     }
 
     @Test func `an entry in which every record requires a missing record is refused and stays in the journal`() {

@@ -257,12 +257,12 @@ import Testing
 
         var reason: (code: String, part: String) {
             switch self {
-            case .noResults: ("notUnderstood", "answered none of 1 transactions")
+            case .noResults: ("notUnderstood", "no outcome for the 1 transactions sent")
             case .gap: ("identity", "is missing earlier transactions")
             case .identityConflict: ("identity", "another copy of this database may be syncing")
             case .silentHello: ("timedOut", "did not answer a hello")
             case .silentPush: ("timedOut", "did not answer a push")
-            case .silentPull: ("timedOut", "did not answer a pull")
+            case .silentPull: ("timedOut", "did not respond to a pull")
             case .otherHistories: ("notUnderstood", "reports a different history in each hello")
             }
         }

@@ -41,6 +41,78 @@ import Testing
         return String(decoding: bytes.prefix(count), as: UTF8.self)
     }
 
+    @Test func `fields may have the names of the store's own columns`() throws {
+        let fresh = try Scratch()
+        try fresh.open().close()
+        let columns = try RawDatabase(fresh.file).run(
+            """
+            SELECT DISTINCT c.name FROM pragma_table_list AS t, pragma_table_info(t.name) AS c
+            WHERE t.name LIKE 'sync!_%' ESCAPE '!'
+            """)
+        let names = columns.compactMap(FieldName.init(rawValue:)).filter {
+            !ModelSchema.reservedNames.contains($0.rawValue) && !$0.rawValue.hasPrefix("sync_")
+        }
+        #expect(names.count > 50)
+        // A model has at most 64 fields.
+        var models: [ModelSchema] = []
+        for part in [names.prefix(60), names.dropFirst(60)] {
+            for type in ["texts", "links"] {
+                let collection = CollectionName(rawValue: "\(type)\(part.count)") ?? "none"
+                let field: (FieldName) -> FieldSchema = { type == "texts" ? .text($0) : .reference($0, to: collection) }
+                models.append(ModelSchema(collection: collection, fields: part.map(field)))
+            }
+        }
+        let scratch = try Scratch()
+        let store = try scratch.open(SchemaCatalog(models))
+        let epoch = Epoch(rawValue: "first")
+        _ = try store.adopt(epoch, as: AccountID(rawValue: "ada"))
+        try store.follow(.default)
+        func values(_ number: UInt64) -> [(ModelSchema, Patch)] {
+            models.map { model in
+                var patch = Patch()
+                for field in model.fields {
+                    patch.set(
+                        field.name, to: field.target == nil ? .text("\(number)") : .reference(Samples.id(number)))
+                }
+                return (model, patch)
+            }
+        }
+        func snapshot(of numbers: ClosedRange<UInt64>, at version: Int64) -> PullPage {
+            let rows = models.indices.map { model in
+                SnapshotRows(
+                    collection: models[model].collection,
+                    records: numbers.map { number in
+                        Record(
+                            id: Samples.id(number), uid: UID(Int64(number)), version: Version(version),
+                            creating: values(number)[model].1, schema: models[model])
+                    })
+            }
+            return PullPage(
+                space: .default, epoch: epoch, serverTime: .zero,
+                content: .snapshot(
+                    rows.sorted { $0.collection.rawValue < $1.collection.rawValue }, isFirst: true, isLast: true),
+                cursor: Cursor(rawValue: "c\(version)"), version: Version(version), head: Version(version),
+                hasMore: false)
+        }
+        _ = try store.apply(snapshot(of: 1...4, at: 1), after: nil, brake: nil, now: Samples.now)
+        for (model, patch) in values(2) {
+            _ = try store.commit([.update(model.collection, Samples.id(1), patch)], in: .default, now: Samples.now)
+        }
+        try store.resetCursor(of: .default)
+        _ = try store.apply(snapshot(of: 1...2, at: 2), after: nil, brake: nil, now: Samples.now)
+        try store.verify()
+        for (model, patch) in values(2) {
+            let record = try #require(try store.record(model.collection, .id(Samples.id(1))))
+            #expect(record.values == model.fields.map { patch[$0.name] })
+            let query = RecordQuery(
+                model.collection,
+                where: model.fields.prefix(20).map { RecordFilter($0.name, equals: patch[$0.name] ?? .null) })
+            #expect(try store.records(matching: query).count == 2)
+        }
+        _ = try store.vacate(.default, of: epoch, brake: nil)
+        try store.verify()
+    }
+
     @Test func `the tables are readable in the SQLite shell`() throws {
         let scratch = try Scratch()
         let store = try scratch.open(Self.catalog)

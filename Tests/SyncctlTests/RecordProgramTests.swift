@@ -55,6 +55,9 @@ import Testing
         #expect(shown["done"] is NSNull)
         let found = try lines(try record("list", "todo", "--where", "title=Butter", "--json"))
         #expect(found.map { $0["parent"] as? String } == [id])
+        // A combining mark joins the sign before it to one character.
+        #expect(try record("set", "todo", id, "type=\u{301}e").status == 0)
+        #expect(try lines(try record("list", "todo", "--where", "type=\u{301}e", "--json")).count == 1)
         #expect(try record("delete", "todo", id).output == "deleted todo \(id)\n")
         #expect(try lines(try record("list", "todo", "--json")).count == 1)
     }

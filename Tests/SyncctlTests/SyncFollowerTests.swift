@@ -52,12 +52,12 @@ import Testing
     }
 
     @Test func `a late response ends a sync only if asking for less does not help`() {
-        let late = TransportError(.timedOut, "the server did not answer a pull in 30.0 seconds")
+        let late = TransportError(.timedOut, "the server did not respond to a pull within 30.0 seconds")
         var status = Self.status(OutboxSummary(), hasCaughtUp: false)
         status.connection = .recovering(late, retryIn: .seconds(1))
         #expect(Self.ending(status, timeout: .zero) == nil)
         status.connection = .waiting(late, retryIn: .seconds(1))
-        #expect(Self.ending(status, timeout: .zero)?.contains("did not answer a pull") == true)
+        #expect(Self.ending(status, timeout: .zero)?.contains("did not respond to a pull") == true)
     }
 
     /// Returns the ending of a watch that is stopped after these statuses.

@@ -89,7 +89,9 @@ enum Detail: Equatable {
     case name(String), phone(String?), email(String?), notes(String?), company(String?)
 
     init(_ text: String) throws(BookError) {
-        let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        // By code unit, because a combining mark would join the sign before it.
+        let parts = text.utf8.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+            .map { String(Substring($0)) }
         let value = parts.count == 2 && !parts[1].isEmpty ? parts[1] : nil
         switch (parts[0], parts.count, value) {
         case ("name", 2, let value?): self = .name(value)

@@ -44,7 +44,7 @@ struct PlantedStore: LocalStore, EngineStore {
         (base) throws(StoreError) in try base.checkpoint()
     }
     var onRestore:
-        @Sendable (SimulatedDevice.Store, Int64, WallTime, @Sendable () -> RecordID) throws(StoreError) ->
+        @Sendable (SimulatedDevice.Store, Int64, WallTime, @escaping @Sendable () -> RecordID) throws(StoreError) ->
             [OutboxSequence] = { (base, number, now, newID) throws(StoreError) in
                 try base.restore(journal: number, now: now, newID: newID)
             }
@@ -98,7 +98,7 @@ struct PlantedStore: LocalStore, EngineStore {
     func journalEntry(_ number: Int64) throws(StoreError) -> JournalEntry? { try base.journalEntry(number) }
     func dismissJournal(upTo number: Int64) throws(StoreError) -> Int { try base.dismissJournal(upTo: number) }
     func restore(
-        journal number: Int64, now: WallTime, newID: @Sendable () -> RecordID
+        journal number: Int64, now: WallTime, newID: @escaping @Sendable () -> RecordID
     ) throws(StoreError) -> [OutboxSequence] {
         try onRestore(base, number, now, newID)
     }

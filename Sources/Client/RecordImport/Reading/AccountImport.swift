@@ -42,7 +42,7 @@ public struct AccountImport: Sendable {
                 throw ImportError(
                     line: number, "the line is not UTF-8, or longer than \(ImportLimits.rowBytes) bytes")
             }
-            let parts = text.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
+            let parts = text.parts(UInt8(ascii: ":"))
             guard parts.count == 7 else {
                 throw ImportError(
                     line: number, "\(parts.count) parts; expected 7: name:password:uid:group:comment:home:shell")
@@ -56,7 +56,7 @@ public struct AccountImport: Sendable {
             }
             name = parts[0]
             // The comment may contain office and telephone after commas; the first part is the person's name.
-            comment = parts[4].split(separator: ",", omittingEmptySubsequences: false).first.map(String.init) ?? ""
+            comment = parts[4].parts(UInt8(ascii: ",")).first ?? ""
             home = parts[5]
         }
 
@@ -119,5 +119,13 @@ public struct AccountMapping: Hashable, Sendable {
         self.avatar = avatar
         self.image = image
         self.author = author
+    }
+}
+
+extension String {
+    /// The parts between separators. Code units are compared, because a combining mark after a separator joins it to one
+    /// character.
+    fileprivate func parts(_ separator: UInt8) -> [String] {
+        utf8.split(separator: separator, omittingEmptySubsequences: false).map { String(Substring($0)) }
     }
 }

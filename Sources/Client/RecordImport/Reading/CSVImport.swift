@@ -59,7 +59,7 @@ public struct CSVImport: Sendable {
     private func row(_ row: CSVTable.Row, header: [String]) throws(ImportError) -> ImportRow {
         guard row.cells.count == header.count else {
             throw ImportError(
-                line: row.line, "\(row.cells.count) columns; expected \(header.count), as in the first row")
+                line: row.line, "the row has \(row.cells.count) columns; expected \(header.count), as in the first row")
         }
         var builder = RowBuilder(schema: schema, line: row.line)
         for (name, cell) in zip(header, row.cells) where !cell.isEmpty {

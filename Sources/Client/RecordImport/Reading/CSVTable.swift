@@ -77,7 +77,7 @@ package struct CSVTable: Sequence, IteratorProtocol {
             guard bytes[position] != Byte.quote else {
                 throw ImportError(
                     line: start.line,
-                    "a quotation mark inside a field that does not begin with one; expected it doubled, in a quoted field"
+                    "an unquoted field contains a quotation mark; quote the field and double the mark"
                 )
             }
             position += 1

@@ -7,20 +7,14 @@ public import SyncModel
 /// `list --json` can be imported.
 public struct JSONLinesImport: Sendable {
     let catalog: SchemaCatalog
-    let types: [String: CollectionName]
     let fallbackKeys: [CollectionName: FieldName]
 
     /// Creates a reader.
     ///
     /// - Parameters:
-    ///   - types: The values of `type` that are accepted in addition to the names of the collections, such as `user`
-    ///     for `users`.
     ///   - fallbackKeys: The fields that serve as keys when there is no `key` or `id`.
-    public init(
-        catalog: SchemaCatalog, types: [String: CollectionName], fallbackKeys: [CollectionName: FieldName]
-    ) {
+    public init(catalog: SchemaCatalog, fallbackKeys: [CollectionName: FieldName]) {
         self.catalog = catalog
-        self.types = types
         self.fallbackKeys = fallbackKeys
     }
 
@@ -59,12 +53,12 @@ public struct JSONLinesImport: Sendable {
     private static let typeName = "type"
 
     private func schema(of value: JSONValue, _ number: Int) throws(ImportError) -> ModelSchema {
-        let known = types.keys.sorted().joined(separator: ", ")
+        let known = catalog.models.map(\.collection.rawValue).sorted().joined(separator: ", ")
         guard case .string(let type)? = value[Self.typeName] else {
-            throw ImportError(line: number, "there is no \"type\"; expected one of \(known)")
+            throw ImportError(line: number, "\"type\" is missing; expected one of \(known)")
         }
-        guard let name = types[type] ?? CollectionName(rawValue: type), let schema = catalog[name] else {
-            throw ImportError(line: number, "there is no type '\(type.prefix(64))'; expected one of \(known)")
+        guard let name = CollectionName(rawValue: type), let schema = catalog[name] else {
+            throw ImportError(line: number, "there is no collection '\(type.prefix(64))'; expected one of \(known)")
         }
         return schema
     }
@@ -99,7 +93,7 @@ public struct JSONLinesImport: Sendable {
         case (.text, _), (.integer, _), (.real, _), (.boolean, _), (.reference, _):
             throw ImportError(
                 line: builder.line,
-                "\(builder.schema.collection).\(field.name): \(value.shortText) is not a valid \(field.type.rawValue); expected \(field.type.expectation)"
+                "\(builder.schema.collection).\(field.name): \(value.shortText) is not of the type \(field.type.rawValue); expected \(field.type.expectation)"
             )
         }
     }

@@ -56,8 +56,9 @@ struct RowBuilder {
     /// Sets a reference from text: a UUID names a record, and `@key` the row with that key.
     mutating func setReference(_ field: FieldSchema, to text: String) throws(ImportError) {
         guard let target = field.target else { return }
-        if text.hasPrefix("@"), text.count > 1 {
-            links.append(ImportRow.Link(field: field.name, target: target, key: String(text.dropFirst())))
+        if text.utf8.first == UInt8(ascii: "@"), text.utf8.count > 1 {
+            links.append(
+                ImportRow.Link(field: field.name, target: target, key: String(text.unicodeScalars.dropFirst())))
         } else if let id = RecordID(text) {
             patch.set(field.name, to: .reference(id))
         } else {

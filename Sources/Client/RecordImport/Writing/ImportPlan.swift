@@ -10,10 +10,9 @@ struct ImportPlan {
     private(set) var created = 0
     private(set) var updated = 0
     private(set) var unchanged = 0
-    let rowCount: Int
 
-    private var edits: [Planned]
-    private var loneEdits = 0
+    private var edits: [Planned] = []
+    private var isolatedEdits = 0
     private var position = 0
 
     private struct Planned {
@@ -22,7 +21,7 @@ struct ImportPlan {
         /// 1 for the first edit of a row, 0 for an edit of the second round.
         let rows: Int
         /// Whether the edit needs its own transaction.
-        let isAlone: Bool
+        let isIsolated: Bool
     }
 
     /// The edits of one transaction, whose records are in one space.
@@ -42,7 +41,9 @@ struct ImportPlan {
         let space: SpaceID
         var patch: Patch
         /// References to rows of this input that are not in the store yet.
-        var forward: [(field: FieldSchema, id: RecordID)]
+        var newReferences: [(field: FieldSchema, to: RecordAddress)] = []
+
+        var address: RecordAddress { RecordAddress(row.collection, id) }
 
         /// Returns the record to which a field refers, as the input names it.
         func name(of field: FieldName, _ collection: CollectionName, _ id: RecordID) -> String {
@@ -51,12 +52,14 @@ struct ImportPlan {
         }
     }
 
+    /// The number of rows that will be written.
+    var rowCount: Int { created + updated + unchanged }
+
     /// - Parameter space: the space of new records.
     init(
         _ rows: [ImportRow], store: any LocalStore, space: SpaceID, identity: RecordIdentity, rules: Importer.Rules
     ) throws(StoreError) {
-        edits = []
-        let refused = try RefusedRecords(in: store)
+        let rejected = try RejectedRecords(in: store)
         var targets: [Target] = []
         var addresses: [RecordAddress: Int] = [:]
         for row in rows {
@@ -66,35 +69,28 @@ struct ImportPlan {
                 continue
             }
             addresses[address] = row.line
-            switch try Self.target(row, address, store, space, refused, rules) {
+            switch try Self.target(row, address, store, space, rejected, rules) {
             case .success(let target): targets.append(target)
             case .failure(let problem): problems.append(problem)
             }
         }
-        var homes: [RecordAddress: SpaceID?] = [:]
+        var spaces: [RecordAddress: SpaceID?] = [:]
         for index in targets.indices {
             try Self.link(
-                &targets[index], among: addresses, store: store, creatingIn: space, identity: identity, homes: &homes,
+                &targets[index], among: addresses, store: store, creatingIn: space, identity: identity, spaces: &spaces,
                 &problems)
         }
-        rowCount = targets.count
         let broken = Set(problems.map(\.line))
         targets.removeAll { broken.contains($0.row.line) }
-        var ordered: [Target] = []
-        var stuck: [ImportError] = []
-        repeat {
-            problems += Self.removeDependants(from: &targets)
-            (ordered, stuck) = Self.order(targets)
-            problems += stuck
-            targets = ordered
-        } while !stuck.isEmpty
-        plan(ordered, store.catalog, suspects: refused.suspects)
+        problems += Self.order(&targets)
+        problems += Self.removeDependents(from: &targets)
+        plan(targets, store.catalog, perhapsDeleted: rejected.perhapsDeleted)
     }
 
     /// Looks up the record of a row.
     private static func target(
         _ row: ImportRow, _ address: RecordAddress, _ store: any LocalStore, _ space: SpaceID,
-        _ refused: RefusedRecords, _ rules: Importer.Rules
+        _ rejected: RejectedRecords, _ rules: Importer.Rules
     ) throws(StoreError) -> Result<Target, ImportError> {
         let patch: Patch
         do {
@@ -106,17 +102,19 @@ struct ImportPlan {
         if existing == nil, store.catalog[row.collection] != nil, try store.isPending(row.collection, address.id) {
             return .failure(
                 ImportError(
-                    line: row.line, "its record was deleted on this device, and a deleted record stays deleted"))
+                    line: row.line,
+                    "its record was deleted on this device, and a deleted record stays deleted; give the row another key to create a new record"
+                ))
         }
-        if existing == nil, refused.deleted.contains(address) {
+        if existing == nil, rejected.deleted.contains(address) {
             return .failure(
                 ImportError(
                     line: row.line,
-                    "its record was deleted on the server (see the journal), and a deleted record stays deleted"))
+                    "its record was deleted on the server (see the journal), and a deleted record stays deleted; give the row another key to create a new record"
+                ))
         }
-        let home = existing == nil ? nil : try store.space(of: row.collection, address.id)
-        return .success(
-            Target(row: row, id: address.id, existing: existing, space: home ?? space, patch: patch, forward: []))
+        let current = existing == nil ? nil : try store.space(of: row.collection, address.id)
+        return .success(Target(row: row, id: address.id, existing: existing, space: current ?? space, patch: patch))
     }
 
     private static func id(of row: ImportRow, _ identity: RecordIdentity) -> RecordID {
@@ -131,10 +129,10 @@ struct ImportPlan {
     ///
     /// - Parameters:
     ///   - space: the space of new records.
-    ///   - homes: the spaces of the records looked up so far; nil for records that are not in the store.
+    ///   - spaces: the spaces of the records looked up so far; nil for records that are not in the store.
     private static func link(
         _ target: inout Target, among addresses: [RecordAddress: Int], store: any LocalStore,
-        creatingIn space: SpaceID, identity: RecordIdentity, homes: inout [RecordAddress: SpaceID?],
+        creatingIn space: SpaceID, identity: RecordIdentity, spaces: inout [RecordAddress: SpaceID?],
         _ problems: inout [ImportError]
     ) throws(StoreError) {
         guard let schema = store.catalog[target.row.collection] else {
@@ -150,13 +148,13 @@ struct ImportPlan {
             }
             let address = RecordAddress(to, id)
             let stored: SpaceID?
-            if let known = homes[address] {
+            if let known = spaces[address] {
                 stored = known
             } else {
                 stored = try store.space(of: to, id)
-                homes[address] = .some(stored)
+                spaces[address] = .some(stored)
             }
-            guard let home = stored ?? (addresses[address] == nil ? nil : space) else {
+            guard let found = stored ?? (addresses[address] == nil ? nil : space) else {
                 problems.append(
                     ImportError(
                         line: target.row.line,
@@ -164,15 +162,15 @@ struct ImportPlan {
                     ))
                 return
             }
-            guard home == target.space else {
+            guard found == target.space else {
                 problems.append(
                     ImportError(
                         line: target.row.line,
-                        "\(schema.collection).\(name) refers to \(target.name(of: name, to, id)) in the space \(home), but this \(schema.collection) is in the space \(target.space); a record can only refer to records of its own space"
+                        "\(schema.collection).\(name) refers to \(target.name(of: name, to, id)) in the space \(found), but this \(schema.collection) is in the space \(target.space); a record can only refer to records of its own space"
                     ))
                 return
             }
-            if stored == nil { target.forward.append((field, id)) }
+            if stored == nil { target.newReferences.append((field, address)) }
         }
         if target.existing == nil {
             do throws(InvalidValueError) {
@@ -183,120 +181,95 @@ struct ImportPlan {
         }
     }
 
+    /// Puts the rows into an order in which each comes after the rows that it must refer to, and removes those that must refer to
+    /// each other.
+    ///
+    /// - Returns: a problem for each removed row.
+    private static func order(_ targets: inout [Target]) -> [ImportError] {
+        var positions: [RecordAddress: Int] = [:]
+        for (position, target) in targets.enumerated() { positions[target.address] = position }
+        let references = targets.map { target in
+            target.newReferences.filter(\.field.isRequired).compactMap { positions[$0.to] }
+        }
+        var ordered: [Target] = []
+        var problems: [ImportError] = []
+        for group in ReferenceGroups.of(references) {
+            if let row = group.first, group.count == 1, !references[row].contains(row) {
+                ordered.append(targets[row])
+            } else {
+                problems += group.map {
+                    ImportError(line: targets[$0].row.line, "its required references lead back to the row itself")
+                }
+            }
+        }
+        targets = ordered
+        return problems
+    }
+
     /// Removes the rows that refer to a row that is not imported, directly or through other rows. A row is imported
     /// whole or not at all.
-    private static func removeDependants(from targets: inout [Target]) -> [ImportError] {
+    ///
+    /// - Returns: a problem for each removed row.
+    private static func removeDependents(from targets: inout [Target]) -> [ImportError] {
         var problems: [ImportError] = []
         while true {
-            let coming = Set(targets.map { RecordAddress($0.row.collection, $0.id) })
-            let missing = { (target: Target) in
-                target.forward.first {
-                    !coming.contains(RecordAddress($0.field.target ?? target.row.collection, $0.id))
-                }
-            }
-            let broken = targets.compactMap { target in
-                missing(target).map { link in
+            let coming = Set(targets.map(\.address))
+            let count = targets.count
+            targets.removeAll { target in
+                guard let missing = target.newReferences.first(where: { !coming.contains($0.to) }) else { return false }
+                problems.append(
                     ImportError(
                         line: target.row.line,
-                        "\(target.row.collection).\(link.field.name) refers to a row that is not imported")
-                }
+                        "\(target.row.collection).\(missing.field.name) refers to a row that is not imported"))
+                return true
             }
-            guard !broken.isEmpty else { return problems }
-            problems += broken
-            targets.removeAll { missing($0) != nil }
+            if targets.count == count { return problems }
         }
     }
 
-    /// Returns the rows, each after the rows that it must refer to, and a problem for each row that cannot be ordered.
-    private static func order(_ targets: [Target]) -> ([Target], [ImportError]) {
-        var placed: Set<RecordAddress> = []
-        var ordered: [Target] = []
-        var waiting = targets
-        while !waiting.isEmpty {
-            var left: [Target] = []
-            for target in waiting {
-                let needs = target.forward.contains {
-                    $0.field.isRequired
-                        && !placed.contains(
-                            RecordAddress($0.field.target ?? target.row.collection, $0.id))
-                }
-                if needs {
-                    left.append(target)
-                } else {
-                    placed.insert(RecordAddress(target.row.collection, target.id))
-                    ordered.append(target)
-                }
-            }
-            guard left.count < waiting.count else {
-                return (
-                    ordered,
-                    left.map {
-                        ImportError(
-                            line: $0.row.line,
-                            "it is required to refer to a row that, directly or not, is required to refer to it")
-                    }
-                )
-            }
-            waiting = left
-        }
-        return (ordered, [])
-    }
-
-    private mutating func plan(_ targets: [Target], _ catalog: SchemaCatalog, suspects: Set<RecordAddress>) {
+    private mutating func plan(
+        _ targets: [Target], _ catalog: SchemaCatalog, perhapsDeleted: Set<RecordAddress>
+    ) {
         var placed: Set<RecordAddress> = []
         var second: [Planned] = []
-        let doubtful = Self.doubtful(targets, suspects)
+        let isolated = Self.isolated(targets, perhapsDeleted)
         for target in targets {
-            let address = RecordAddress(target.row.collection, target.id)
-            let isAlone = doubtful.contains(address)
+            let isIsolated = isolated.contains(target.address)
             var patch = target.patch
             var later = Patch()
-            for (field, id) in target.forward {
-                let address = RecordAddress(field.target ?? target.row.collection, id)
-                if placed.contains(address) { continue }
+            for (field, address) in target.newReferences where !placed.contains(address) {
                 patch.remove(field.name)
-                later.set(field.name, to: .reference(id))
+                later.set(field.name, to: .reference(address.id))
             }
             if !later.isEmpty {
                 second.append(
                     Planned(
                         edit: .update(target.row.collection, target.id, later), space: target.space, rows: 0,
-                        isAlone: isAlone))
+                        isIsolated: isIsolated))
             }
-            placed.insert(address)
-            edits.append(
-                Planned(edit: edit(target, patch), space: target.space, rows: 1, isAlone: isAlone))
+            placed.insert(target.address)
+            edits.append(Planned(edit: edit(target, patch), space: target.space, rows: 1, isIsolated: isIsolated))
             count(target, catalog)
         }
         edits += second
         // The edits of a space together, because a transaction is of one space. No reference leads to another space, so
         // their order within a space is enough.
         edits = Dictionary(grouping: edits, by: \.space).sorted { $0.key.rawValue < $1.key.rawValue }.flatMap(\.value)
-        loneEdits = edits.count { $0.isAlone }
+        isolatedEdits = edits.count { $0.isIsolated }
     }
 
-    /// Returns the records that the server may reject: suspects that this import creates, and records that refer to
-    /// them.
-    private static func doubtful(_ targets: [Target], _ suspects: Set<RecordAddress>) -> Set<RecordAddress> {
-        guard !suspects.isEmpty else { return [] }
-        var doubtful: Set<RecordAddress> = []
-        for target in targets where target.existing == nil {
-            let address = RecordAddress(target.row.collection, target.id)
-            if suspects.contains(address) { doubtful.insert(address) }
-        }
-        var count = -1
-        while count < doubtful.count {
-            count = doubtful.count
-            for target in targets {
-                let refersToDoubt = target.forward.contains {
-                    doubtful.contains(RecordAddress($0.field.target ?? target.row.collection, $0.id))
-                }
-                if refersToDoubt {
-                    doubtful.insert(RecordAddress(target.row.collection, target.id))
-                }
+    /// Returns the records that the server may reject: new ones that may have been deleted on the server, and records that
+    /// refer to them.
+    private static func isolated(_ targets: [Target], _ perhapsDeleted: Set<RecordAddress>) -> Set<RecordAddress> {
+        var isolated = Set(targets.filter { $0.existing == nil }.map(\.address)).intersection(perhapsDeleted)
+        var count = 0
+        while count < isolated.count {
+            count = isolated.count
+            for target in targets where target.newReferences.contains(where: { isolated.contains($0.to) }) {
+                isolated.insert(target.address)
             }
         }
-        return doubtful
+        return isolated
     }
 
     private func edit(_ target: Target, _ patch: Patch) -> RecordEdit {
@@ -321,14 +294,14 @@ struct ImportPlan {
     /// them.
     mutating func nextChunk() -> Chunk? {
         guard position < edits.count else { return nil }
-        let isAlone = edits[position].isAlone
-        let most = isAlone ? editsPerLoneTransaction : ImportLimits.mutationsPerTransaction
+        let isIsolated = edits[position].isIsolated
+        let most = isIsolated ? editsPerIsolatedTransaction : ImportLimits.mutationsPerTransaction
         var chunk = Chunk(space: edits[position].space)
         while position < edits.count {
             let next = edits[position]
             let bytes = Self.byteCount(of: next.edit)
             if !chunk.edits.isEmpty,
-                next.space != chunk.space || next.isAlone != isAlone || chunk.edits.count >= most
+                next.space != chunk.space || next.isIsolated != isIsolated || chunk.edits.count >= most
                     || chunk.bytes + bytes > ImportLimits.bytesPerTransaction
             {
                 break
@@ -341,9 +314,10 @@ struct ImportPlan {
         return chunk
     }
 
-    /// Edits per transaction that the server may reject: one, unless that would need too many transactions.
-    private var editsPerLoneTransaction: Int {
-        min(loneEdits / ImportLimits.transactions + 1, ImportLimits.mutationsPerTransaction)
+    /// Edits per transaction that the server may reject: one, or more if the import would otherwise need more than
+    /// `ImportLimits.transactions`.
+    private var editsPerIsolatedTransaction: Int {
+        min(isolatedEdits / ImportLimits.transactions + 1, ImportLimits.mutationsPerTransaction)
     }
 
     private static func byteCount(of edit: RecordEdit) -> Int {

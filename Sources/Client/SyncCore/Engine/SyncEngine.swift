@@ -4,7 +4,7 @@ public import SyncModel
 
 /// Keeps a local store and a server in sync, in the background.
 ///
-/// The actor holds no policy: it passes events to the session machine, carries out the orders that come back, and feeds
+/// The actor holds no policy: it passes events to the session machine, carries out the actions that come back, and feeds
 /// their results in as events. The host calls `run()` once, in its own task; the engine fits a swift-service-lifecycle
 /// service.
 public actor SyncEngine {

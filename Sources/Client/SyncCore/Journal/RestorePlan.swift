@@ -1,15 +1,16 @@
 package import SyncModel
 
 /// The edits that apply a journal entry again, over the current records.
-package struct RestorePlan: Hashable, Sendable {
+package struct RestorePlan {
     package let space: SpaceID
     /// The edits of each transaction, in writing order.
     package private(set) var transactions: [[RecordEdit]] = []
-    /// Mutations that require a record that is not here, or whose id is used in another space. They stay in the
-    /// journal, in a new entry.
-    package private(set) var left: [Mutation] = []
+    /// Mutations that cannot be restored yet: they require a record that is not on this device, or their record is in another
+    /// space. They stay in the journal, in a new entry.
+    package private(set) var postponed: [Mutation] = []
     /// The new records that replace deleted ones: those that the entry changes, and those that its changes refer to.
     package private(set) var replacements: [Replacement] = []
+    private let records: Records
 
     /// A deleted record that is created again under a new id.
     package struct Replacement: Hashable, Sendable {
@@ -18,137 +19,146 @@ package struct RestorePlan: Hashable, Sendable {
         package let replacement: RecordID
     }
 
+    /// The records of the database, as far as a plan needs them.
+    package struct Records {
+        let catalog: SchemaCatalog
+        let newID: () -> RecordID
+        let replacement: (RecordAddress) throws -> RecordID?
+        let space: (RecordAddress) throws -> SpaceID?
+
+        /// Creates the view of the records.
+        ///
+        /// - Parameters:
+        ///   - newID: Makes the id of a record that replaces a deleted one.
+        ///   - replacement: Returns the record that an earlier plan created in place of a deleted one, or nil when there is
+        ///     none.
+        ///   - space: Returns the space that a record is in now, or nil when it is not on this device.
+        package init(
+            _ catalog: SchemaCatalog, newID: @escaping () -> RecordID,
+            replacement: @escaping (RecordAddress) throws -> RecordID?,
+            space: @escaping (RecordAddress) throws -> SpaceID?
+        ) {
+            self.catalog = catalog
+            self.newID = newID
+            self.replacement = replacement
+            self.space = space
+        }
+    }
+
     /// Plans how to restore an entry.
     ///
-    /// - Parameters:
-    ///   - entry: A rejected or cancelled transaction is repeated unchanged, as one transaction, except that records
-    ///     deleted since are created again under new ids, and its references follow them. Forgotten changes are
-    ///     restored in the smallest parts that can stand alone: they were not written together, and a part that the
-    ///     server rejects must not take the others with it.
-    ///   - replacement: Returns the record that an earlier plan created in place of a deleted one, or nil when there is
-    ///     none.
-    ///   - home: Returns the space that a record is in now, or nil when it is not here.
-    ///   - newID: Makes the id of a record that replaces a deleted one.
-    /// - Throws: `StoreError` with the code `entryIsFrozen` when the entry has been sent again already;
-    ///   `danglingReference` when all of it requires records that are not here; or an error that `home` throws.
-    package init(
-        of entry: JournalEntry, in space: SpaceID, catalog: SchemaCatalog, newID: () -> RecordID,
-        replacement: (RecordAddress) throws -> RecordID?,
-        home: (RecordAddress) throws -> SpaceID?
-    ) throws {
+    /// A rejected or cancelled transaction is written again unchanged, as one transaction, except that records deleted since are
+    /// created again under new ids, and its references follow them. Forgotten changes are restored in the smallest parts that can
+    /// stand alone: they were not written together, and a part that the server rejects must not take the others with it.
+    ///
+    /// - Parameter space: The space of an entry about conflicts. A transaction names its own.
+    /// - Throws: `StoreError` with the code `entryIsFrozen` when the entry has been restored already; `danglingReference` when no
+    ///   part of the entry can be restored; `missingRecord` when a deleted record lacks a required value; or an error that
+    ///   `records` throws.
+    package init(of entry: JournalEntry, in space: SpaceID, _ records: Records) throws {
         guard entry.state != .restored else {
             throw StoreError(.entryIsFrozen, "journal entry \(entry.number) has been restored already")
         }
+        self.records = records
         switch entry.event {
         case .merged(let conflicts), .overwritten(let conflicts, _):
             self.space = space
-            var records = entry.records?.mutations ?? []
-            if case .overwritten(_, let deleted?) = entry.event { records += deleted.mutations }
-            try restore(
-                conflicts, of: entry.number, records: records, catalog: catalog, newID: newID,
-                replacement: replacement, home: home)
-        case .rejected(let kept, let rejection):
-            self.space = kept.space
-            try `repeat`(
-                kept, rejection, records: entry.records, catalog: catalog, newID: newID, replacement: replacement,
-                home: home)
-        case .cancelled(let kept):
-            self.space = kept.space
-            try `repeat`(
-                kept, nil, records: entry.records, catalog: catalog, newID: newID, replacement: replacement, home: home)
-        case .forgotten(let kept):
-            self.space = kept.space
-            try bringBack(kept, catalog: catalog, home: home)
+            var deleted = entry.records?.mutations ?? []
+            if case .overwritten(_, let records?) = entry.event { deleted += records.mutations }
+            try restoreLosers(of: conflicts, of: entry.number, deleted: deleted)
+        case .rejected(let transaction, let rejection):
+            self.space = transaction.space
+            try restoreTransaction(transaction, rejection, of: entry)
+        case .cancelled(let transaction):
+            self.space = transaction.space
+            try restoreTransaction(transaction, nil, of: entry)
+        case .forgotten(let transaction):
+            self.space = transaction.space
+            try restoreForgotten(transaction)
         }
     }
 
     // MARK: Rejected and cancelled transactions
 
-    private mutating func `repeat`(
-        _ kept: Transaction, _ rejection: Rejection?, records: Transaction?, catalog: SchemaCatalog,
-        newID: () -> RecordID, replacement: (RecordAddress) throws -> RecordID?,
-        home: (RecordAddress) throws -> SpaceID?
+    private mutating func restoreTransaction(
+        _ transaction: Transaction, _ rejection: Rejection?, of entry: JournalEntry
     ) throws {
+        let deleted = entry.records?.mutations ?? []
         // Find the new ids first, because a reference may come before the record that it names.
-        var successors: [RecordID: RecordID] = [:]
-        for (position, mutation) in kept.mutations.enumerated() {
-            let (id, collection) = (mutation.record, mutation.collection)
-            guard try home(RecordAddress(collection, id)) == nil else { continue }
-            if let known = try replacement(RecordAddress(collection, id)),
-                try home(RecordAddress(collection, known)) == space
-            {
-                successors[id] = known
+        var newIDs: [RecordAddress: RecordID] = [:]
+        for (position, mutation) in transaction.mutations.enumerated() {
+            let address = mutation.address
+            guard try records.space(address) == nil else { continue }
+            if let earlier = try earlierReplacement(of: address) {
+                newIDs[address] = earlier
                 continue
             }
             let isDeleted =
                 switch mutation.intent {
-                // Other creates keep their ids, because other entries refer to them.
-                case .create: rejection?.code == .recordDeleted && rejection?.mutation ?? position == position
-                case .update: records?.creates(id) ?? false
+                // Other creates keep their ids, because other entries refer to them. A rejection without a position is about
+                // the whole transaction.
+                case .create: rejection?.code == .recordDeleted && (rejection?.mutation ?? position) == position
+                case .update: deleted.contains { $0.address == address }
                 case .delete: false
                 }
-            if isDeleted { successors[id] = replace(id, in: collection, newID) }
+            if isDeleted { newIDs[address] = replace(address) }
         }
         var edits: [RecordEdit] = []
-        for mutation in kept.mutations {
-            let (id, collection) = (successors[mutation.record] ?? mutation.record, mutation.collection)
-            let isHere = try home(RecordAddress(collection, id)) == space
-            let isRemade = replacements.contains { $0.replacement == id }
-            let whole = isRemade ? records?.mutations.first { $0.record == mutation.record }?.patch : nil
-            let patch = try following(
-                successors, whole ?? mutation.patch, of: collection, droppingLost: whole != nil, catalog: catalog,
-                replacement: replacement, home: home)
+        var created: Set<RecordAddress> = []
+        for mutation in transaction.mutations {
+            let (id, collection) = (newIDs[mutation.address] ?? mutation.record, mutation.collection)
+            let isHere = try records.space(RecordAddress(collection, id)) == space
+            let isNew = replacements.contains { $0.replacement == id }
+            let whole = isNew ? deleted.first { $0.address == mutation.address }?.patch : nil
+            let patch = try redirecting(
+                whole ?? mutation.patch, of: collection, to: newIDs, droppingLost: whole != nil)
             switch mutation.intent {
             case .create where isHere: edits.append(.update(collection, id, patch))
-            case .create: edits.append(.create(collection, id, patch))
-            case .update where isRemade: edits.append(.create(collection, id, patch))
-            case .update: edits.append(.update(collection, id, patch))
+            case .create:
+                edits.append(.create(collection, id, patch))
+                created.insert(mutation.address)
+            case .update where isNew: edits.append(.create(collection, id, patch))
+            case .update where isHere || created.contains(mutation.address):
+                edits.append(.update(collection, id, patch))
+            case .update:
+                throw StoreError(
+                    .missingRecord,
+                    "\(collection) \(id) is not on this device, and entry \(entry.number) does not have its other values: create a new record with the values of the entry"
+                )
             case .delete: if isHere { edits.append(.delete(collection, id)) }
             }
         }
-        transactions = [
-            try remakingTargets(
-                of: edits, from: records?.mutations ?? [], catalog: catalog, newID: newID, replacement: replacement,
-                home: home)
-        ]
+        transactions = [try addingTargets(of: edits, from: deleted)]
     }
 
     // MARK: References
 
     /// Returns the edits with creates of the deleted records that they refer to, under new ids.
     ///
-    /// - Parameter records: creates of deleted records. References to any other record stay as they are.
-    private mutating func remakingTargets(
-        of edits: [RecordEdit], from records: [Mutation], catalog: SchemaCatalog, newID: () -> RecordID,
-        replacement: (RecordAddress) throws -> RecordID?,
-        home: (RecordAddress) throws -> SpaceID?
-    ) throws -> [RecordEdit] {
-        let written = Set(edits.map(\.record))
-        var successors: [RecordID: RecordID] = [:]
+    /// - Parameter deleted: creates of deleted records. References to any other record stay as they are.
+    private mutating func addingTargets(of edits: [RecordEdit], from deleted: [Mutation]) throws -> [RecordEdit] {
+        let written = Set(edits.map { RecordAddress($0.collection, $0.record) })
+        var newIDs: [RecordAddress: RecordID] = [:]
         var all = edits
         var position = 0
         while position < all.count {
             let edit = all[position]
             position += 1
             for (name, value) in edit.patch {
-                guard case .reference(let id) = value, successors[id] == nil, !written.contains(id),
-                    let target = catalog[edit.collection]?.field(named: name)?.target,
-                    try home(RecordAddress(target, id)) == nil,
-                    let create = records.first(where: { $0.record == id && $0.collection == target })
+                guard case .reference(let id) = value,
+                    let target = records.catalog[edit.collection]?.field(named: name)?.target,
+                    case let address = RecordAddress(target, id), newIDs[address] == nil, !written.contains(address),
+                    try records.space(address) == nil, let create = deleted.first(where: { $0.address == address })
                 else { continue }
-                let new = replace(id, in: target, newID)
-                successors[id] = new
-                let patch = try following(
-                    successors, create.patch, of: target, droppingLost: true, catalog: catalog,
-                    replacement: replacement, home: home)
-                all.append(.create(target, new, patch))
+                let new = replace(address)
+                newIDs[address] = new
+                all.append(
+                    .create(target, new, try redirecting(create.patch, of: target, to: newIDs, droppingLost: true)))
             }
         }
-        guard !successors.isEmpty else { return edits }
+        guard !newIDs.isEmpty else { return edits }
         return try all.map { edit in
-            let patch = try following(
-                successors, edit.patch, of: edit.collection, droppingLost: false, catalog: catalog,
-                replacement: replacement, home: home)
+            let patch = try redirecting(edit.patch, of: edit.collection, to: newIDs, droppingLost: false)
             return switch edit {
             case .create(let collection, let id, _): .create(collection, id, patch)
             case .update(let collection, let id, _): .update(collection, id, patch)
@@ -160,22 +170,21 @@ package struct RestorePlan: Hashable, Sendable {
     /// Returns the patch with its references redirected to the records that replaced deleted ones.
     ///
     /// - Parameter droppingLost: Whether to leave out optional references to records that no longer exist.
-    private func following(
-        _ successors: [RecordID: RecordID], _ patch: Patch, of collection: CollectionName, droppingLost: Bool,
-        catalog: SchemaCatalog, replacement: (RecordAddress) throws -> RecordID?,
-        home: (RecordAddress) throws -> SpaceID?
+    private func redirecting(
+        _ patch: Patch, of collection: CollectionName, to newIDs: [RecordAddress: RecordID], droppingLost: Bool
     ) throws -> Patch {
         var result = patch
         for (name, value) in patch {
-            guard case .reference(let id) = value, let field = catalog[collection]?.field(named: name),
-                let target = field.target, try home(RecordAddress(target, id)) == nil
+            guard case .reference(let id) = value, let field = records.catalog[collection]?.field(named: name),
+                let target = field.target, case let address = RecordAddress(target, id),
+                try records.space(address) == nil
             else { continue }
-            if let successor = successors[id] {
-                result.set(name, to: .reference(successor))
-            } else if let known = try replacement(RecordAddress(target, id)),
-                try home(RecordAddress(target, known)) != nil
+            if let new = newIDs[address] {
+                result.set(name, to: .reference(new))
+            } else if let earlier = try records.replacement(address),
+                try records.space(RecordAddress(target, earlier)) != nil
             {
-                result.set(name, to: .reference(known))
+                result.set(name, to: .reference(earlier))
             } else if droppingLost, !field.isRequired {
                 result.remove(name)
             }
@@ -183,12 +192,18 @@ package struct RestorePlan: Hashable, Sendable {
         return result
     }
 
-    private mutating func replace(
-        _ id: RecordID, in collection: CollectionName, _ newID: () -> RecordID
-    ) -> RecordID {
-        let replacement = newID()
-        replacements.append(Replacement(collection: collection, deleted: id, replacement: replacement))
-        return replacement
+    /// Returns the record of this space that an earlier plan created in place of a deleted one.
+    private func earlierReplacement(of address: RecordAddress) throws -> RecordID? {
+        guard let id = try records.replacement(address),
+            try records.space(RecordAddress(address.collection, id)) == space
+        else { return nil }
+        return id
+    }
+
+    private mutating func replace(_ address: RecordAddress) -> RecordID {
+        let new = records.newID()
+        replacements.append(Replacement(collection: address.collection, deleted: address.id, replacement: new))
+        return new
     }
 
     // MARK: Losing values
@@ -197,96 +212,84 @@ package struct RestorePlan: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - number: The number of the entry.
-    ///   - records: Creates of deleted records.
-    private mutating func restore(
-        _ conflicts: [FieldConflict], of number: Int64, records: [Mutation], catalog: SchemaCatalog,
-        newID: () -> RecordID, replacement: (RecordAddress) throws -> RecordID?,
-        home: (RecordAddress) throws -> SpaceID?
+    ///   - deleted: Creates of deleted records.
+    private mutating func restoreLosers(
+        of conflicts: [FieldConflict], of number: Int64, deleted: [Mutation]
     ) throws {
-        var edits: [RecordEdit] = []
-        var order: [RecordID] = []
-        var patches: [RecordID: (collection: CollectionName, patch: Patch)] = [:]
+        var order: [RecordAddress] = []
+        var losers: [RecordAddress: Patch] = [:]
         for conflict in conflicts {
-            if patches[conflict.record] == nil { order.append(conflict.record) }
-            patches[conflict.record, default: (conflict.collection, Patch())].patch.set(
-                conflict.field, to: conflict.loser.value)
+            let address = RecordAddress(conflict.collection, conflict.record)
+            if losers[address] == nil { order.append(address) }
+            losers[address, default: Patch()].set(conflict.field, to: conflict.loser.value)
         }
-        for id in order {
-            guard let (collection, values) = patches[id] else { continue }
-            let lost = try following(
-                [:], values, of: collection, droppingLost: false, catalog: catalog, replacement: replacement, home: home
-            )
-            if try home(RecordAddress(collection, id)) == space {
-                edits.append(.update(collection, id, lost))
+        var edits: [RecordEdit] = []
+        for address in order {
+            let collection = address.collection
+            let lost = try redirecting(losers[address] ?? Patch(), of: collection, to: [:], droppingLost: false)
+            if try records.space(address) == space {
+                edits.append(.update(collection, address.id, lost))
                 continue
             }
-            if let known = try replacement(RecordAddress(collection, id)),
-                try home(RecordAddress(collection, known)) == space
-            {
-                edits.append(.update(collection, known, lost))
+            if let earlier = try earlierReplacement(of: address) {
+                edits.append(.update(collection, earlier, lost))
                 continue
             }
-            let whole = records.first { $0.record == id && $0.collection == collection }?.patch ?? Patch()
-            var patch = try following(
-                [:], whole, of: collection, droppingLost: true, catalog: catalog, replacement: replacement, home: home)
+            let whole = deleted.first { $0.address == address }?.patch ?? Patch()
+            var patch = try redirecting(whole, of: collection, to: [:], droppingLost: true)
             for (field, value) in lost { patch.set(field, to: value) }
-            let missing = catalog[collection]?.fields.filter { $0.isRequired && patch[$0.name] == nil } ?? []
+            let missing = records.catalog[collection]?.fields.filter { $0.isRequired && patch[$0.name] == nil } ?? []
             guard missing.isEmpty else {
                 throw StoreError(
                     .missingRecord,
-                    "\(collection) \(id) is not on this device, and entry \(number) lacks its \(missing.map(\.name.rawValue).joined(separator: ", ")): create a new record with the values of the entry"
+                    "\(collection) \(address.id) is not on this device, and entry \(number) lacks its \(missing.map(\.name.rawValue).joined(separator: ", ")): create a new record with the values of the entry"
                 )
             }
-            edits.append(.create(collection, replace(id, in: collection, newID), patch))
+            edits.append(.create(collection, replace(address), patch))
         }
-        transactions = [
-            try remakingTargets(
-                of: edits, from: records, catalog: catalog, newID: newID, replacement: replacement, home: home)
-        ]
+        transactions = [try addingTargets(of: edits, from: deleted)]
     }
 
     // MARK: Forgotten changes
 
-    private mutating func bringBack(
-        _ forgotten: Transaction, catalog: SchemaCatalog,
-        home: (RecordAddress) throws -> SpaceID?
-    ) throws {
+    private mutating func restoreForgotten(_ forgotten: Transaction) throws {
         // A part never refers to a later one, so every referenced record is here, already planned, or missing.
-        var planned: Set<RecordID> = []
+        var planned: Set<RecordAddress> = []
         for part in forgotten.groupsOfReferences {
             let creations = part.filter { if case .create = $0.intent { true } else { false } }
-            planned.formUnion(creations.map(\.record))
+            planned.formUnion(creations.map(\.address))
             var edits: [RecordEdit] = []
             var lacksRecord = false
             for mutation in part {
                 var patch = mutation.patch
                 for (name, value) in mutation.patch {
-                    guard case .reference(let id) = value, !planned.contains(id),
-                        let field = catalog[mutation.collection]?.field(named: name), let target = field.target,
-                        try home(RecordAddress(target, id)) != space
+                    guard case .reference(let id) = value,
+                        let field = records.catalog[mutation.collection]?.field(named: name), let target = field.target,
+                        case let address = RecordAddress(target, id), !planned.contains(address),
+                        try records.space(address) != space
                     else { continue }
                     // A missing record in an optional reference does not hold up the rest.
                     if field.isRequired { lacksRecord = true }
                     patch.remove(name)
                 }
                 let (id, collection) = (mutation.record, mutation.collection)
-                switch (mutation.intent, try home(RecordAddress(collection, id))) {
+                switch (mutation.intent, try records.space(mutation.address)) {
                 case (.delete, _): break
-                case (_, let present?) where present != space: lacksRecord = true
+                case (_, let current?) where current != space: lacksRecord = true
                 case (.create, nil): edits.append(.create(collection, id, patch))
                 // The record was deleted after this edit.
-                case (.update, nil) where !planned.contains(id): break
+                case (.update, nil) where !planned.contains(mutation.address): break
                 case (.create, _), (.update, _): edits.append(.update(collection, id, patch))
                 }
             }
             if lacksRecord {
-                left += part
-                planned.subtract(creations.map(\.record))
+                postponed += part
+                planned.subtract(creations.map(\.address))
             } else {
                 transactions.append(edits)
             }
         }
-        guard left.count < forgotten.mutations.count else {
+        guard postponed.count < forgotten.mutations.count else {
             throw StoreError(
                 .danglingReference,
                 "the entry refers to records that are not on this device, or its ids are in use in another space: restore the entries with those records first"
@@ -302,8 +305,4 @@ extension RecordEdit {
         case .delete: Patch()
         }
     }
-}
-
-extension Transaction {
-    fileprivate func creates(_ id: RecordID) -> Bool { mutations.contains { $0.record == id } }
 }

@@ -8,7 +8,7 @@ extension OutboxMachine {
         package let first: TransactionNumber?
         /// The spaces of its transactions, sorted by name.
         package let spaces: [SpaceID]
-        /// Whether the push is an empty transaction, in place of a withdrawn one or to ask for an outcome.
+        /// Whether the push sends an empty transaction: to replace a withdrawn one, or to learn an outcome.
         package let isWithdrawal: Bool
 
         package init(
@@ -48,14 +48,14 @@ extension OutboxMachine {
         /// its outcome names.
         func fault(of results: [TransactionResult]) -> TransportError? {
             guard !results.isEmpty else {
-                return TransportError(.notUnderstood, "the server answered none of \(count) transactions")
+                return TransportError(.notUnderstood, "the response has no outcome for the \(count) transactions sent")
             }
             var expected = first
             for (index, result) in results.enumerated() {
                 guard index < count, result.number == expected else {
                     return TransportError(
                         .notUnderstood,
-                        "the server answered transaction \(result.number), and not \(expected.map(\.description) ?? "none") of \(count)"
+                        "the response has transaction \(result.number); expected \(index < count ? expected.map(\.description) ?? "none" : "no more")"
                     )
                 }
                 if let failure = Self.fault(of: result) { return failure }

@@ -6,7 +6,7 @@ package import SyncModel
 ///        ↑                  │ failed               │
 ///        └──── waiting ←────┴──────────────────────┘
 ///     withdrawing: the server refuses the contents of one transaction; its number is sent once more with no contents
-///     renewing: the identity is in conflict; everything unconfirmed is sent again under a new incarnation
+///     renewing: the identity is in conflict; everything unconfirmed is sent again under a new client id
 ///
 /// The outbox itself stays in the store. The machine knows its counts and requests a batch when it is time.
 package struct OutboxMachine: Hashable, Sendable {

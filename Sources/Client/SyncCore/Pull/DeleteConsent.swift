@@ -21,8 +21,8 @@ package struct DeleteConsent: Hashable, Sendable {
         if let asked { granted = asked }
     }
 
-    /// Returns whether a person has agreed to this many deletions, and if so uses up the consent.
-    mutating func covers(_ deletes: Int) -> Bool {
+    /// Uses up the consent, if a person has agreed to this many deletions. Returns whether it did.
+    mutating func use(for deletes: Int) -> Bool {
         guard let agreed = granted, deletes <= agreed else { return false }
         granted = nil
         return true

@@ -4,7 +4,7 @@ extension PullMachine {
     /// The reason for a pull.
     enum Reason: Hashable, Sendable {
         /// This version exists.
-        case report(Version)
+        case hint(Version)
         /// The server has answered a push, so its effect can be pulled.
         case response
         /// The application or the user requests a pull, even during a back-off.
@@ -14,7 +14,7 @@ extension PullMachine {
     /// The step that follows the current pull.
     package enum FollowUp: Hashable, Sendable {
         case rest
-        /// Pull again, because this version was reported meanwhile, unless the current page covers it.
+        /// Pull again, because a hint named this version meanwhile, unless the current page covers it.
         case until(Version)
         /// Pull again in any case: the current response may predate the request that came meanwhile.
         case again
@@ -25,8 +25,8 @@ extension PullMachine.FollowUp {
     func joined(with reason: PullMachine.Reason) -> PullMachine.FollowUp {
         switch (self, reason) {
         case (.again, _), (_, .response), (_, .request): .again
-        case (.until(let earlier), .report(let version)): .until(max(earlier, version))
-        case (.rest, .report(let version)): .until(version)
+        case (.until(let earlier), .hint(let version)): .until(max(earlier, version))
+        case (.rest, .hint(let version)): .until(version)
         }
     }
 

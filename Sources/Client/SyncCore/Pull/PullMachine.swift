@@ -2,7 +2,7 @@ package import SyncModel
 
 /// Keeps one space in sync with the server.
 ///
-///     resting → pulling → applying → resting | pulling (more pages, or report arrived meanwhile)
+///     resting → pulling → applying → resting | pulling (more pages, or a hint arrived meanwhile)
 ///        ↑         │ failed    │ failed
 ///        └─waiting ←───────────┘
 ///     resetting: the cursor is no longer valid; the next pull starts a snapshot
@@ -13,7 +13,7 @@ package struct PullMachine: Hashable, Sendable {
     package let space: SpaceID
     package private(set) var state = State.resting(poll: nil)
     package private(set) var stored: StoredSpace
-    /// The newest version known to exist, as reported by pages.
+    /// The newest version of the server that a page has named.
     package private(set) var head: Version
     /// Whether a pull has caught up since the engine started.
     package private(set) var hasCaughtUp = false
@@ -27,7 +27,7 @@ package struct PullMachine: Hashable, Sendable {
     package private(set) var run = PullRun()
     package private(set) var pace = PullPace()
     package private(set) var consent = DeleteConsent()
-    package private(set) var reports = PullReports()
+    package private(set) var hinted = HintedVersions()
 
     init(stored: StoredSpace) {
         space = stored.space
@@ -39,9 +39,9 @@ package struct PullMachine: Hashable, Sendable {
     package init(
         state: State, stored: StoredSpace, head: Version, hasCaughtUp: Bool, backoff: Backoff, resets: Int,
         contradictions: Int, trail: CursorTrail?, run: PullRun = PullRun(), pace: PullPace, consent: DeleteConsent,
-        reports: PullReports = PullReports()
+        hinted: HintedVersions = HintedVersions()
     ) {
-        self.reports = reports
+        self.hinted = hinted
         self.run = run
         self.pace = pace
         self.consent = consent
@@ -63,7 +63,7 @@ package struct PullMachine: Hashable, Sendable {
         case resetting(then: FollowUp)
         case vacating(then: FollowUp)
         case waiting(ArmedTimer, Obstacle)
-        /// If the page is nil, vacating the space would delete the records.
+        /// Waits for consent. The page is nil when the operation is to vacate the space.
         case braked(PullPage?, deletes: Int, of: Int, poll: ArmedTimer?)
     }
 
@@ -91,15 +91,15 @@ package struct PullMachine: Hashable, Sendable {
     ///
     /// Does nothing while the brake holds. A wait ends early only for `.request`, and only if its obstacle permits.
     mutating func requested(by reason: Reason, hello: ServerHello?, _ turn: inout Turn) -> [SyncAction] {
-        var isReport = false
-        if case .report(let version) = reason {
+        var isHint = false
+        if case .hint(let version) = reason {
             guard version > head else { return [] }
-            reports.reported(version)
-            isReport = true
+            hinted.note(version)
+            isHint = true
         }
         switch state {
-        case .resting(.some) where isReport && reports.isOverdue:
-            // The rest ends after the wait for what was reported earlier.
+        case .resting(.some) where isHint && hinted.isOverdue:
+            // The poll timer is already armed for the hint that the last pull did not show.
             return []
         // A push to a space without access was probably rejected, so there is nothing to pull right away.
         case .resting where reason == .response && !stored.hasAccess:
@@ -204,15 +204,17 @@ package struct PullMachine: Hashable, Sendable {
             let hadAccess = stored.hasAccess
             stored = vacated.stored
             head = stored.version
-            reports = PullReports()
+            hinted = HintedVersions()
             backoff.reset()
             resets = 0
             if hadAccess, then.requestsPull(at: head) { return (pull(hello, &turn), .progressed(vacated.outbox)) }
             hasCaughtUp = true
             consent = DeleteConsent()
-            return (rest(hintsAreOpen: then == .rest, &turn), .progressed(vacated.outbox))
+            // A request that came meanwhile shortens the rest.
+            let interval = then == .rest ? turn.policy.pollIntervalWithHints : turn.policy.pollInterval
+            return (rest(for: interval, &turn), .progressed(vacated.outbox))
         case .braked(let deletes, let total):
-            if let epoch = hello?.epoch, consent.covers(deletes) {
+            if let epoch = hello?.epoch, consent.use(for: deletes) {
                 state = .vacating(then: then)
                 return ([.store(.vacate(space, of: epoch, brake: nil))], nil)
             }
@@ -236,16 +238,15 @@ package struct PullMachine: Hashable, Sendable {
             // that is restarted after each page would never back off.
             if resets == 0, contradictions == 0 { backoff.reset() }
             pace.pageArrived(turn.policy)
-            // A server that announces more than it shows must not cause a loop. Without progress, wait for the next
-            // poll.
-            let announcesMore = hasMoreNotices || (isProgress && (page.hasMore || !isCaughtUp))
-            let retry = announcesMore ? nil : reports.pulled(to: head, &turn)
+            // Pull again only after progress. Otherwise, a server that always announces more would cause a loop.
+            let announcesMore = hasMoreNotices || (isProgress && (page.hasMore || !isAtHead))
+            let retry = announcesMore ? nil : hinted.pulled(to: head, &turn)
             let pullsAgain = retry == nil ? then.requestsPull(at: head) : then == .again
             if announcesMore || pullsAgain {
                 guard announcesMore || !isProgress else {
-                    // The device had caught up. A report that came meanwhile begins another run.
+                    // The device had caught up; this pull starts a new run.
                     run = PullRun()
-                    // A request may be younger than the page.
+                    // With `.again`, the page may be older than the request.
                     hasCaughtUp = hasCaughtUp || then != .again
                     return (pull(hello, &turn), .progressed(outbox))
                 }
@@ -261,9 +262,10 @@ package struct PullMachine: Hashable, Sendable {
             backoff.reset()
             hasCaughtUp = true
             consent = DeleteConsent()
-            return (rest(hintsAreOpen: hintsAreOpen, atMost: retry, &turn), .progressed(outbox))
+            let interval = hintsAreOpen ? turn.policy.pollIntervalWithHints : turn.policy.pollInterval
+            return (rest(for: retry ?? interval, &turn), .progressed(outbox))
         case .braked(let deletes, let total):
-            if consent.covers(deletes) {
+            if consent.use(for: deletes) {
                 state = .applying(page, then: then)
                 return ([.store(.apply(page, after: self.stored.cursor, brake: nil))], nil)
             }
@@ -318,7 +320,7 @@ package struct PullMachine: Hashable, Sendable {
             return (pull(hello, &turn), nil)
         case .pulling(let request, let deadline, _, _) where deadline.serial == timer:
             let failure = TransportError(
-                .timedOut, "the server did not answer a pull in \(pace.deadline(turn.policy))")
+                .timedOut, "the server did not respond to a pull within \(pace.deadline(turn.policy))")
             let (actions, report) = failed(failure, &turn)
             return ([.server(.abandon(request))] + actions, report)
         case .waiting(let armed, let obstacle) where armed.serial == timer:
@@ -333,11 +335,7 @@ package struct PullMachine: Hashable, Sendable {
     /// Replaces a long rest with a short one, because no hints will announce changes.
     ///
     /// A rest that would end sooner does not change, so that repeated losses of the hint stream cannot postpone it.
-    mutating func hintsLost(_ turn: inout Turn) -> [SyncAction] {
-        pollSooner(&turn)
-    }
-
-    private mutating func pollSooner(_ turn: inout Turn) -> [SyncAction] {
+    mutating func pollSooner(_ turn: inout Turn) -> [SyncAction] {
         guard case .resting(let poll?) = state, poll.due > turn.now + turn.policy.pollInterval else { return [] }
         var actions = disarm(poll)
         state = .resting(poll: turn.arm(after: turn.policy.pollInterval, &actions))
@@ -353,7 +351,7 @@ package struct PullMachine: Hashable, Sendable {
     mutating func sessionChanged(_ stored: StoredSpace) -> [SyncAction] {
         self.stored = stored
         head = stored.version
-        reports = PullReports()
+        hinted = HintedVersions()
         hasCaughtUp = false
         return stop()
     }
@@ -372,23 +370,22 @@ package struct PullMachine: Hashable, Sendable {
 
     // MARK: Transitions
 
-    /// Whether the device has everything that is known to exist and no obstacle blocks the space. A pull may be in
-    /// progress.
+    /// Whether the device has the newest version that it knows of, and no obstacle blocks the space. A pull may be in progress.
     var isInSync: Bool {
         switch state {
         case .waiting, .braked: false
-        case .resting, .pulling, .applying, .resetting, .vacating: hasCaughtUp && (isCaughtUp || !stored.hasAccess)
+        case .resting, .pulling, .applying, .resetting, .vacating: hasCaughtUp && (isAtHead || !stored.hasAccess)
         }
     }
 
-    /// Whether the device has everything that is known to exist, including every commit that the server has
-    /// confirmed, and no operation is in progress.
+    /// Whether the device has the newest version that it knows of, including every commit that the server has confirmed, and no
+    /// operation is in progress.
     var hasEverything: Bool {
         guard case .resting = state else { return false }
-        return hasCaughtUp && (!stored.hasAccess || isCaughtUp && stored.unreachedReceipt == nil)
+        return hasCaughtUp && (!stored.hasAccess || isAtHead && stored.unreachedReceipt == nil)
     }
 
-    private var isCaughtUp: Bool { stored.isComplete && stored.version >= head }
+    private var isAtHead: Bool { stored.isComplete && stored.version >= head }
 
     /// Starts a pull. Without contact the machine rests; the session pulls every space when contact is made.
     private mutating func pull(_ hello: ServerHello?, _ turn: inout Turn) -> [SyncAction] {
@@ -396,7 +393,7 @@ package struct PullMachine: Hashable, Sendable {
             state = .resting(poll: nil)
             return []
         }
-        reports.pullBegan()
+        hinted.pullBegan()
         let request = turn.makeSerial()
         let limit = rows(hello, turn)
         var actions: [SyncAction] = [
@@ -419,12 +416,9 @@ package struct PullMachine: Hashable, Sendable {
         max(1, min(pace.rows(turn.policy), hello?.limits.pageRows ?? .max))
     }
 
-    private mutating func rest(
-        hintsAreOpen: Bool, atMost limit: Duration? = nil, _ turn: inout Turn
-    ) -> [SyncAction] {
+    private mutating func rest(for interval: Duration, _ turn: inout Turn) -> [SyncAction] {
         var actions: [SyncAction] = [.checkpoint]
-        let interval = hintsAreOpen ? turn.policy.pollIntervalWithHints : turn.policy.pollInterval
-        state = .resting(poll: turn.arm(after: limit ?? interval, &actions))
+        state = .resting(poll: turn.arm(after: interval, &actions))
         return actions
     }
 
@@ -477,9 +471,9 @@ package struct PullMachine: Hashable, Sendable {
         return contradictions <= 2
     }
 
-    /// Maximum number of contradictions with a normal backoff. At the next one, four snapshots have not helped.
+    /// Maximum number of contradictions with a normal backoff. After this many, four fresh snapshots have failed.
     static let contradictionsBeforeRest = 5
-    /// Time to wait after the next contradiction: short enough for a server that was wrong for some minutes. A sync that a
+    /// Time to wait after the next contradiction. It is short, because the server may recover within minutes. A sync that a
     /// person requests ends the wait.
     package static let firstRestAfterContradictions = Duration.seconds(300)
     /// Maximum time to wait between fresh snapshots, each of which may be large.

@@ -1,26 +1,27 @@
-/// The pages that follow each other without a rest, and what they have brought.
+/// Counts the pages of pulls that follow each other without a pause.
 ///
-/// A server can announce more forever, with a cursor and a version that advance each time. A run therefore ends with a
-/// contradiction after too many changes, or after too many pages with hardly any.
+/// A faulty server could announce more forever while cursor and version advance. A run therefore ends with a contradiction after
+/// `mostChanges` changes, or after `mostSparsePages` nearly empty pages.
 package struct PullRun: Hashable, Sendable {
     /// Number of records that the pages have changed.
     package private(set) var changes: Int
-    /// Number of pages with hardly any changes. Each other page makes up for two of them.
-    package private(set) var thinPages: Int
+    /// Number of nearly empty pages, minus two for each other page.
+    package private(set) var sparsePages: Int
 
-    package init(changes: Int = 0, thinPages: Int = 0) {
+    package init(changes: Int = 0, sparsePages: Int = 0) {
         self.changes = changes
-        self.thinPages = thinPages
+        self.sparsePages = sparsePages
     }
 
     /// Maximum number of changes in one run: as many as the largest snapshot has records.
-    static let mostChanges = 10_000_000
-    /// Maximum number of thin pages in one run. A server that keeps 100,000 notices sends them in 1,000 pages.
-    static let mostThinPages = 2_000
-    /// A page is thin when it has less than this part of the requested rows. The largest rows fill a page early.
-    private static let thinness = 256
+    static let mostChanges = Int(SnapshotExtent.mostRows)
+    /// Maximum of `sparsePages` in one run. A server that keeps 100,000 notices sends them in 1,000 pages.
+    static let mostSparsePages = 2_000
+    /// A page is sparse when it has less than this part of the requested rows. The part is small, because a page of the largest
+    /// rows reaches its byte limit with few of them.
+    private static let sparseFraction = 256
 
-    /// Counts a page after which more is to be pulled.
+    /// Counts a page that another pull follows.
     ///
     /// - Parameters:
     ///   - changed: number of records that the page has changed.
@@ -28,10 +29,10 @@ package struct PullRun: Hashable, Sendable {
     /// - Returns: the reason why the run must end; nil to continue.
     package mutating func pageArrived(changed: Int, of rows: Int) -> String? {
         changes += changed
-        let isThin = changed < max(1, rows / Self.thinness)
-        thinPages = max(0, thinPages + (isThin ? 1 : -2))
-        if thinPages > Self.mostThinPages {
-            return "has sent \(thinPages) pages with hardly any records, and announces more"
+        let isSparse = changed < max(1, rows / Self.sparseFraction)
+        sparsePages = max(0, sparsePages + (isSparse ? 1 : -2))
+        if sparsePages > Self.mostSparsePages {
+            return "has sent more than \(Self.mostSparsePages) pages with hardly any records, and announces more"
         }
         if changes > Self.mostChanges {
             return

@@ -8,7 +8,7 @@ package enum HostEvent: Hashable, Sendable {
     /// The user has agreed to the deletions that the mass-delete brake held back.
     case deletesAllowed(SpaceID)
     case stopRequested
-    /// The host has cancelled the run, so the session waits for nothing.
+    /// The host has cancelled the run. The session ends without waiting for requests in flight.
     case aborted
 
     package enum Name: String {

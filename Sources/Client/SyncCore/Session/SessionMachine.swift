@@ -1,6 +1,6 @@
 package import SyncModel
 
-/// The complete policy of the client: events go in, orders come out.
+/// The complete policy of the client: events go in, actions come out.
 ///
 /// It holds no clock, no random source, and no task. It combines four kinds of machine: the link to the server, the
 /// outbox, one pull per space, and the hints. A push never waits for a pull, nor a pull for a push; both wait for the
@@ -9,8 +9,7 @@ package struct SessionMachine: Hashable, Sendable {
     package private(set) var phase = Phase.notStarted
     package private(set) var link = LinkMachine()
     package private(set) var outbox = OutboxMachine()
-    /// Sorted by space name, followed by spaces that were first used later. The order of actions must not depend on
-    /// hashing.
+    /// In a fixed order, because the order of actions must not depend on hashing: by name at the start, then by first use.
     package private(set) var pulls: [PullMachine] = []
     package private(set) var hints = HintsMachine()
     package private(set) var epoch: Epoch?
@@ -43,7 +42,7 @@ package struct SessionMachine: Hashable, Sendable {
         self.nextSerial = nextSerial
     }
 
-    /// Handles one event and returns the orders to carry out, in order.
+    /// Handles one event and returns the actions to carry out, in order.
     ///
     /// It never traps on a late, repeated, or unexpected event: such an event is ignored.
     package mutating func handle(
@@ -60,7 +59,7 @@ package struct SessionMachine: Hashable, Sendable {
             adopt(session)
             return link.started(linkState, pause: session.pause, &turn)
         case .running:
-            return run(event, &turn) + proceed(&turn) + notes(after: event, turn)
+            return run(event, &turn) + outbox.advance(to: contact, &turn) + notes(after: event, turn)
         case .stopping(let deadline):
             if case .device(.timerFired(deadline.serial)) = event { return finish() }
             let actions = run(event, &turn)
@@ -97,8 +96,8 @@ package struct SessionMachine: Hashable, Sendable {
         switch event {
         case .linkChanged(let state): linkChanged(state, &turn)
         case .outboxTouched:
-            // Count now: a count taken elsewhere may be older than what is already known here. Checkpoint even while
-            // the device is offline for months, or the write-ahead log would grow forever.
+            // Count now, because a count that came with the notification may be out of date. Checkpoint even while the device is
+            // offline for months: without checkpoints, the write-ahead log grows without bound.
             [.store(.countOutbox), .checkpoint]
         case .spacesTouched: [.store(.readSpaces)]
         case .timerFired(let timer): timerFired(timer, &turn)
@@ -174,7 +173,7 @@ package struct SessionMachine: Hashable, Sendable {
             pulls.append(
                 PullMachine(stored: StoredSpace(space: space, cursor: nil, version: .zero, isComplete: false)))
         }
-        return hintsFollow(from: known, &turn) + outbox.batchTaken(batch, hello: link.hello, &turn)
+        return updateHints(from: known, &turn) + outbox.batchTaken(batch, hello: link.hello, &turn)
     }
 
     /// Handles a change of the spaces that the device follows, by this process or another.
@@ -183,7 +182,7 @@ package struct SessionMachine: Hashable, Sendable {
         var actions: [SyncAction] = []
         for index in pulls.indices.reversed() {
             let stored = spaces.first { $0.space == pulls[index].space }
-            // Without a cursor, the space was left and followed again: what was pulled of it is gone.
+            // Without a cursor, the space was left and followed again, so its records were removed.
             if let stored, stored.cursor != nil || pulls[index].stored.cursor == nil { continue }
             actions += pulls[index].stop()
             pulls.remove(at: index)
@@ -193,16 +192,16 @@ package struct SessionMachine: Hashable, Sendable {
             actions += pull.requested(by: .request, hello: contact, &turn)
             pulls.append(pull)
         }
-        return actions + hintsFollow(from: known, &turn)
+        return actions + updateHints(from: known, &turn)
     }
 
-    /// Opens a new stream of hints if the spaces have changed. Until it delivers a hint, the polls are short.
-    private mutating func hintsFollow(from known: [SpaceID], _ turn: inout Turn) -> [SyncAction] {
+    /// Opens a new stream of hints if the spaces have changed. Polls at the short interval until the stream delivers a hint.
+    private mutating func updateHints(from known: [SpaceID], _ turn: inout Turn) -> [SyncAction] {
         let spaces = pulls.map(\.space)
         guard spaces != known else { return [] }
         let wereOpen = hints.isOpen
         let actions = hints.spacesChanged(to: spaces, &turn)
-        return wereOpen ? actions + hintsLost(&turn) : actions
+        return wereOpen ? actions + pollSooner(&turn) : actions
     }
 
     private mutating func pushEnded(
@@ -251,7 +250,7 @@ package struct SessionMachine: Hashable, Sendable {
     private mutating func hinted(_ stream: Serial, _ hint: Hint, _ turn: inout Turn) -> [SyncAction] {
         guard hints.hintReceived(stream) else { return [] }
         let hello = contact
-        return atPull(of: hint.space) { $0.requested(by: .report(hint.head), hello: hello, &turn) } ?? []
+        return atPull(of: hint.space) { $0.requested(by: .hint(hint.head), hello: hello, &turn) } ?? []
     }
 
     private mutating func hintsEnded(
@@ -259,13 +258,13 @@ package struct SessionMachine: Hashable, Sendable {
     ) -> [SyncAction] {
         let wereOpen = hints.isOpen
         let actions = hints.ended(stream, retryAfter: retryAfter, &turn)
-        return wereOpen && !hints.isOpen ? actions + hintsLost(&turn) : actions
+        return wereOpen && !hints.isOpen ? actions + pollSooner(&turn) : actions
     }
 
-    /// Shortens the polls until a new stream has delivered a hint.
-    private mutating func hintsLost(_ turn: inout Turn) -> [SyncAction] {
+    /// Polls at the short interval until a new stream of hints has delivered one.
+    private mutating func pollSooner(_ turn: inout Turn) -> [SyncAction] {
         var actions: [SyncAction] = []
-        for index in pulls.indices { actions += pulls[index].hintsLost(&turn) }
+        for index in pulls.indices { actions += pulls[index].pollSooner(&turn) }
         return actions
     }
 
@@ -279,18 +278,18 @@ package struct SessionMachine: Hashable, Sendable {
     private mutating func timerFired(_ timer: Serial, _ turn: inout Turn) -> [SyncAction] {
         let isPoll = pulls.contains { $0.polls(at: timer) }
         var actions = link.timerFired(timer, &turn)
-        let (pushActions, pushNews) = outbox.timerFired(timer, &turn)
-        actions += pushActions + respond(pushNews, &turn)
+        let (pushActions, pushReport) = outbox.timerFired(timer, &turn)
+        actions += pushActions + respond(pushReport, &turn)
         for index in pulls.indices {
-            let (pullActions, pullNews) = pulls[index].timerFired(timer, hello: contact, &turn)
-            actions += pullActions + respond(pullNews, &turn)
+            let (pullActions, pullReport) = pulls[index].timerFired(timer, hello: contact, &turn)
+            actions += pullActions + respond(pullReport, &turn)
         }
         if isPoll { actions += checkForUpgrade(&turn) }
         return actions + hints.timerFired(timer, spaces: pulls.map(\.space), &turn)
     }
 
-    /// Sends a hello with each poll while transactions are held back, to learn whether the server has been upgraded.
-    /// Otherwise a server that restarts between two requests would go unnoticed.
+    /// Sends a hello with each poll while transactions are held back, to learn whether the server has been upgraded. A restart
+    /// between two requests breaks no connection, so nothing else would show it.
     private mutating func checkForUpgrade(_ turn: inout Turn) -> [SyncAction] {
         outbox.summary.held > 0 ? link.helloRequested(&turn) : []
     }
@@ -356,11 +355,6 @@ package struct SessionMachine: Hashable, Sendable {
 
     private var isQuiet: Bool {
         !outbox.isInFlight && !pulls.contains(where: \.isInFlight)
-    }
-
-    /// Starts the next push, if there is something to send and contact with the server.
-    private mutating func proceed(_ turn: inout Turn) -> [SyncAction] {
-        outbox.advance(to: contact, &turn)
     }
 
     private mutating func respond(_ report: OutboxMachine.Report?, _ turn: inout Turn) -> [SyncAction] {

@@ -1,6 +1,6 @@
 package import SyncModel
 
-/// An order from the session to the engine that runs it, grouped by the part that carries it out.
+/// An action that the session requests from the engine that runs it, grouped by the part that carries it out.
 ///
 /// It is a plain value, so that it can be printed, compared, and replayed.
 package enum SyncAction: Hashable, Sendable {
@@ -15,7 +15,7 @@ package enum SyncAction: Hashable, Sendable {
     case finish
 }
 
-/// An order to the transport.
+/// An action of the transport.
 package enum ServerAction: Hashable, Sendable {
     /// Begin a request. It ends with an event that carries the same serial.
     case send(Serial, EngineRequest)

@@ -91,7 +91,7 @@ public protocol LocalStore: Sendable {
     ///   `missingRecord` or `danglingReference` when it requires a record that is not here, and the message names the
     ///   entry that creates the record, if there is one; or a code that `commit` throws.
     func restore(
-        journal number: Int64, now: WallTime, newID: @Sendable () -> RecordID
+        journal number: Int64, now: WallTime, newID: @escaping @Sendable () -> RecordID
     ) throws(StoreError) -> [OutboxSequence]
 
     /// Marks a journal entry as handled. Handled entries are deleted first when the journal reaches its limits.

@@ -151,12 +151,12 @@ extension JSONWriter {
             }
         }
         if pull.run.changes > 0 { member("run_changes", pull.run.changes) }
-        if pull.run.thinPages > 0 { member("thin_pages", pull.run.thinPages) }
+        if pull.run.sparsePages > 0 { member("sparse_pages", pull.run.sparsePages) }
         if let rows = pull.pace.shrunkPage { member("shrunk_page", rows) }
         if pull.pace.stretch > 0 { member("stretch", pull.pace.stretch) }
-        if let version = pull.reports.newest { member("reported", version.rawValue) }
-        if let version = pull.reports.awaited { member("awaited", version.rawValue) }
-        if pull.reports.backoff.failures > 0 { member("missed_reports", pull.reports.backoff.failures) }
+        if let version = pull.hinted.newest { member("hinted", version.rawValue) }
+        if let version = pull.hinted.awaited { member("awaited", version.rawValue) }
+        if pull.hinted.backoff.failures > 0 { member("missed_hints", pull.hinted.backoff.failures) }
         if let asked = pull.consent.asked { member("asked", asked) }
         if let consent = pull.consent.granted { member("consent", consent) }
     }
@@ -325,7 +325,7 @@ extension RecordingNode {
             },
             run: PullRun(
                 changes: try optional("run_changes")?.count() ?? 0,
-                thinPages: try optional("thin_pages")?.count() ?? 0),
+                sparsePages: try optional("sparse_pages")?.count() ?? 0),
             pace: PullPace(
                 shrunkPage: try optional("shrunk_page")?.count(),
                 stretch: Int(
@@ -333,11 +333,11 @@ extension RecordingNode {
             consent: DeleteConsent(
                 asked: try optional("asked")?.count(),
                 granted: try optional("consent")?.count()),
-            reports: PullReports(
-                newest: try optional("reported")?.version(), awaited: try optional("awaited")?.version(),
+            hinted: HintedVersions(
+                newest: try optional("hinted")?.version(), awaited: try optional("awaited")?.version(),
                 backoff: Backoff(
                     failures: Int(
-                        try optional("missed_reports").map { node throws(RecordingError) in try node.integer(0...64) }
+                        try optional("missed_hints").map { node throws(RecordingError) in try node.integer(0...64) }
                             ?? 0))))
     }
 

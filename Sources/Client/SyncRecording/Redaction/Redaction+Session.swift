@@ -64,6 +64,6 @@ extension Redaction {
             state: state, stored: stored(pull.stored), head: pull.head, hasCaughtUp: pull.hasCaughtUp,
             backoff: pull.backoff, resets: pull.resets, contradictions: pull.contradictions,
             trail: pull.trail.map { CursorTrail(mark: cursor($0.mark) ?? $0.mark, steps: $0.steps, reach: $0.reach) },
-            run: pull.run, pace: pull.pace, consent: pull.consent, reports: pull.reports)
+            run: pull.run, pace: pull.pace, consent: pull.consent, hinted: pull.hinted)
     }
 }

@@ -223,7 +223,7 @@ extension SQLiteStore: LocalStore {
     }
 
     public func restore(
-        journal number: Int64, now: WallTime, newID: @Sendable () -> RecordID
+        journal number: Int64, now: WallTime, newID: @escaping @Sendable () -> RecordID
     ) throws(StoreError) -> [OutboxSequence] {
         try write { transaction in
             try transaction.restore(journal: number, now: now, newID: newID)

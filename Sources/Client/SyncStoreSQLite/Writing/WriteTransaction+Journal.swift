@@ -262,15 +262,21 @@ extension WriteTransaction {
     }
 
     func restore(
-        journal number: Int64, now: WallTime, newID: @Sendable () -> RecordID
+        journal number: Int64, now: WallTime, newID: @escaping @Sendable () -> RecordID
     ) throws -> [OutboxSequence] {
         let entry = try journalEntry(number)
         do {
             return try restore(entry, now: now, newID: newID)
         } catch let error as StoreError {
-            guard error.code == .missingRecord || error.code == .danglingReference,
-                let (record, first) = try recordAndEntryToRestore(before: entry)
-            else { throw error }
+            guard error.code == .missingRecord || error.code == .danglingReference else { throw error }
+            let space = try JournalReading.space(of: number, connection)
+            guard try SpaceRow.find(space, connection) != nil else {
+                throw StoreError(
+                    error.code,
+                    "entry \(number) needs records of the space \(space), which this device does not follow: follow the space, sync, and then restore the entry"
+                )
+            }
+            guard let (record, first) = try recordAndEntryToRestore(before: entry) else { throw error }
             throw StoreError(
                 error.code,
                 "entry \(number) needs \(record), which entry \(first) creates: restore entry \(first) first")
@@ -278,12 +284,13 @@ extension WriteTransaction {
     }
 
     private func restore(
-        _ entry: JournalEntry, now: WallTime, newID: @Sendable () -> RecordID
+        _ entry: JournalEntry, now: WallTime, newID: @escaping @Sendable () -> RecordID
     ) throws -> [OutboxSequence] {
         let plan = try RestorePlan(
-            of: entry, in: try JournalReading.space(of: entry.number, connection), catalog: catalog, newID: newID,
-            replacement: { try replacement(of: $0.collection, $0.id) },
-            home: { try table($0.collection).space(of: $0.id, on: connection) })
+            of: entry, in: try JournalReading.space(of: entry.number, connection),
+            RestorePlan.Records(
+                catalog, newID: newID, replacement: { try self.replacement(of: $0.collection, $0.id) },
+                space: { try self.table($0.collection).space(of: $0.id, on: self.connection) }))
         var sequences: [OutboxSequence] = []
         let regained = try lostReferences(to: plan.replacements, besides: entry.number, in: plan.space)
         for edits in plan.transactions + (regained.isEmpty ? [] : [regained]) {
@@ -293,7 +300,9 @@ extension WriteTransaction {
             }
             sequences.append(sequence)
         }
-        if !plan.left.isEmpty { try note(forgotten: Transaction(space: plan.space, mutations: plan.left), now: now) }
+        if !plan.postponed.isEmpty {
+            try note(forgotten: Transaction(space: plan.space, mutations: plan.postponed), now: now)
+        }
         for made in plan.replacements { try keep(made) }
         try setState(.restored, of: entry)
         return sequences

@@ -221,7 +221,7 @@ extension WriteTransaction {
                     composed:
                         """
                         SELECT live.\(column) FROM sync_pending CROSS JOIN \(table.quoted) AS live
-                        WHERE sync_pending.collection = ?1 AND link = 'changes' AND live.id = sync_pending.id
+                        WHERE sync_pending.collection = ?1 AND sync_pending.link = 'changes' AND live.id = sync_pending.id
                             AND live.\(column) IS NOT NULL
                         """)
                 statement.bind(1, table.name)

@@ -107,13 +107,7 @@ struct ImportCommand: AsyncParsableCommand {
             )
         case .jsonl:
             let input = try ImportInput(file: try named())
-            let reader = JSONLinesImport(
-                catalog: CommunityCatalog.catalog,
-                types: Dictionary(
-                    uniqueKeysWithValues: CommunityCatalog.catalog.models.map {
-                        ($0.collection.rawValue, $0.collection)
-                    }),
-                fallbackKeys: RecordNames.fields)
+            let reader = JSONLinesImport(catalog: CommunityCatalog.catalog, fallbackKeys: RecordNames.fields)
             return (reader.read(input.bytes), input.name)
         case .csv:
             let input = try ImportInput(file: try named())

@@ -72,11 +72,7 @@ struct ShowJournal: AsyncParsableCommand {
         try await options.withClient { client in
             let terminal = options.terminal
             let store = try client.store
-            guard let found = try store.journalEntry(entry) else {
-                throw CommandError(
-                    .failed, "there is no entry \(entry) in the journal", advice: "syncctl journal list --all shows all"
-                )
-            }
+            let found = try store.requiredEntry(entry)
             let rows = try JournalShape.serverRows(of: found, in: store)
             if terminal.isJSON {
                 terminal.say(JournalShape.line(found, rows: rows, catalog: store.catalog))
@@ -115,7 +111,13 @@ struct RestoreJournal: AsyncParsableCommand {
     func run() async throws {
         try await options.withClient { client in
             let store = try client.store
-            guard forgotten else { return try restore(entries, in: store, client) }
+            guard forgotten else {
+                // Nothing is restored unless every number can be.
+                for entry in entries where try store.requiredEntry(entry).state == .restored {
+                    throw CommandError(.failed, "journal entry \(entry) has been restored already")
+                }
+                return try restore(entries, in: store, client)
+            }
             let (restored, left) = try store.forgottenEntries().selection()
             if restored.isEmpty { options.terminal.note("no entry of the journal is forgotten") }
             try restore(restored, in: store, client)
@@ -189,6 +191,14 @@ struct RestoreJournal: AsyncParsableCommand {
 }
 
 extension LocalStore {
+    fileprivate func requiredEntry(_ number: Int64) throws -> JournalEntry {
+        guard let entry = try journalEntry(number) else {
+            throw CommandError(
+                .failed, "there is no entry \(number) in the journal", advice: "syncctl journal list --all shows all")
+        }
+        return entry
+    }
+
     /// Returns the open entries of changes that a restored server has lost.
     fileprivate func forgottenEntries() throws(StoreError) -> ForgottenEntries {
         var forgotten = ForgottenEntries()
@@ -219,7 +229,8 @@ struct DismissJournal: AsyncParsableCommand {
             if all {
                 count = try store.dismissJournal(upTo: .max)
             } else {
-                for number in entries { try store.dismiss(journal: number) }
+                for entry in entries { _ = try store.requiredEntry(entry) }
+                for entry in entries { try store.dismiss(journal: entry) }
             }
             if options.json {
                 var line = JSONLine()

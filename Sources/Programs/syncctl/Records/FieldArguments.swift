@@ -14,7 +14,7 @@ enum FieldArguments {
     static func patch(_ arguments: [String], _ schema: ModelSchema, in store: any LocalStore) throws -> Patch {
         var patch = Patch()
         for argument in arguments {
-            guard let equals = argument.firstIndex(of: "=") else {
+            guard let equals = argument.utf8.firstIndex(of: UInt8(ascii: "=")) else {
                 throw CommandError(
                     .usage, "'\(argument)': expected FIELD=VALUE",
                     advice: "the fields are " + names(schema))
@@ -23,7 +23,7 @@ enum FieldArguments {
             guard patch[field.name] == nil else {
                 throw CommandError(.usage, "\(field.name) is given twice; expected one value")
             }
-            let text = String(argument[argument.index(after: equals)...])
+            let text = String(argument[argument.utf8.index(after: equals)...])
             patch.set(field.name, to: try value(text, field, schema, in: store))
         }
         return patch

@@ -10,8 +10,9 @@ struct RecordReference {
     ///
     /// - Throws: when there is none, or more than one with that name.
     func resolve(_ collection: CollectionName, in store: any LocalStore) throws -> Record {
-        if let field = RecordNames.nameField(of: collection), text.hasPrefix("\(field)=") {
-            return try resolve(name: String(text.dropFirst("\(field)=".count)), collection, in: store)
+        if let field = RecordNames.nameField(of: collection), text.utf8.starts(with: "\(field)=".utf8) {
+            return try resolve(
+                name: String(text.unicodeScalars.dropFirst("\(field)=".unicodeScalars.count)), collection, in: store)
         }
         if let number = Int64(text) {
             guard let record = try store.record(collection, .uid(UID(number))) else {

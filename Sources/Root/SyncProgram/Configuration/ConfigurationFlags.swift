@@ -7,11 +7,12 @@ package struct ConfigurationFlags: Sendable {
     /// - Throws: a `--set` that is no `KEY=VALUE`, or a key that is given twice.
     package init(settings: [String]) throws(ConfigurationError) {
         for setting in settings {
-            guard let equals = setting.firstIndex(of: "="), equals > setting.startIndex else {
+            guard let equals = setting.utf8.firstIndex(of: UInt8(ascii: "=")), equals > setting.startIndex else {
                 throw ConfigurationError(
                     "--set \(setting): expected KEY=VALUE", advice: "such as --set log.level=debug")
             }
-            try take(String(setting[setting.index(after: equals)...]), for: String(setting[..<equals]), flag: "--set")
+            let value = String(setting[setting.utf8.index(after: equals)...])
+            try take(value, for: String(setting[..<equals]), flag: "--set")
         }
     }
 

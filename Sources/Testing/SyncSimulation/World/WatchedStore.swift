@@ -101,7 +101,7 @@ struct WatchedStore: LocalStore, EngineStore {
     }
 
     func restore(
-        journal number: Int64, now: WallTime, newID: @Sendable () -> RecordID
+        journal number: Int64, now: WallTime, newID: @escaping @Sendable () -> RecordID
     ) throws(StoreError) -> [OutboxSequence] {
         try watch(.writing) { try store.restore(journal: number, now: now, newID: newID) }
     }

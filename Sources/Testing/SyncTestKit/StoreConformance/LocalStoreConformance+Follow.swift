@@ -81,6 +81,23 @@ extension LocalStoreConformance {
                 try world.expect(
                     try world.store.followedSpaces().map(\.space), is: [world.space, "team"], "the spaces")
             },
+            Check("restoring a rejected edit of an unfollowed space names the space") { world in
+                try world.sendHello()
+                let id = world.id()
+                let rows = SnapshotRows(collection: "users", records: [world.shownUser(id, uid: 7, version: 1, "ned")])
+                try world.pull(world.snapshot([rows], at: 1, in: "team"))
+                _ = try world.written(.update("users", id, ["username": .text("nora")]), in: "team")
+                try world.response(try world.push().transactions[0].number, world.rejected())
+                _ = try world.store.unfollow("team")
+                let entry = try world.store.journal(state: .active, limit: 1)[0]
+                try world.expect(.missingRecord) {
+                    _ = try world.store.restore(journal: entry.number, now: world.now(), newID: world.newID)
+                }
+                try world.store.follow("team")
+                try world.pull(world.snapshot([rows], at: 1, in: "team"))
+                _ = try world.store.restore(journal: entry.number, now: world.now(), newID: world.newID)
+                try world.expect(try world.name(id), is: .text("nora"), "the restored name")
+            },
             Check("nothing that was on its way brings an unfollowed space back") { world in
                 try world.sendHello()
                 let id = world.id()

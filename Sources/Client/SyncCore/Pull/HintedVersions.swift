@@ -1,16 +1,16 @@
 package import SyncModel
 
-/// The versions that the server's hints report, and the wait for those that a pull did not show.
+/// The versions that the server's hints name, and the wait for those that a pull did not show.
 ///
-/// A report starts a pull at once. If the pull does not show the reported version, the next pull for a report waits,
-/// longer each time, until a pull shows what was reported before it began. Otherwise, a server whose hints promise what
+/// A hint starts a pull at once. If the pull does not show the named version, the next pull for a hint waits, longer each
+/// time, until a pull shows what was named before it began. Otherwise, a server whose hints promise what
 /// it never shows would cause a pull for each hint.
-package struct PullReports: Hashable, Sendable {
-    /// The newest version that was reported and not yet shown.
+package struct HintedVersions: Hashable, Sendable {
+    /// The newest version that a hint has named and no pull has shown.
     package private(set) var newest: Version?
     /// The value of `newest` at the start of the last pull, which has to show it.
     package private(set) var awaited: Version?
-    /// Counts the pulls in a row that did not show what was reported before they began.
+    /// Counts the pulls in a row that did not show what hints had named before they began.
     package private(set) var backoff: Backoff
 
     package init(newest: Version? = nil, awaited: Version? = nil, backoff: Backoff = Backoff()) {
@@ -19,10 +19,10 @@ package struct PullReports: Hashable, Sendable {
         self.backoff = backoff
     }
 
-    /// Whether the last pull did not show what was reported before it began.
+    /// Whether the last pull did not show what hints had named before it began.
     var isOverdue: Bool { backoff.failures > 0 }
 
-    mutating func reported(_ version: Version) {
+    mutating func note(_ version: Version) {
         newest = newest.map { max($0, version) } ?? version
     }
 
@@ -30,7 +30,7 @@ package struct PullReports: Hashable, Sendable {
         awaited = newest
     }
 
-    /// Returns the wait before the next pull for a report, or nil if the pull has shown what was reported before it
+    /// Returns the wait before the next pull for a hint, or nil if the pull has shown what was reported before it
     /// began.
     ///
     /// The wait is at most the poll interval without hints: wrong hints are worth no more than none.

@@ -1,15 +1,15 @@
 import SyncCore
 import SyncModel
 
-/// The deleted records that the server refuses to create, as far as the journal shows.
+/// The records that the server has rejected as deleted, as far as the journal shows.
 ///
 /// The server rejects a transaction as a whole when one of its records was deleted, and names the first such record.
 /// Only active entries count: a person who dismisses one wants to try again.
-struct RefusedRecords {
+struct RejectedRecords {
     /// Records that the server has named as deleted.
     private(set) var deleted: Set<RecordAddress> = []
     /// Records whose transaction was rejected because of a deleted record. Any of them may be deleted too.
-    private(set) var suspects: Set<RecordAddress> = []
+    private(set) var perhapsDeleted: Set<RecordAddress> = []
 
     init(in store: any LocalStore) throws(StoreError) {
         guard try store.outboxSummary().journal > 0 else { return }
@@ -27,7 +27,7 @@ struct RefusedRecords {
         }
         for (index, mutation) in transaction.mutations.enumerated() {
             let address = mutation.address
-            suspects.insert(address)
+            perhapsDeleted.insert(address)
             if index == rejection.mutation { deleted.insert(address) }
         }
     }
