@@ -253,7 +253,7 @@ package struct RestorePlan: Hashable, Sendable {
     ) throws {
         // A part never refers to a later one, so every referenced record is here, already planned, or missing.
         var planned: Set<RecordID> = []
-        for part in forgotten.groupsOfReferences {
+        for part in forgotten.referenceGroups {
             let creations = part.filter { if case .create = $0.intent { true } else { false } }
             planned.formUnion(creations.map(\.record))
             var edits: [RecordEdit] = []

@@ -30,10 +30,10 @@ package enum PushCodec {
             if let age = item.age {
                 writer.member("age", age.wholeMilliseconds)
             }
-            if !item.formerly.isEmpty {
+            if !item.formerNumbers.isEmpty {
                 writer.key("formerly")
                 writer.beginArray()
-                for former in item.formerly { write(former, to: &writer) }
+                for former in item.formerNumbers { write(former, to: &writer) }
                 writer.endArray()
             }
             writer.key("transaction")
@@ -116,7 +116,7 @@ package enum PushCodec {
         var hash: String?
         var transaction: Transaction?
         var age: Duration?
-        var formerly: [FormerNumber] = []
+        var formerNumbers: [FormerNumber] = []
         var members = try reader.beginObject()
         while let key = try reader.nextKey(&members) {
             switch key {
@@ -124,14 +124,14 @@ package enum PushCodec {
             case "hash": hash = try reader.text(bytes: 64, "the hash")
             case "transaction": transaction = try TransactionCodec.read(&reader)
             case "age": if try !reader.null() { age = .milliseconds(try reader.natural("the age")) }
-            case "formerly": formerly = try readFormerNumbers(&reader)
+            case "formerly": formerNumbers = try readFormerNumbers(&reader)
             default: try reader.unknown(key, .refusingUnknownKeys)
             }
         }
         let result = NumberedTransaction(
             number: try reader.require(number, "number"),
             hash: PayloadHash(rawValue: try reader.require(hash, "hash")),
-            transaction: try reader.require(transaction, "transaction"), age: age, formerly: formerly)
+            transaction: try reader.require(transaction, "transaction"), age: age, formerNumbers: formerNumbers)
         try check(result, from: start)
         return result
     }

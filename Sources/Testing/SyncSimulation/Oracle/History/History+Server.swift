@@ -160,8 +160,8 @@ extension History.State {
 
     /// Returns whether an earlier identity of the device got this outcome for the same transaction.
     private func isRepeat(_ outcome: Outcome, of operation: History.Operation) -> Bool {
-        let formerly = sent[operation]?.transaction.formerly ?? []
-        return formerly.contains { former in
+        let formerNumbers = sent[operation]?.transaction.formerNumbers ?? []
+        return formerNumbers.contains { former in
             let earlier = sent[History.Operation(identity: former.identity, number: former.number)]
             // Another copy of the device may have used the number for a different transaction.
             return earlier?.outcome == outcome && earlier?.transaction.hash == former.hash
