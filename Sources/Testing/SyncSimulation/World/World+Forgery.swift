@@ -29,7 +29,7 @@ extension World {
             identity: ClientIdentity(client: client, incarnation: 0), epoch: try epochOfServer(), acknowledged: .first,
             transactions: [numbered])
         let call = ServerRequest.push(request)
-        let stranger = AccessWatch.reader
+        let stranger = AccessOracle.reader
         let bytes = try parts.wire(.current).encode(call)
         let response = server.disk.withoutFaults {
             server.receive(bytes, from: stranger.name, as: Caller(owner: stranger, bearer: stranger))
