@@ -293,7 +293,7 @@ let package = Package(
             name: "TomboloTests",
             dependencies: [
                 "TestRings", "CommonNames", "Tombolo", "TomboloCommunity", "SyncTestKit", "SmallClient",
-                .product(name: "Logging", package: "swift-log"),
+                "SyncConcurrency", "SyncSimulation", .product(name: "Logging", package: "swift-log"),
             ]),
         .testTarget(name: "SyncConcurrencyTests", dependencies: ["SyncConcurrency"]),
         .testTarget(name: "SyncModelTests", dependencies: ["TestRings", "SyncModel"]),

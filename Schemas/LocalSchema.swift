@@ -1,4 +1,4 @@
-/// The SQL of a client's local cache, from `local/`.
+/// The SQL of a client's local store, from `local/`.
 public enum LocalSchema {
     /// One migration of the fixed tables. A released migration never changes: each change of the schema is a new one.
     public struct Migration: Sendable {

@@ -28,7 +28,9 @@ import Testing
         "scribe": "writer", "duel": "comparison", "dawn": "startTime", "anew": "again", "for ever": "forever",
         "islander": "customer", "patience": "timeout", "resend": "restore", "Lab": "Testbed", "lab": "testbed",
         "owed": "unconfirmed",
-        "harbour": "a name for what it holds",
+        "harbour": "a name for what it holds", "SealedCursor": "AuthenticatedCursor",
+        "HistoryChain": "HistoryFingerprint",
+        "Conduct": "Oracle", "groupsOfReferences": "referenceGroups", "deletedUnseen": "hiddenFromDeleter",
     ]
 
     @Test func `no coined word is used in place of an established term`() throws {

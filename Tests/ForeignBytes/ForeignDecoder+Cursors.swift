@@ -9,11 +9,12 @@ extension ForeignDecoder {
             "cursor", seeds: { seeds.map { Array($0.rawValue.utf8) } },
             check: { bytes in
                 guard let text = String(validating: bytes, as: UTF8.self),
-                    let shown = SealedCursor(Cursor(rawValue: text))
+                    let shown = AuthenticatedCursor(Cursor(rawValue: text))
                 else { return }
-                let own = shown.cursor.sealed(with: key)
-                guard let again = SealedCursor(own), again.cursor == shown.cursor, again.isAuthentic(for: key) else {
-                    throw PropertyViolation("the cursor is not read back as it was sealed: \(own)")
+                let own = shown.cursor.authenticated(with: key)
+                guard let again = AuthenticatedCursor(own), again.cursor == shown.cursor, again.isAuthentic(for: key)
+                else {
+                    throw PropertyViolation("the cursor is not read back as it was written: \(own)")
                 }
                 guard shown.isAuthentic(for: key) == text.utf8.elementsEqual(own.rawValue.utf8) else {
                     throw PropertyViolation("a forged cursor is taken for an authentic one: \(text)")
@@ -35,11 +36,12 @@ extension ForeignDecoder {
 
     private static let seeds: [Cursor] = {
         let record = RecordID(bits: Identifier128(high: 0x0193_5A1B_2C3D_7000, low: 0x8000_0000_0000_0001))
-        let places: [(SpaceID, FeedCursor.Place)] = [
-            (.default, .log(Version(12))), ("other", .snapshot(Version(7), last: RecordAddress("users", record))),
+        let places: [(SpaceID, FeedCursor.Position)] = [
+            (.default, .commits(Version(12))), ("other", .snapshot(Version(7), last: RecordAddress("users", record))),
         ]
         return places.map { space, place in
-            FeedCursor(epoch: Epoch(rawValue: "e1"), space: space, place: place, chain: .start).sealed(with: key)
+            FeedCursor(epoch: Epoch(rawValue: "e1"), space: space, position: place, fingerprint: .start).authenticated(
+                with: key)
         }
     }()
 }

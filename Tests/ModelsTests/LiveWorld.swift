@@ -31,7 +31,7 @@ final class LiveServer: Sendable {
     }
 }
 
-/// A device with a local cache on SQLite, and the real engine that keeps it in sync.
+/// A device with a local store on SQLite, and the real engine that keeps it in sync.
 final class LiveDevice: Sendable {
     let community: Community
     let store: SQLiteStore

@@ -84,7 +84,7 @@ import TomboloModeling
         server.refuseNext(.epochChanged(Epoch(rawValue: "new")))
         try await user.save()
         #expect(server.version == version)
-        #expect(server.pushes.last?.transactions.map(\.formerly.count) == [1])
+        #expect(server.pushes.last?.transactions.map(\.formerNumbers.count) == [1])
     }
 
     @Test func `a write that cannot be encoded does not block later writes`() async throws {

@@ -71,7 +71,7 @@ final class TinyServer: RemoteTransport {
                     return .refused(.identityConflict(number: transaction.number))
                 }
                 var former: (hash: PayloadHash, outcome: Outcome)?
-                for number in transaction.formerly {
+                for number in transaction.formerNumbers {
                     let found = state.outcomes[number.identity]?[number.number]
                     if found?.hash == number.hash { former = found }
                 }

@@ -32,13 +32,15 @@ struct AuthorityWorld {
     }
 
     /// Returns the cursor that the authority gives to a client that has seen the feed up to a version. Below the
-    /// horizon, the cursor has an arbitrary chain, because the authority does not compare it.
+    /// horizon, the cursor has an arbitrary fingerprint, because the authority does not compare it.
     func cursor(_ version: Int64, in space: SpaceID = .default) throws -> Cursor {
         try store.read { view in
             let history = try view.state().history
-            let chain = try view.chain(at: Version(version), in: space) ?? .start
-            return FeedCursor(epoch: history.epoch, space: space, place: .log(Version(version)), chain: chain)
-                .sealed(with: history.key)
+            let fingerprint = try view.fingerprint(at: Version(version), in: space) ?? .start
+            return FeedCursor(
+                epoch: history.epoch, space: space, position: .commits(Version(version)), fingerprint: fingerprint
+            )
+            .authenticated(with: history.key)
         }
     }
 }

@@ -162,8 +162,8 @@ import Testing
         var device = Device(1)
         try world.push(&device, create("user", 1, ["username": .text("a")]))
         let forged = FeedCursor(
-            epoch: AuthorityWorld.epoch, space: .default, place: .log(Version(99)), chain: .start
-        ).sealed(with: HistoryKey(words: (1, 2, 3, 4)))
+            epoch: AuthorityWorld.epoch, space: .default, position: .commits(Version(99)), fingerprint: .start
+        ).authenticated(with: HistoryKey(words: (1, 2, 3, 4)))
         #expect(try world.page(forged) == .mustReset(.cursor))
         let next = try device.number([Self.second])
         let request = PushRequest(
@@ -310,17 +310,18 @@ import Testing
             #expect(results.map { $0.receipt?.version } == [nil, Version(1), Version(2), nil], "\(repetition)")
             for result in results {
                 guard let receipt = result.receipt else { continue }
-                let sealed = try #require(SealedCursor(receipt.cursor))
-                #expect(sealed.cursor.place == .receipt(receipt.version, device.identity, result.number))
-                let version = try #require(SealedCursor(world.cursor(receipt.version.rawValue, in: receipt.space)))
-                #expect(sealed.cursor.chain == version.cursor.chain)
+                let shown = try #require(AuthenticatedCursor(receipt.cursor))
+                #expect(shown.cursor.position == .receipt(receipt.version, device.identity, result.number))
+                let version = try #require(
+                    AuthenticatedCursor(world.cursor(receipt.version.rawValue, in: receipt.space)))
+                #expect(shown.cursor.fingerprint == version.cursor.fingerprint)
             }
         }
     }
 
-    // MARK: The chain
+    // MARK: The fingerprint
 
-    @Test func `the chain depends on all contents of a commit and on the commits before it`() {
+    @Test func `the fingerprint depends on all contents of a commit and on the commits before it`() {
         let author = CommitAuthor(
             principal: Principal(name: "anna"), identity: Device(1).identity, number: .first, at: AuthorityWorld.now)
         func change(_ effect: RecordChange.Effect, _ number: UInt64 = 1, _ collection: CollectionName = "user")
@@ -328,10 +329,10 @@ import Testing
         {
             RecordChange(collection: collection, id: id(number), effect: effect)
         }
-        func chain(
+        func fingerprint(
             _ changes: [RecordChange], version: Int64 = 1, by author: CommitAuthor = author,
-            after: HistoryChain = .start
-        ) -> HistoryChain {
+            after: HistoryFingerprint = .start
+        ) -> HistoryFingerprint {
             after.extended(by: Commit(version: Version(version), changes: changes), of: author)
         }
         let plain = [change(.updated(["bio": .text("x")]))]
@@ -344,22 +345,29 @@ import Testing
             principal: author.principal, identity: author.identity.next, number: author.number, at: author.at)
         let numbered = CommitAuthor(
             principal: author.principal, identity: author.identity, number: TransactionNumber(1), at: author.at)
-        let all: [HistoryChain] = [
-            .start, chain([]), chain(plain), chain(plain, version: 2), chain(plain, by: later), chain(plain, by: other),
-            chain(plain, by: next), chain(plain, by: numbered), chain(plain, after: chain(plain)),
-            chain([change(.updated(["bio": .text("x")]), 2)]),
-            chain([change(.updated(["bio": .text("x")]), 1, "avatar")]),
-            chain([change(.updated(["bio": .json("x")]))]), chain([change(.updated(["bio": .null]))]),
-            chain([change(.updated(["bio": .integer(1)]))]), chain([change(.updated(["bio": .boolean(true)]))]),
-            chain([change(.updated(["bio": .boolean(false)]))]), chain([change(.updated(["bio": .real(0)]))]),
-            chain([change(.updated(["bio": .real(-1.5)]))]), chain([change(.updated(["bio": .reference(id(1))]))]),
-            chain([change(.updated(["bi": .text("ox")]))]), chain([change(.updated([:]))]), chain([change(.deleted)]),
-            chain([change(.created(uid: UID(0), ["bio": .text("x")]))]),
-            chain([change(.created(uid: UID(1), ["bio": .text("x")]))]), chain(plain + plain),
+        let all: [HistoryFingerprint] = [
+            .start, fingerprint([]), fingerprint(plain), fingerprint(plain, version: 2), fingerprint(plain, by: later),
+            fingerprint(plain, by: other),
+            fingerprint(plain, by: next), fingerprint(plain, by: numbered),
+            fingerprint(plain, after: fingerprint(plain)),
+            fingerprint([change(.updated(["bio": .text("x")]), 2)]),
+            fingerprint([change(.updated(["bio": .text("x")]), 1, "avatar")]),
+            fingerprint([change(.updated(["bio": .json("x")]))]), fingerprint([change(.updated(["bio": .null]))]),
+            fingerprint([change(.updated(["bio": .integer(1)]))]),
+            fingerprint([change(.updated(["bio": .boolean(true)]))]),
+            fingerprint([change(.updated(["bio": .boolean(false)]))]),
+            fingerprint([change(.updated(["bio": .real(0)]))]),
+            fingerprint([change(.updated(["bio": .real(-1.5)]))]),
+            fingerprint([change(.updated(["bio": .reference(id(1))]))]),
+            fingerprint([change(.updated(["bi": .text("ox")]))]), fingerprint([change(.updated([:]))]),
+            fingerprint([change(.deleted)]),
+            fingerprint([change(.created(uid: UID(0), ["bio": .text("x")]))]),
+            fingerprint([change(.created(uid: UID(1), ["bio": .text("x")]))]), fingerprint(plain + plain),
         ]
         #expect(Set(all).count == all.count)
-        #expect(chain([change(.updated(["bio": .real(-0.0)]))]) == chain([change(.updated(["bio": .real(0)]))]))
-        #expect(chain(plain) == chain(plain))
+        #expect(
+            fingerprint([change(.updated(["bio": .real(-0.0)]))]) == fingerprint([change(.updated(["bio": .real(0)]))]))
+        #expect(fingerprint(plain) == fingerprint(plain))
     }
 }
 

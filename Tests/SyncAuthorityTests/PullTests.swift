@@ -160,30 +160,33 @@ import Testing
         #expect(mirror.largestPage == 1)
     }
 
-    private static let chain = "00000000-0000-0000-0000-000000000000"
-    private static let seal = "11111111-1111-1111-1111-111111111111"
+    private static let fingerprint = "00000000-0000-0000-0000-000000000000"
+    private static let tag = "11111111-1111-1111-1111-111111111111"
 
     static let strangeCursors: [String] =
         [
-            "", ".", "1", "1.epoch-1.default.1", "1.epoch-1.default.1.\(chain)", "1.epoch-1.default.1.\(chain).log",
-            "1.epoch-1.default.1.\(chain).log.", "1.epoch-1.default.1.\(chain).log.x",
-            "1.epoch-1.default.1.x.log.\(seal)",
+            "", ".", "1", "1.epoch-1.default.1", "1.epoch-1.default.1.\(fingerprint)",
+            "1.epoch-1.default.1.\(fingerprint).log",
+            "1.epoch-1.default.1.\(fingerprint).log.", "1.epoch-1.default.1.\(fingerprint).log.x",
+            "1.epoch-1.default.1.x.log.\(tag)",
         ]
         + [
-            "1.epoch-1.default.1.\(chain).log", "1.epoch-1.default.-1.\(chain).log",
-            "1.epoch-1.default.+1.\(chain).log",
-            "1.epoch-1.default.01.\(chain).log", "1.epoch-1.default.1.\(chain).log.2",
-            "1.epoch-1.default.99999999999999999999.\(chain).log", "2.epoch-1.default.1.\(chain).log",
-            "1.epoch-1.other.1.\(chain).log", "1.epoch-1.Default.1.\(chain).log", "1.epoch 1.default.1.\(chain).log",
-            "1..default.1.\(chain).log", "1.epoch-1.default.1.\(chain).rows", "1.epoch-1.default.1.\(chain).rows.user",
-            "1.epoch-1.default.1.\(chain).rows.user.x",
-            "1.epoch-1.default.1.\(chain).rows.user.00000000-0000-0007-0000-00000000000A",
-            "1.epoch-1.default.1.\(chain).rows.user.00000000-0000-0007-0000-000000000001",
-            "1.epoch-1.default.1.\(chain).feed", "1.epoch-1.default.\u{0661}.\(chain).log",
-            "1.epoch-1.default.1.\(chain)\u{0}.log",
-            "1.epoch-1.default.21.\(chain).log",
-            "1.epoch-1.default." + String(repeating: "1", count: 10_000) + ".\(chain).log",
-        ].map { "\($0).\(seal)" }
+            "1.epoch-1.default.1.\(fingerprint).log", "1.epoch-1.default.-1.\(fingerprint).log",
+            "1.epoch-1.default.+1.\(fingerprint).log",
+            "1.epoch-1.default.01.\(fingerprint).log", "1.epoch-1.default.1.\(fingerprint).log.2",
+            "1.epoch-1.default.99999999999999999999.\(fingerprint).log", "2.epoch-1.default.1.\(fingerprint).log",
+            "1.epoch-1.other.1.\(fingerprint).log", "1.epoch-1.Default.1.\(fingerprint).log",
+            "1.epoch 1.default.1.\(fingerprint).log",
+            "1..default.1.\(fingerprint).log", "1.epoch-1.default.1.\(fingerprint).rows",
+            "1.epoch-1.default.1.\(fingerprint).rows.user",
+            "1.epoch-1.default.1.\(fingerprint).rows.user.x",
+            "1.epoch-1.default.1.\(fingerprint).rows.user.00000000-0000-0007-0000-00000000000A",
+            "1.epoch-1.default.1.\(fingerprint).rows.user.00000000-0000-0007-0000-000000000001",
+            "1.epoch-1.default.1.\(fingerprint).feed", "1.epoch-1.default.\u{0661}.\(fingerprint).log",
+            "1.epoch-1.default.1.\(fingerprint)\u{0}.log",
+            "1.epoch-1.default.21.\(fingerprint).log",
+            "1.epoch-1.default." + String(repeating: "1", count: 10_000) + ".\(fingerprint).log",
+        ].map { "\($0).\(tag)" }
 
     @Test(arguments: strangeCursors)
     func `a cursor that this server did not issue leads to a snapshot and proves nothing`(text: String) throws {

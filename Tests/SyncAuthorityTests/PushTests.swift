@@ -36,11 +36,11 @@ import Testing
         }
         let former = FormerNumber(identity: device.identity, number: sent.number, hash: sent.hash)
         let stranger = FormerNumber(identity: device.identity.next, number: sent.number, hash: sent.hash)
-        for (formerly, isKnown) in [([stranger, former], true), ([stranger], false)] {
+        for (formerNumbers, isKnown) in [([stranger, former], true), ([stranger], false)] {
             device = Device(1, incarnation: isKnown ? 2 : 3)
             let empty = try device.number([])
             let question = NumberedTransaction(
-                number: empty.number, hash: empty.hash, transaction: empty.transaction, formerly: formerly)
+                number: empty.number, hash: empty.hash, transaction: empty.transaction, formerNumbers: formerNumbers)
             guard
                 case .answered(let results, _, _) = try world.response(
                     device.request([question]), by: device.principal)

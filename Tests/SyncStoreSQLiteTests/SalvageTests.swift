@@ -288,8 +288,9 @@ import Testing
         #expect(try store.session().identity == identity)
         let batch = try #require(try store.takeBatch(BatchLimit(transactions: 3, bytes: .max), now: Samples.now))
         #expect(batch.transactions.map(\.number.rawValue) == [0, 1, 2])
-        #expect(batch.transactions.map { $0.formerly.map(\.number.rawValue) } == [[2], [3], [4]])
-        #expect(batch.transactions.allSatisfy { $0.formerly.allSatisfy { $0.identity == original.session.identity } })
+        #expect(batch.transactions.map { $0.formerNumbers.map(\.number.rawValue) } == [[2], [3], [4]])
+        #expect(
+            batch.transactions.allSatisfy { $0.formerNumbers.allSatisfy { $0.identity == original.session.identity } })
     }
 
     /// Returns the original after SQL. The last connection to close writes the WAL back.

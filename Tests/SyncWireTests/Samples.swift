@@ -79,7 +79,7 @@ enum Samples {
         acknowledged: TransactionNumber(3),
         transactions: [
             number(4, transaction),
-            number(5, smallTransaction, age: .seconds(30 * 86_400), formerly: [former]),
+            number(5, smallTransaction, age: .seconds(30 * 86_400), formerNumbers: [former]),
         ])
 
     static let receipt = CommitReceipt(space: .default, version: Version(13), cursor: Cursor(rawValue: "e1.c.13"))
@@ -101,13 +101,13 @@ enum Samples {
     )
 
     static func number(
-        _ number: Int64, _ transaction: Transaction, age: Duration? = nil, formerly: [FormerNumber] = []
+        _ number: Int64, _ transaction: Transaction, age: Duration? = nil, formerNumbers: [FormerNumber] = []
     ) -> NumberedTransaction {
         // The canonical form of a sample always exists. Another test checks this.
         let hash = try? PayloadHash(of: transaction)
         return NumberedTransaction(
             number: TransactionNumber(number), hash: hash ?? PayloadHash(rawValue: ""), transaction: transaction,
-            age: age, formerly: formerly)
+            age: age, formerNumbers: formerNumbers)
     }
 
     static let userRecord = Record(

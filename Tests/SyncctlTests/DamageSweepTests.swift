@@ -113,7 +113,7 @@ import Testing
         defer { stop(process) }
 
         let told = try programs.run("syncctl", ["doctor", "--json"] + there(store, url))
-        #expect([0, CommandStatus.unhealthy.rawValue].contains(told.status), "\(place): \(told)")
+        #expect([0, CommandExitStatus.unhealthy.rawValue].contains(told.status), "\(place): \(told)")
         for check in ["database", "disk", "account", "engine", "contact", "outbox", "journal", "space"] {
             #expect(told.output.contains("\"check\":\"\(check)"), "\(place): no line for \(check): \(told)")
         }

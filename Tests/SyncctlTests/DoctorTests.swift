@@ -31,7 +31,7 @@ import Testing
         try programs.syncctl("user", "create", "username=Ned")
         try programs.syncctl("outbox", "cancel", "1")
         let response = try programs.syncctl("doctor", "--json", "--server", "http://127.0.0.1:9")
-        #expect(response.status == CommandStatus.unhealthy.rawValue)
+        #expect(response.status == CommandExitStatus.unhealthy.rawValue)
         #expect(response.output.contains(#""check":"journal","state":"attention","message":"1 entry needs attention"#))
         #expect(response.output.contains(#""check":"server","state":"broken","message":"cannot connect to"#))
         let local = try programs.syncctl("doctor", "--local", "--json", "--server", "http://127.0.0.1:9")
@@ -57,10 +57,10 @@ import Testing
                 launcher: ["unshare", "-rm", "sh", "-c", script])
         }
         let sync = try run("sync")
-        #expect(sync.status == CommandStatus.machine.rawValue, "\(sync)")
+        #expect(sync.status == CommandExitStatus.machine.rawValue, "\(sync)")
         #expect(sync.errors.contains("syncctl: the disk is full; "), "\(sync)")
         let doctor = try run("doctor")
-        #expect(doctor.status == CommandStatus.unhealthy.rawValue, "\(doctor)")
+        #expect(doctor.status == CommandExitStatus.unhealthy.rawValue, "\(doctor)")
         #expect(doctor.output.contains("broken     disk: the disk is full: "), "\(doctor)")
     }
 
@@ -70,7 +70,7 @@ import Testing
         let folder = programs.folder + "/.local/share/syncctl"
         #expect(chmod(folder, 0o777) == 0)
         let told = try programs.syncctl("doctor")
-        #expect(told.status == CommandStatus.unhealthy.rawValue)
+        #expect(told.status == CommandExitStatus.unhealthy.rawValue)
         #expect(told.output.contains("broken     database: others may write in \(folder)"), "\(told.output)")
         let fixed = try programs.syncctl("doctor", "--fix")
         #expect(fixed.status == 0, "\(fixed.output)")
@@ -84,7 +84,7 @@ import Testing
         let file = programs.folder + "/.local/share/syncctl/tombolo.sqlite"
         #expect(link(file, file + "-other-name") == 0)
         let response = try programs.syncctl("doctor", "--fix")
-        #expect(response.status == CommandStatus.unhealthy.rawValue)
+        #expect(response.status == CommandExitStatus.unhealthy.rawValue)
         #expect(response.output.hasPrefix("broken     database: \(file) has 2 names"), "\(response)")
         #expect(!response.output.contains("fixed "), "\(response)")
     }
@@ -149,7 +149,7 @@ import Testing
         try programs.syncctl("outbox", "cancel", "7")
         try Self.change(file, damage, programs)
         let told = try programs.syncctl("doctor")
-        #expect(told.status == CommandStatus.unhealthy.rawValue, "\(told)")
+        #expect(told.status == CommandExitStatus.unhealthy.rawValue, "\(told)")
         #expect(told.output.contains("broken     database: "), "\(told)")
         #expect(told.output.contains("doctor --fix keeps the damaged file"), "\(told)")
         for check in ["database", "disk", "account", "engine", "contact", "outbox", "journal", "space", "server"] {
@@ -188,7 +188,7 @@ import Testing
         #expect(FileManager.default.createFile(atPath: file, contents: nil, attributes: [.posixPermissions: 0o600]))
         for command in [["status"], ["record", "create", "todo", "title=x"], ["user", "create", "username=Ned"]] {
             let response = try programs.run("syncctl", command)
-            #expect(response.status == CommandStatus.noStore.rawValue, "\(response)")
+            #expect(response.status == CommandExitStatus.noStore.rawValue, "\(response)")
             #expect(response.errors.contains("the creation of \(file) was interrupted"), "\(response)")
             #expect(response.errors.contains("create it with syncctl init"), "\(response)")
         }
@@ -255,10 +255,10 @@ import Testing
             #expect(response.errors.contains("damaged") && response.errors.contains("doctor --fix"), "\(response)")
         }
         let refused = try programs.syncctl("doctor", "--fix")
-        #expect(refused.status == CommandStatus.unhealthy.rawValue)
+        #expect(refused.status == CommandExitStatus.unhealthy.rawValue)
         #expect(refused.output.contains("run syncctl doctor --fix --catalog FILE"), "\(refused)")
         let wrong = try programs.syncctl("doctor", "--fix", "--catalog", Self.communityModels(programs))
-        #expect(wrong.status == CommandStatus.unhealthy.rawValue)
+        #expect(wrong.status == CommandExitStatus.unhealthy.rawValue)
         #expect(wrong.output.contains("an unconfirmed write changes the collection todo"), "\(wrong)")
         let fixed = try programs.syncctl("doctor", "--fix", "--catalog", models)
         #expect(fixed.status == 0, "\(fixed)")
@@ -272,7 +272,7 @@ import Testing
         try Self.overwrite(offset..<offset + 1, of: file)
         let write = try programs.run("syncctl", ["user", "create", "username=Ned"])
         #expect(write.errors.contains("damaged") && write.errors.contains("doctor --fix"), "\(write)")
-        #expect(try programs.syncctl("doctor").status == CommandStatus.unhealthy.rawValue)
+        #expect(try programs.syncctl("doctor").status == CommandExitStatus.unhealthy.rawValue)
         let fixed = try programs.syncctl("doctor", "--fix")
         #expect(fixed.status == 0, "\(fixed)")
         #expect(try Self.outbox(programs) == written)
@@ -298,7 +298,7 @@ import Testing
         for offset in damage.offset..<damage.offset + damage.count { bytes[offset] = 0xA5 }
         try bytes.write(to: URL(filePath: file))
         let told = try programs.syncctl("doctor")
-        #expect(told.status == CommandStatus.unhealthy.rawValue)
+        #expect(told.status == CommandExitStatus.unhealthy.rawValue)
         #expect(
             told.output.contains("syncctl doctor --fix keeps the damaged file, and creates a new database"), "\(told)")
         #expect(try Data(contentsOf: URL(filePath: file)) == bytes, "it is only looked at")
@@ -332,7 +332,7 @@ import Testing
                     fixed = try programs.syncctl("doctor", "--fix", "--json", "--catalog", models)
                 }
                 let place = "page \(page + 1), \(isCut ? "cut" : "overwritten"): \(fixed.output)"
-                #expect(fixed.status == 0 || fixed.status == CommandStatus.unhealthy.rawValue, "\(place)")
+                #expect(fixed.status == 0 || fixed.status == CommandExitStatus.unhealthy.rawValue, "\(place)")
                 let saved = try Self.outbox(programs)
                 #expect(saved.count <= written.count, "\(place)")
                 if saved.count < written.count {
@@ -358,7 +358,7 @@ import Testing
         lock.l_len = 510
         #expect(fcntl(handle.fileDescriptor, F_SETLK, &lock) == 0)
         let response = try programs.syncctl("doctor", "--fix")
-        #expect(response.status == CommandStatus.unhealthy.rawValue)
+        #expect(response.status == CommandExitStatus.unhealthy.rawValue)
         #expect(response.output.contains("broken     database: process \(getpid()) has \(file) open"), "\(response)")
         #expect(!FileManager.default.fileExists(atPath: file + ".damaged-1"))
         try handle.close()
@@ -394,7 +394,7 @@ import Testing
         }
         #expect(try Data(contentsOf: URL(filePath: file)).isEmpty)
         let fixed = try programs.syncctl("doctor", "--fix", "--catalog", Self.communityModels(programs))
-        #expect(fixed.status == CommandStatus.unhealthy.rawValue)
+        #expect(fixed.status == CommandExitStatus.unhealthy.rawValue)
         #expect(
             fixed.output.contains("0 unconfirmed writes saved; there may have been more"),
             "\(fixed)")
@@ -442,7 +442,7 @@ import Testing
         var output = ""
         for wait in ["4s", "40s", "400s"] where !output.contains(wish) {
             let sync = try programs.run("syncctl", ["sync", "--wait", wait] + there)
-            #expect(sync.status == CommandStatus.notSynced.rawValue)
+            #expect(sync.status == CommandExitStatus.notSynced.rawValue)
             output = try programs.run("syncctl", ["doctor", "--fix"] + there).output
         }
         #expect(output.contains(wish), "\(output)")
@@ -466,7 +466,7 @@ import Testing
         try handle.write(contentsOf: bytes)
         try handle.close()
         let response = try programs.syncctl("doctor")
-        #expect(response.status == CommandStatus.unhealthy.rawValue)
+        #expect(response.status == CommandExitStatus.unhealthy.rawValue)
         #expect(response.output.contains("broken     database: "), "\(response)")
         #expect(!response.output.contains("broken     server"), "\(response)")
     }

@@ -59,7 +59,7 @@ import Testing
         let sync = try Self.run(["sync", "--wait", "2s"]) { request in
             Self.page(of: flood, after: request, numbers.next())
         }
-        #expect(sync.status == CommandStatus.notSynced.rawValue, "\(sync.errors)")
+        #expect(sync.status == CommandExitStatus.notSynced.rawValue, "\(sync.errors)")
         #expect(sync.errors.contains("the sync has not ended in 2s"), "\(sync.errors)")
     }
 
@@ -77,7 +77,7 @@ import Testing
                 #""snapshot":{"isFirst":\#(number == 1),"isLast":false,"collections":[{"collection":"user","columns":["username"],"rows":[\#(rows.joined(separator: ","))]}]}"#
             )
         }
-        #expect(digest.status == CommandStatus.notSynced.rawValue, "\(digest.errors)")
+        #expect(digest.status == CommandExitStatus.notSynced.rawValue, "\(digest.errors)")
         #expect(digest.errors.contains("has shown 5100 records; expected at most 5000"), "\(digest.errors)")
     }
 
@@ -95,7 +95,7 @@ import Testing
                 #""commits":[{"version":\#(number),"changes":[{"collection":"user","id":"01935a1b-2c3d-7000-8000-000000000001","deleted":true}]}]"#
             )
         }
-        #expect(digest.status == CommandStatus.notSynced.rawValue, "\(digest.errors)")
+        #expect(digest.status == CommandExitStatus.notSynced.rawValue, "\(digest.errors)")
         #expect(digest.errors.contains("changed while they were read, in each of 3 attempts"), "\(digest.errors)")
         #expect(pages.count == 6)
     }

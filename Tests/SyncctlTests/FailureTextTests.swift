@@ -11,7 +11,7 @@ import Testing
         let arguments: [String]
         /// The state of the device's folder before the command.
         var preparation: Preparation = .database
-        let status: CommandStatus
+        let status: CommandExitStatus
         /// The expected text. `$HOME` stands for the folder of the test, and `$URL` for the URL of the server.
         let text: String
         var testDescription: String { name }

@@ -64,7 +64,7 @@ import Testing
                 arguments.map {
                     $0.replacingOccurrences(of: "PIPE", with: file).replacingOccurrences(of: "TOKEN", with: token)
                 })
-            #expect(response.status == CommandStatus.configuration.rawValue, "\(response)")
+            #expect(response.status == CommandExitStatus.configuration.rawValue, "\(response)")
             #expect(response.errors.contains(words.replacingOccurrences(of: "PIPE", with: file)), "\(response)")
         }
     }
@@ -77,7 +77,7 @@ import Testing
             (
                 "syncctl",
                 [["init"], ["status"], ["user", "list"], ["user", "create", "username=x"], ["space"], ["sync"]],
-                programs.folder + "/.local/share/syncctl/tombolo.sqlite", CommandStatus.noStore
+                programs.folder + "/.local/share/syncctl/tombolo.sqlite", CommandExitStatus.noStore
             ),
             (
                 "syncd", [["--port", "0"], ["epoch"]], programs.folder + "/.local/share/syncd/authority.sqlite",
@@ -112,7 +112,7 @@ import Testing
         let database = programs.folder + "/.local/share/syncctl/tombolo.sqlite"
         for words in [["doctor", "--local"], ["doctor", "--fix"]] {
             let doctor = try programs.run("syncctl", words, launcher: waits)
-            #expect(doctor.status == CommandStatus.unhealthy.rawValue, "\(doctor)")
+            #expect(doctor.status == CommandExitStatus.unhealthy.rawValue, "\(doctor)")
             #expect(doctor.output.contains("\(database)\(suffix) is not a regular file"), "\(doctor)")
         }
     }

@@ -58,7 +58,7 @@ import Testing
     @Test func `an argument with escape sequences is escaped in the parser's error message`() throws {
         for program in ["syncctl", "syncd"] {
             let response = try Programs().run(program, ["--no-such-\u{1B}]0;owned\u{7}"])
-            #expect(response.status == CommandStatus.usage.rawValue)
+            #expect(response.status == CommandExitStatus.usage.rawValue)
             #expect(response.errors.contains("\\u{1B}]0;owned\\u{7}"), "\(TerminalText.escaped(response.errors))")
             Self.expectHarmless(response.errors, [program])
         }

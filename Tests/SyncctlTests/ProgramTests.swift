@@ -10,7 +10,7 @@ import Testing
         try programs.syncctl("init")
         let bytes = ["sh", "-c", #"exec "$@" "username=$(printf 'a\377')""#, "sh"]
         let response = try programs.run("syncctl", ["user", "create"], launcher: bytes)
-        #expect(response.status == CommandStatus.usage.rawValue)
+        #expect(response.status == CommandExitStatus.usage.rawValue)
         #expect(response.errors.hasPrefix("syncctl: argument 3 is not UTF-8\n"), "\(response)")
         #expect(try programs.syncctl("user", "list", "--json").output.isEmpty)
     }
@@ -18,7 +18,7 @@ import Testing
     @Test func `without a database syncctl suggests init, and init creates a private one`() throws {
         let programs = try Programs()
         let missing = try programs.syncctl("status")
-        #expect(missing.status == CommandStatus.noStore.rawValue)
+        #expect(missing.status == CommandExitStatus.noStore.rawValue)
         #expect(missing.output.isEmpty)
         #expect(missing.errors.contains("syncctl init"))
         #expect(try programs.syncctl("init").status == 0)
@@ -45,12 +45,12 @@ import Testing
         #expect(try programs.syncctl("user", "show", "Ned Stark").output.contains(id))
         #expect(try programs.syncctl("user", "set", "Ned Stark", "avatar=").output.hasPrefix("changed"))
         #expect(try programs.syncctl("avatar", "delete", id).status == 0)
-        #expect(try programs.syncctl("avatar", "show", id).status == CommandStatus.failed.rawValue)
+        #expect(try programs.syncctl("avatar", "show", id).status == CommandExitStatus.failed.rawValue)
         #expect(try programs.syncctl("outbox", "--json").output.split(separator: "\n").count >= 1)
     }
 
     @Test(arguments: [
-        (["user", "create", "username="], CommandStatus.failed, "is empty"),
+        (["user", "create", "username="], CommandExitStatus.failed, "is empty"),
         (["user", "create", "username=\u{200B}"], .failed, "user.username contains U+200B"),
         (["user", "create", "username=Ned "], .failed, "ends with a space"),
         (["user", "create", "username=\u{1B}[31mred\u{202E}txt.exe"], .failed, "contains U+001B"),
@@ -68,24 +68,24 @@ import Testing
         (["status", "--server", "https://a:b@example.org"], .configuration, "is not a URL"),
     ])
     func `a command that fails reports the reason and a specific exit status`(
-        arguments: [String], status: CommandStatus, words: String
+        arguments: [String], status: CommandExitStatus, words: String
     ) throws {
         try expect(status, words, from: arguments)
     }
 
     @Test(arguments: [
-        (["digest", "--remote"], CommandStatus.notSynced, "safe in the outbox"),
+        (["digest", "--remote"], CommandExitStatus.notSynced, "safe in the outbox"),
         (["sync", "--store", "nowhere"], .noStore, "syncctl init"),
         (["status", "--store", "nowhere"], .noStore, "syncctl init"),
     ])
     func `a command that fails with a server configured reports the reason and does not trap`(
-        arguments: [String], status: CommandStatus, words: String
+        arguments: [String], status: CommandExitStatus, words: String
     ) throws {
         try expect(status, words, from: arguments + ["--server", "http://127.0.0.1:9"])
     }
 
     /// Runs a command with a new database, and checks that it fails with a readable message and no output.
-    private func expect(_ status: CommandStatus, _ words: String, from arguments: [String]) throws {
+    private func expect(_ status: CommandExitStatus, _ words: String, from arguments: [String]) throws {
         let programs = try Programs()
         try programs.syncctl("init")
         let response = try programs.run("syncctl", arguments)
@@ -105,7 +105,7 @@ import Testing
             #expect(shown.status == 0 && shown.output.contains(name), "\(shown)")
             #expect(try programs.syncctl("avatar", "create", "author=username=\(name)").status == 0)
         }
-        #expect(try programs.syncctl("user", "show", "7").status == CommandStatus.failed.rawValue)
+        #expect(try programs.syncctl("user", "show", "7").status == CommandExitStatus.failed.rawValue)
     }
 
     @Test func `a name matches in either Unicode form, even as the key of an import`() throws {
@@ -137,11 +137,11 @@ import Testing
         try programs.syncctl("init")
         let text = "{\"type\":\"user\",\"username\":\"a\"}\nnonsense\n"
         let strict = try programs.syncctl("import", "--jsonl", "--strict", "-", input: text)
-        #expect(strict.status == CommandStatus.partly.rawValue)
+        #expect(strict.status == CommandExitStatus.partly.rawValue)
         #expect(strict.errors.contains("standard input:2: not JSON"))
         #expect(try programs.syncctl("user", "list", "--json").output.isEmpty)
         let loose = try programs.syncctl("import", "--jsonl", "-", "--json", input: text)
-        #expect(loose.status == CommandStatus.partly.rawValue)
+        #expect(loose.status == CommandExitStatus.partly.rawValue)
         #expect(loose.output.contains("\"created\":1"))
     }
 
@@ -179,12 +179,12 @@ import Testing
         let status = try programs.run("syncctl", ["status"] + there)
         #expect(status.status == 0 && status.output.contains("refused: server.token-file: "), "\(status)")
         let doctor = try programs.run("syncctl", ["doctor", "--local"] + there)
-        #expect(doctor.status == CommandStatus.unhealthy.rawValue, "\(doctor)")
+        #expect(doctor.status == CommandExitStatus.unhealthy.rawValue, "\(doctor)")
         #expect(doctor.output.contains("broken     token: server.token-file: "), "\(doctor)")
         #expect(doctor.output.contains("ok         database: "), "\(doctor)")
         for command in [["sync"], ["digest", "--remote"]] {
             let response = try programs.run("syncctl", command + there)
-            #expect(response.status == CommandStatus.configuration.rawValue, "\(command): \(response)")
+            #expect(response.status == CommandExitStatus.configuration.rawValue, "\(command): \(response)")
         }
     }
 
@@ -199,7 +199,7 @@ import Testing
             try programs.syncctl("user", "list", variables: ["SYNCCTL_CONFIG": usual]),
             try programs.run("syncd", ["config", "--config", usual]),
         ] {
-            #expect(response.status == CommandStatus.configuration.rawValue)
+            #expect(response.status == CommandExitStatus.configuration.rawValue)
             #expect(
                 response.errors.contains(
                     ": the configuration file \(usual) was not read: it is not a regular file\n"), "\(response)")
@@ -213,7 +213,7 @@ import Testing
         #expect(made.errors.hasPrefix("syncctl: the database is ready, but the output cannot be written: "))
         for words in [[], ["--json"]] {
             let response = try programs.run("syncctl", ["user", "create", "username=Ned"] + words, launcher: full)
-            #expect(response.status == CommandStatus.machine.rawValue)
+            #expect(response.status == CommandExitStatus.machine.rawValue)
             #expect(
                 response.errors.hasPrefix("syncctl: the change was saved, but the output cannot be written: "),
                 "\(response)")
@@ -223,7 +223,7 @@ import Testing
         #expect(list.errors.hasPrefix("syncctl: the output cannot be written: "), "\(list)")
         // Help, the version, and completions are results, too.
         for (program, status, words) in [
-            ("syncctl", CommandStatus.machine.rawValue, "syncctl: the output cannot be written: "),
+            ("syncctl", CommandExitStatus.machine.rawValue, "syncctl: the output cannot be written: "),
             ("syncd", 1, "syncd: cannot write the output: "),
         ] {
             for request in [["--version"], ["--help"], ["help"], ["--generate-completion-script", "bash"]] {
@@ -242,11 +242,11 @@ import Testing
         let silent = try ScriptedServer("")
         let there = ["--server", silent.url]
         let sync = try programs.run("syncctl", ["sync", "--wait", "1s"] + there)
-        #expect(sync.status == CommandStatus.notSynced.rawValue, "\(sync)")
+        #expect(sync.status == CommandExitStatus.notSynced.rawValue, "\(sync)")
         let status = try programs.run("syncctl", ["status", "--local"] + there)
         #expect(status.output.contains(": the server has not responded for 1s\n"), "\(status)")
         let doctor = try programs.run("syncctl", ["doctor", "--local"] + there)
-        #expect(doctor.status == CommandStatus.unhealthy.rawValue, "\(doctor)")
+        #expect(doctor.status == CommandExitStatus.unhealthy.rawValue, "\(doctor)")
         #expect(doctor.output.contains(": the server has not responded for 1s\n"), "\(doctor)")
     }
 
@@ -264,7 +264,7 @@ import Testing
             try programs.run("syncctl", words + ["--server", server, "--token-file", token])
         }
         for _ in 0..<2 {
-            #expect(try run("sync", at: portal.url).status == CommandStatus.notSynced.rawValue)
+            #expect(try run("sync", at: portal.url).status == CommandExitStatus.notSynced.rawValue)
             #expect(try run("status", "--local", at: portal.url).output.contains("asked for a pause until"))
         }
         #expect(!(try run("status", "--local", at: url).output.contains("asked for a pause until")))
@@ -281,7 +281,7 @@ import Testing
 
     @Test func `the help documents every exit status`() throws {
         let help = try Programs().syncctl("--help").output
-        for status in CommandStatus.allCases { #expect(help.contains("\(status.rawValue)  "), "\(status)") }
+        for status in CommandExitStatus.allCases { #expect(help.contains("\(status.rawValue)  "), "\(status)") }
     }
 
     static let canMakeNamespaces: Bool =
@@ -322,7 +322,7 @@ import Testing
         #expect(refused.errors.contains("line 2"), "\(refused.errors)")
     }
 
-    @Test(arguments: [("syncctl", ["status"], CommandStatus.machine.rawValue), ("syncd", [], 1)])
+    @Test(arguments: [("syncctl", ["status"], CommandExitStatus.machine.rawValue), ("syncd", [], 1)])
     func `a program with a too low limit of open files reports it`(
         program: String, arguments: [String], status: Int32
     ) throws {
@@ -503,7 +503,7 @@ import Testing
         #expect(try programs.syncctl("user", "create", "username=Ned").status == 0)
 
         let refused = try programs.run("syncctl", ["sync"] + there + [tokens[1]])
-        #expect(refused.status == CommandStatus.refused.rawValue)
+        #expect(refused.status == CommandExitStatus.refused.rawValue)
         #expect(
             refused.errors.contains("the token belongs to 'bo', but this database belongs to 'ada'"),
             "\(refused.errors)")
@@ -551,24 +551,24 @@ import Testing
             FileManager.default.createFile(
                 atPath: wrong, contents: Data("wrong\n".utf8), attributes: [.posixPermissions: 0o600]))
         let refusedBeside = try programs.run("syncctl", ["sync"] + one + ["--server", url, "--token-file", wrong])
-        #expect(refusedBeside.status == CommandStatus.refused.rawValue, "\(refusedBeside)")
+        #expect(refusedBeside.status == CommandExitStatus.refused.rawValue, "\(refusedBeside)")
         let unreachable = ["--server", "http://127.0.0.1:9", "--token-file", token]
         let down = try programs.run("syncctl", ["sync"] + one + unreachable)
-        #expect(down.status == CommandStatus.notSynced.rawValue, "\(down)")
+        #expect(down.status == CommandExitStatus.notSynced.rawValue, "\(down)")
         kill(watch.processIdentifier, SIGTERM)
         watch.waitUntilExit()
         #expect(watch.terminationReason == .exit)
         #expect(watch.terminationStatus == 0)
 
         let refused = try programs.run("syncctl", ["sync"] + one + ["--server", url, "--token-file", wrong])
-        #expect(refused.status == CommandStatus.refused.rawValue, "\(refused.errors)")
+        #expect(refused.status == CommandExitStatus.refused.rawValue, "\(refused.errors)")
 
         kill(server.processIdentifier, SIGTERM)
         server.waitUntilExit()
         #expect(server.terminationReason == .exit)
         #expect(server.terminationStatus == 0)
         let gone = try programs.run("syncctl", ["sync"] + one + there)
-        #expect(gone.status == CommandStatus.notSynced.rawValue, "\(gone.errors)")
+        #expect(gone.status == CommandExitStatus.notSynced.rawValue, "\(gone.errors)")
         #expect(gone.errors.contains("safe in the outbox"))
     }
 
@@ -585,7 +585,7 @@ import Testing
         let programs = try Programs()
         for words in [["epoch"], ["epoch", "renew"]] {
             let none = try programs.run("syncd", words)
-            #expect(none.status == CommandStatus.configuration.rawValue)
+            #expect(none.status == CommandExitStatus.configuration.rawValue)
             #expect(none.errors.contains("authority.sqlite"), "\(none.errors)")
             #expect(none.errors.contains("syncd serve makes one"), "\(none.errors)")
         }
@@ -594,7 +594,7 @@ import Testing
         let (server, _) = try programs.serve()
         defer { if server.isRunning { kill(server.processIdentifier, SIGKILL) } }
         let served = try programs.run("syncd", ["epoch", "renew"])
-        #expect(served.status == CommandStatus.configuration.rawValue)
+        #expect(served.status == CommandExitStatus.configuration.rawValue)
         #expect(served.errors.contains("is being served by another process"), "\(served.errors)")
         kill(server.processIdentifier, SIGTERM)
         server.waitUntilExit()
@@ -629,7 +629,7 @@ import Testing
         let (second, url) = try programs.serve("--token-file", tokens, "--folder", programs.folder + "/empty")
         defer { if second.isRunning { kill(second.processIdentifier, SIGKILL) } }
         let stopped = try programs.run("syncctl", ["sync", "--json"] + there + [url])
-        #expect(stopped.status == CommandStatus.unhealthy.rawValue, "\(stopped.errors)")
+        #expect(stopped.status == CommandExitStatus.unhealthy.rawValue, "\(stopped.errors)")
         #expect(stopped.output.contains(#""result":"braked""#), "\(stopped.output)")
         #expect(stopped.errors.contains("would delete 60 of the 60 records"), "\(stopped.errors)")
         #expect(try programs.syncctl("user", "list", "--json").output.split(separator: "\n").count == 60)
@@ -643,19 +643,19 @@ import Testing
         _ = try Programs.text(of: statuses, upTo: "paused before deleting 60 of 60 records")
         for consent in [[], ["--allow-deletes"]] {
             let beside = try programs.run("syncctl", ["sync", "--json", "--wait", "3s"] + consent + there + [url])
-            #expect(beside.status == CommandStatus.unhealthy.rawValue, "\(beside.output)\(beside.errors)")
+            #expect(beside.status == CommandExitStatus.unhealthy.rawValue, "\(beside.output)\(beside.errors)")
             #expect(beside.output.contains(#""result":"braked""#), "\(beside.output)")
             #expect(beside.errors.contains("stop process \(watch.processIdentifier)"), "\(beside.errors)")
         }
         kill(watch.processIdentifier, SIGTERM)
         watch.waitUntilExit()
-        #expect(watch.terminationStatus == CommandStatus.unhealthy.rawValue)
+        #expect(watch.terminationStatus == CommandExitStatus.unhealthy.rawValue)
         let last = try #require(try errors.fileHandleForReading.readToEnd().map { String(decoding: $0, as: UTF8.self) })
         #expect(last.contains("would delete 60 of the 60 records"), "\(last)")
         #expect(try programs.syncctl("user", "list", "--json").output.split(separator: "\n").count == 60)
 
         let agreed = try programs.run("syncctl", ["sync", "--json", "--allow-deletes"] + there + [url])
-        #expect(agreed.status == CommandStatus.rejected.rawValue, "\(agreed.errors)")
+        #expect(agreed.status == CommandExitStatus.rejected.rawValue, "\(agreed.errors)")
         #expect(agreed.output.contains(#""result":"in_sync""#), "\(agreed.output)")
         #expect(try programs.syncctl("user", "list", "--json").output.isEmpty)
 
@@ -692,14 +692,14 @@ import Testing
         let rows = user("ned") + user("arya") + user("rob") + user("bran")
         #expect(try programs.syncctl("import", "--jsonl", "-", input: rows).status == 0)
         let first = try programs.run("syncctl", sync)
-        #expect(first.status == CommandStatus.rejected.rawValue, "\(first.errors)")
+        #expect(first.status == CommandExitStatus.rejected.rawValue, "\(first.errors)")
         #expect(first.output.contains(#""confirmed":0,"refused":1,"outbox":0"#), "\(first.output)")
         let again = try programs.syncctl("import", "--jsonl", "-", "--json", input: rows)
-        #expect(again.status == CommandStatus.partly.rawValue)
+        #expect(again.status == CommandExitStatus.partly.rawValue)
         #expect(again.errors.contains("standard input:1: its record was deleted on the server"), "\(again.errors)")
         #expect(again.output.contains(#""created":3"#), "\(again.output)")
         let second = try programs.run("syncctl", sync)
-        #expect(second.status == CommandStatus.rejected.rawValue, "\(second.errors)")
+        #expect(second.status == CommandExitStatus.rejected.rawValue, "\(second.errors)")
         #expect(second.output.contains(#""confirmed":2,"refused":1,"outbox":0"#), "\(second.output)")
         for name in ["arya", "bran"] { #expect(try programs.syncctl("user", "show", name).output.contains("synced")) }
         let third = try programs.syncctl("import", "--jsonl", "-", "--json", input: rows)

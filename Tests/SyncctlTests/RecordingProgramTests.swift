@@ -52,7 +52,7 @@ import Testing
         let lost = try programs.run(
             "syncctl", ["sync", "--wait", "1s", "--set", "recorder.events=60"] + store + nowhere,
             variables: ["SYNCCTL_SERVER_TOKEN": "token-\(Self.canary)"])
-        #expect(lost.status == CommandStatus.notSynced.rawValue, "\(lost.errors)")
+        #expect(lost.status == CommandExitStatus.notSynced.rawValue, "\(lost.errors)")
         #expect(lost.errors.contains(Self.canary), "\(lost.errors)")
 
         let status = try programs.run("syncctl", ["recording", "status", "--json"] + store + there)
@@ -86,12 +86,12 @@ import Testing
         planted[index] = planted[index].replacing(#""hello #0""#, with: #""hello #0\u001b[31m""#)
         let file = try seal(planted, programs, as: "planted")
         let different = try programs.run("syncctl", ["replay", file])
-        #expect(different.status == CommandStatus.different.rawValue, "\(different.errors)")
+        #expect(different.status == CommandExitStatus.different.rawValue, "\(different.errors)")
         #expect(different.output.contains("then hello #0\\u{1B}[31m; now hello #0"), "\(different.output)")
         #expect(!different.output.contains("\u{1B}"))
 
         let again = try programs.run("syncctl", ["recording", "export", "--to", programs.folder + "/one"] + store)
-        #expect(again.status == CommandStatus.machine.rawValue)
+        #expect(again.status == CommandExitStatus.machine.rawValue)
         #expect(again.errors.contains("choose a file that does not exist yet"), "\(again.errors)")
         let out = try programs.run("syncctl", ["recording", "export"] + store)
         #expect(try programs.syncctl("replay", "-", input: out.output).status == 0)
@@ -105,7 +105,7 @@ import Testing
         #expect(
             try programs.syncctl("recording", "status").output.contains("the recorder is off (recorder.events is 0)"))
         let response = try programs.syncctl("recording", "export")
-        #expect(response.status == CommandStatus.failed.rawValue)
+        #expect(response.status == CommandExitStatus.failed.rawValue)
         #expect(response.errors.contains("nothing is recorded") && response.errors.contains("recorder.events"))
     }
 
@@ -117,7 +117,7 @@ import Testing
     ])
     func `an incomplete or invalid recording is refused with the reason`(text: String, words: String) throws {
         let response = try Programs().syncctl("replay", "-", input: text)
-        #expect(response.status == CommandStatus.noInput.rawValue)
+        #expect(response.status == CommandExitStatus.noInput.rawValue)
         #expect(response.output.isEmpty)
         #expect(response.errors.contains(words), "\(response.errors)")
     }
@@ -131,8 +131,8 @@ import Testing
         let changed = text.replacing(#""waiting":1"#, with: #""waiting":2"#, maxReplacements: 1)
         #expect(changed != text)
         let response = try programs.syncctl("replay", "-", input: changed)
-        #expect(response.status == CommandStatus.noInput.rawValue)
+        #expect(response.status == CommandExitStatus.noInput.rawValue)
         #expect(response.errors.contains("changed after its export"), "\(response.errors)")
-        #expect(try programs.syncctl("replay", "/nonexistent").status == CommandStatus.noInput.rawValue)
+        #expect(try programs.syncctl("replay", "/nonexistent").status == CommandExitStatus.noInput.rawValue)
     }
 }

@@ -41,7 +41,7 @@ import Testing
         #expect(try Self.run(programs, ["digest", "--remote"]).status == 0)
         for words in [["digest", "--remote"], ["sync", "--wait", "2s"]] {
             let response = try Self.run(programs, words, hello: Self.hello(account: "bob"))
-            #expect(response.status == CommandStatus.refused.rawValue, "\(words)")
+            #expect(response.status == CommandExitStatus.refused.rawValue, "\(words)")
             #expect(response.output.isEmpty || words[0] == "sync", "\(response.output)")
             #expect(
                 response.errors.contains("the token belongs to 'bob', but this database belongs to 'ann'"),
@@ -98,7 +98,7 @@ import Testing
         let programs = try Self.programs()
         #expect(try programs.syncctl("space", "follow", "team", "--store", programs.folder + "/store").status == 0)
         let response = try Self.run(programs, ["digest", "--remote"], team: nil)
-        #expect(response.status == CommandStatus.refused.rawValue, "\(response)")
+        #expect(response.status == CommandExitStatus.refused.rawValue, "\(response)")
         #expect(response.errors.contains("the account may not read the space team"), "\(response)")
         #expect(response.errors.contains("syncctl space unfollow team"), "\(response)")
         #expect(response.output.isEmpty)
@@ -114,7 +114,7 @@ import Testing
         ])
     func `a digest refuses a page that contradicts its request`(page: String, reason: String) throws {
         let response = try Self.run(Self.programs(), ["digest", "--remote"], page: page)
-        #expect(response.status == CommandStatus.notSynced.rawValue)
+        #expect(response.status == CommandExitStatus.notSynced.rawValue)
         #expect(response.output.isEmpty)
         #expect(response.errors.contains(reason), "\(response.errors)")
     }

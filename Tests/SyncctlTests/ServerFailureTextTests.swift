@@ -133,7 +133,7 @@ import Testing
         let response = try programs.run("syncd", ["--port", "0"] + failure.arguments)
         #expect(response.errors == failure.text.replacing("$FOLDER", with: folder))
         #expect(response.output.isEmpty)
-        #expect(response.status == CommandStatus.configuration.rawValue)
+        #expect(response.status == CommandExitStatus.configuration.rawValue)
     }
 
     @Test func `a port in use and a database that is already served are reported`() throws {

@@ -36,11 +36,11 @@ import Testing
 
     @Test func `what cannot be unfollowed or is no name is explained`() throws {
         let always = try programs.syncctl("space", "unfollow", "default")
-        #expect(always.status == CommandStatus.failed.rawValue)
+        #expect(always.status == CommandExitStatus.failed.rawValue)
         #expect(always.errors.contains("every device follows the space default"), "\(always)")
         for command in ["follow", "unfollow"] {
             let wrong = try programs.syncctl("space", command, "Team 7")
-            #expect(wrong.status == CommandStatus.usage.rawValue)
+            #expect(wrong.status == CommandExitStatus.usage.rawValue)
             #expect(wrong.errors.contains("'Team 7' is not the name of a space"), "\(wrong)")
             #expect(wrong.errors.contains("such as team_7"), "\(wrong)")
         }
@@ -98,12 +98,12 @@ import Testing
             ),
         ] {
             let response = try programs.run("syncctl", words)
-            #expect(response.status == CommandStatus.failed.rawValue, "\(words): \(response)")
+            #expect(response.status == CommandExitStatus.failed.rawValue, "\(words): \(response)")
             #expect(response.errors.contains(problem), "\(words): \(response)")
         }
         for words in [["user", "create", "--space", "Team 7", "username=x"], ["import", "--space", "Team 7"]] {
             let wrong = try programs.run("syncctl", words)
-            #expect(wrong.status == CommandStatus.usage.rawValue, "\(wrong)")
+            #expect(wrong.status == CommandExitStatus.usage.rawValue, "\(wrong)")
             #expect(wrong.errors.contains("'Team 7' is not the name of a space"), "\(wrong)")
         }
         #expect(try outbox() == before)
@@ -123,7 +123,7 @@ import Testing
         try #"{"type":"avatar","key":"a","author":"@ned","image_url":"https://a.example/1"}"#
             .write(toFile: avatars, atomically: true, encoding: .utf8)
         let crossing = try programs.syncctl("import", avatars)
-        #expect(crossing.status == CommandStatus.partly.rawValue, "\(crossing)")
+        #expect(crossing.status == CommandExitStatus.partly.rawValue, "\(crossing)")
         #expect(crossing.errors.contains("avatars.jsonl:1: avatar.author refers to user @ned in the space team"))
         #expect(try programs.syncctl("import", avatars, "--space", "team").status == 0)
     }
@@ -148,7 +148,7 @@ import Testing
 
         #expect(try programs.syncctl("space", "follow", "team").status == 0)
         let refused = try programs.run("syncctl", ["sync"] + there)
-        #expect(refused.status == CommandStatus.refused.rawValue, "\(refused)")
+        #expect(refused.status == CommandExitStatus.refused.rawValue, "\(refused)")
         #expect(refused.errors.contains("syncctl space unfollow"), "\(refused)")
         #expect(try programs.syncctl("space", "unfollow", "team").status == 0)
         #expect(try programs.run("syncctl", ["sync"] + there).status == 0)
@@ -172,7 +172,7 @@ import Testing
         let id = try #require(made.split(whereSeparator: \.isWhitespace).last.map(String.init))
         #expect(try todo("sync").status == 0)
         #expect(try todo("record", "set", "todo", id, "title=Cucumbers").status == 0)
-        #expect(try todo("sync").status == CommandStatus.rejected.rawValue)
+        #expect(try todo("sync").status == CommandExitStatus.rejected.rawValue)
         let shown = try todo("journal", "show", "1")
         #expect(shown.output.contains("title: 'Cucumbers'; the server has 'Milk'"), "\(shown)")
         let line = try todo("journal", "show", "1", "--json").output

@@ -9,7 +9,7 @@ import Tombolo
         let home = try Home()
         let id = try await withClient("todo", models: [Todo.self, Person.self], options: home.options) { client in
             let milk = try await client.create(Todo.self) { $0.title = "Milk" }
-            #expect(client.status.phase == .alone)
+            #expect(client.status.phase == .notSyncing)
             #expect(!client.status.needsAttention)
             return try #require(milk.id)
         }

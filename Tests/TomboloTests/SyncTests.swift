@@ -44,7 +44,7 @@ import Tombolo
         let first = try await Client.open("todo", models: [Person.self], options: options)
         for await status in first.statusUpdates where status.phase == .live { break }
         let second = try await Client.open("todo", models: [Person.self], options: options)
-        for await status in second.statusUpdates where status.phase == .elsewhere { break }
+        for await status in second.statusUpdates where status.phase == .otherProcess { break }
         let ned = try await second.create(Person.self) { $0.name = "Ned" }
         let seen = try first.object(Person.self, id: try #require(ned.id))
         try await seen.arrival()
@@ -65,7 +65,7 @@ import Tombolo
         options.sync = .manual
         others.sync = .off
         let phone = try await Client.open("todo", models: [Person.self], options: options)
-        #expect(phone.status.phase == .alone)
+        #expect(phone.status.phase == .notSyncing)
         #expect(phone.status.reason.contains("syncNow()"))
         try await phone.create(Person.self) { $0.name = "Ned" }
         #expect(phone.status.pending == 1)
@@ -78,7 +78,7 @@ import Tombolo
 
         let never = try await Client.open("todo", models: [Person.self], options: others)
         never.syncNow()
-        #expect(never.status.phase == .alone)
+        #expect(never.status.phase == .notSyncing)
         await never.close()
     }
 

@@ -26,13 +26,14 @@ struct SyncResult: Equatable {
             let rejected =
                 status.rejected > 0 ? "; the server has rejected \(status.rejected): see contacts problems" : ""
             self.init("in sync\(rejected)", 0)
-        case .alone: self.init("no server is configured: set CONTACTS_SERVER_URL and CONTACTS_SERVER_TOKEN_FILE", 1)
+        case .notSyncing:
+            self.init("no server is configured: set CONTACTS_SERVER_URL and CONTACTS_SERVER_TOKEN_FILE", 1)
         case .needsToken: self.init("not synced: the server wants another token\(reason)\(kept)", 5)
         case .blocked, .stopped: self.init("not synced\(reason)\(kept)", 9)
         case .offline where isLate: self.init("not synced: offline\(reason)\(kept)", 4)
-        case .elsewhere where isLate, .connecting where isLate, .live where isLate:
+        case .otherProcess where isLate, .connecting where isLate, .live where isLate:
             self.init("not in sync yet\(reason)\(kept)", 4)
-        case .offline, .elsewhere, .connecting, .live: return nil
+        case .offline, .otherProcess, .connecting, .live: return nil
         }
     }
 

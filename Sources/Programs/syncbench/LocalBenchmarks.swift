@@ -7,7 +7,7 @@ import SyncRuntimeLive
 import SyncStoreSQLite
 import TomboloCommunity
 
-/// Measures the local cache against the plain SQLite C API.
+/// Measures the local store against the plain SQLite C API.
 struct LocalBenchmarks {
     let folder: URL
     let rows: Int64
@@ -63,7 +63,7 @@ struct LocalBenchmarks {
         ]
     }
 
-    // MARK: The local cache
+    // MARK: The local store
 
     private func write(_ count: Int64, to store: SQLiteStore, seed: UInt64) throws -> Cost {
         let cost = try Cost.of {
@@ -118,7 +118,7 @@ struct LocalBenchmarks {
         return cost
     }
 
-    /// Returns a local cache filled with records of the application's models.
+    /// Returns a local store filled with records of the application's models.
     private func communityStore() throws -> SQLiteStore {
         try store(named: "members", catalog: CommunityCatalog.catalog, durability: .normal) { uid in
             Record(

@@ -15,7 +15,7 @@ import SyncProgram
 
             Shell completions: syncctl --generate-completion-script bash (or zsh, fish).
 
-            \(CommandStatus.table)
+            \(CommandExitStatus.table)
             """,
         version: ProgramVersion.text,
         subcommands: [
@@ -41,7 +41,7 @@ import SyncProgram
             } else {
                 try command.run()
             }
-        } catch let status as CommandStatus {
+        } catch let status as CommandExitStatus {
             Glibc.exit(status.rawValue)
         } catch {
             report(error)
@@ -64,11 +64,11 @@ import SyncProgram
         // Help, the version, and completions are normal output, but ArgumentParser throws them.
         case .success:
             Terminal(isJSON: false, variables: [:]).say(TerminalText(generated: fullMessage(for: error)))
-            Glibc.exit(CommandStatus.done.rawValue)
+            Glibc.exit(CommandExitStatus.done.rawValue)
         // The parser's message quotes the command line, so control characters must be escaped for the terminal.
         case .validationFailure:
             ProgramOutput.note("\(TerminalText(document: fullMessage(for: error)))\n")
-            Glibc.exit(CommandStatus.usage.rawValue)
+            Glibc.exit(CommandExitStatus.usage.rawValue)
         default: break
         }
         let failure = CommandError(wrapping: error)

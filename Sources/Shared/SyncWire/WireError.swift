@@ -21,19 +21,11 @@ package struct WireError: Error, Hashable, Sendable {
         self.message = message
     }
 
-    init(_ error: JSONError, in message: StaticString) {
-        self.init(error.kind == .damage ? .damaged : .malformed, "\(message): \(error)")
+    init(_ error: JSONError, in name: StaticString) {
+        self.init(error.kind == .damage ? .damaged : .malformed, "\(name): \(error)")
     }
 }
 
 extension WireError: CustomStringConvertible {
     package var description: String { message }
-}
-
-/// The treatment of unknown keys, which depends on the sender of the message.
-package enum Strictness: Hashable, Sendable {
-    /// For requests: an unknown key is rejected.
-    case refusingUnknownKeys
-    /// For responses: an unknown key is ignored, because a newer server may send more than this build understands.
-    case ignoringUnknownKeys
 }

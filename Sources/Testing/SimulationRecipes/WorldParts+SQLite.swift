@@ -40,8 +40,8 @@ extension WorldParts {
         return parts
     }
 
-    /// Opens a device's store. With full durability it survives a loss of power, unless the settings deliberately break
-    /// that guarantee.
+    /// Opens a device's store. With full durability it survives a loss of power, unless `settings.storeDurability` says
+    /// otherwise.
     public static func openLocalStore(
         _ process: DiskProcess, _ runtime: EngineRuntime, _ storage: DeviceStorage = DeviceStorage(),
         _ settings: SQLiteParts = SQLiteParts()

@@ -55,7 +55,7 @@ final class PlainAuthority: AuthorityService {
     /// The client that pushes, and its clock.
     fileprivate struct Author {
         let identity: ClientIdentity
-        let formerly: [ClientID]
+        let formerClients: [ClientID]
         let clock: StampClock
     }
 
@@ -177,11 +177,11 @@ extension PlainAuthority.State {
                     ? .refused(.gap(expected: client.next))
                     : .answered(results, epoch: epoch, serverTime: HybridTime(wall: now))
             }
-            let repeated = numbered.formerly.compactMap { [clients] former in
+            let repeated = numbered.formerNumbers.compactMap { [clients] former in
                 clients[former.identity]?.outcomes[former.number].flatMap { $0.hash == former.hash ? $0.outcome : nil }
             }.first
             let author = PlainAuthority.Author(
-                identity: request.identity, formerly: numbered.formerly.map(\.identity.client),
+                identity: request.identity, formerClients: numbered.formerNumbers.map(\.identity.client),
                 clock: StampClock(now: now, age: numbered.age, permittedSkew: SchemaLimits.permittedSkew))
             let outcome = repeated ?? outcome(of: numbered.transaction, by: author, mutant: mutant)
             clients[request.identity, default: PlainAuthority.Client()].next = max(client.next, numbered.number.next)
@@ -238,7 +238,7 @@ extension PlainAuthority.State {
         switch mutation.intent {
         case .create(let patch):
             if let origin = origins[id], origin.time == mutation.time,
-                origin.client == client || author.formerly.contains(origin.client)
+                origin.client == client || author.formerClients.contains(origin.client)
             {
                 // This is a repeat under another identity, and the create has already taken effect.
                 if let row = rows[mutation.collection]?[id] {

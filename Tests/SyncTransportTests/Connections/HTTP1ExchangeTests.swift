@@ -106,25 +106,25 @@ import Testing
 
     @Test func `a peer without pending data has no deadline`() {
         var allowance = Self.allowance()
-        #expect(allowance.measured(taken: 5, waiting: 0, now: Self.at(0)) == .rest)
-        #expect(allowance.measured(taken: 5, waiting: 0, now: Self.at(1_000)) == .rest)
+        #expect(allowance.update(taken: 5, waiting: 0, now: Self.at(0)) == .rest)
+        #expect(allowance.update(taken: 5, waiting: 0, now: Self.at(1_000)) == .rest)
     }
 
     @Test func `a peer that reads nothing is cut after the timeout`() {
         var allowance = Self.allowance()
-        #expect(allowance.measured(taken: 0, waiting: 10, now: Self.at(0)) == .wait(until: Self.at(30)))
-        #expect(allowance.measured(taken: 0, waiting: 99, now: Self.at(29)) == .wait(until: Self.at(30)))
-        #expect(allowance.measured(taken: 0, waiting: 99, now: Self.at(30)) == .cut)
+        #expect(allowance.update(taken: 0, waiting: 10, now: Self.at(0)) == .wait(until: Self.at(30)))
+        #expect(allowance.update(taken: 0, waiting: 99, now: Self.at(29)) == .wait(until: Self.at(30)))
+        #expect(allowance.update(taken: 0, waiting: 99, now: Self.at(30)) == .close)
     }
 
     @Test func `a peer that reads only one byte per second is cut too`() {
         var allowance = Self.allowance()
         var taken = 0
-        _ = allowance.measured(taken: 0, waiting: 100_000, now: Self.at(0))
+        _ = allowance.update(taken: 0, waiting: 100_000, now: Self.at(0))
         var cutAt: Int64?
         for second in (1...200).map(Int64.init) {
             taken += 1
-            if allowance.measured(taken: taken, waiting: 100_000, now: Self.at(second)) == .cut {
+            if allowance.update(taken: taken, waiting: 100_000, now: Self.at(second)) == .close {
                 cutAt = second
                 break
             }
@@ -136,22 +136,22 @@ import Testing
         for step in [1, 7, 29] {
             var allowance = Self.allowance()
             for second in stride(from: 0, through: 10_000, by: step) {
-                #expect(allowance.measured(taken: second * 1_001, waiting: 1, now: Self.at(Int64(second))) != .cut)
+                #expect(allowance.update(taken: second * 1_001, waiting: 1, now: Self.at(Int64(second))) != .close)
             }
         }
     }
 
     @Test func `a fast start gives a peer no lasting credit`() {
         var allowance = Self.allowance()
-        _ = allowance.measured(taken: 0, waiting: 10, now: Self.at(0))
-        #expect(allowance.measured(taken: 1_000_000_000, waiting: 10, now: Self.at(1)) == .wait(until: Self.at(31)))
-        #expect(allowance.measured(taken: 1_000_000_000, waiting: 10, now: Self.at(31)) == .cut)
+        _ = allowance.update(taken: 0, waiting: 10, now: Self.at(0))
+        #expect(allowance.update(taken: 1_000_000_000, waiting: 10, now: Self.at(1)) == .wait(until: Self.at(31)))
+        #expect(allowance.update(taken: 1_000_000_000, waiting: 10, now: Self.at(31)) == .close)
     }
 
     @Test func `the deadline restarts after all data has been read`() {
         var allowance = Self.allowance()
-        _ = allowance.measured(taken: 0, waiting: 10, now: Self.at(0))
-        #expect(allowance.measured(taken: 10, waiting: 0, now: Self.at(29)) == .rest)
-        #expect(allowance.measured(taken: 10, waiting: 10, now: Self.at(40)) == .wait(until: Self.at(70)))
+        _ = allowance.update(taken: 0, waiting: 10, now: Self.at(0))
+        #expect(allowance.update(taken: 10, waiting: 0, now: Self.at(29)) == .rest)
+        #expect(allowance.update(taken: 10, waiting: 10, now: Self.at(40)) == .wait(until: Self.at(70)))
     }
 }

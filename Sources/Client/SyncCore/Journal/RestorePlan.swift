@@ -255,7 +255,7 @@ package struct RestorePlan {
     private mutating func restoreForgotten(_ forgotten: Transaction) throws {
         // A part never refers to a later one, so every referenced record is here, already planned, or missing.
         var planned: Set<RecordAddress> = []
-        for part in forgotten.groupsOfReferences {
+        for part in forgotten.referenceGroups {
             let creations = part.filter { if case .create = $0.intent { true } else { false } }
             planned.formUnion(creations.map(\.address))
             var edits: [RecordEdit] = []

@@ -56,7 +56,7 @@ extension PullMachine.Obstacle {
         case .transport(let failure): failure.message
         case .store(let failure): failure.message
         case .contradiction(let message): message
-        case .reset(.horizon): "the server no longer knows what was deleted since the last contact"
+        case .reset(.horizon): "the server can no longer tell which changes this device has missed"
         case .reset(.epoch): "the server's history has changed"
         case .historyInDoubt(let confirmed, let head):
             "the server has confirmed version \(confirmed) to this device, but is now at version \(head): it was probably restored from an older copy; ask its operator to run syncd epoch renew"

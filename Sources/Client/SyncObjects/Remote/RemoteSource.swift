@@ -173,7 +173,7 @@ public final class RemoteSource: ModelSource {
             let contents = refused == nil ? write.transaction : Transaction(space: space, mutations: [])
             let numbered = NumberedTransaction(
                 number: number, hash: refused == nil ? write.payload : try payload(of: contents),
-                transaction: contents, formerly: write.formerly)
+                transaction: contents, formerNumbers: write.formerly)
             let response: PushResponse
             do throws(TransportError) {
                 response = try await transport.push(

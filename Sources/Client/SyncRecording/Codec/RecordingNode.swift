@@ -143,47 +143,7 @@ struct RecordingNode {
 }
 
 extension JSONWriter {
-    mutating func member(_ key: StaticString, _ text: String) {
-        self.key(key)
-        string(text)
-    }
-
-    mutating func member(_ key: StaticString, _ number: some BinaryInteger) {
-        self.key(key)
-        integer(number)
-    }
-
-    mutating func member(_ key: StaticString, _ bool: Bool) {
-        self.key(key)
-        boolean(bool)
-    }
-
     mutating func member(_ key: StaticString, _ duration: Duration) {
         member(key, SecondsText.text(duration))
-    }
-
-    /// Writes a member, or nothing when there is no value.
-    mutating func member(_ key: StaticString, ifAny text: String?) {
-        if let text { member(key, text) }
-    }
-
-    mutating func member(_ key: StaticString, _ body: (inout JSONWriter) -> Void) {
-        self.key(key)
-        object(body)
-    }
-
-    mutating func object(_ body: (inout JSONWriter) -> Void) {
-        beginObject()
-        body(&self)
-        endObject()
-    }
-
-    mutating func member<Element>(
-        _ key: StaticString, _ elements: [Element], _ body: (inout JSONWriter, Element) -> Void
-    ) {
-        self.key(key)
-        beginArray()
-        for element in elements { body(&self, element) }
-        endArray()
     }
 }

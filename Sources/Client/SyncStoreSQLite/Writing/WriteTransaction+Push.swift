@@ -77,7 +77,7 @@ extension WriteTransaction {
                 NumberedTransaction(
                     number: number, hash: try StoredForm.hash(of: entry.transaction), transaction: entry.transaction,
                     age: .milliseconds(max(0, now.milliseconds - writtenAt)),
-                    formerly: Array(entry.formerly.prefix(SchemaLimits.formerNumbers))))
+                    formerNumbers: Array(entry.formerly.prefix(SchemaLimits.formerNumbers))))
         }
         change.touchesOutbox = true
         return PushBatch(

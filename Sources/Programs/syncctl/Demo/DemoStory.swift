@@ -123,7 +123,7 @@ final class DemoStory {
     private func sync(_ device: DemoWorld.Device) async throws {
         // Status 6 means new journal entries, which an edit of one field on two devices causes.
         try await world.run(
-            device, ["sync", "--wait", "60s"], online: true, accepting: [0, CommandStatus.rejected.rawValue])
+            device, ["sync", "--wait", "60s"], online: true, accepting: [0, CommandExitStatus.rejected.rawValue])
     }
 
     @discardableResult

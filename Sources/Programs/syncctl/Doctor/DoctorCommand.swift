@@ -49,7 +49,7 @@ struct DoctorCommand: AsyncParsableCommand {
                 finding.print(to: terminal)
             }
         }
-        if findings.contains(where: \.needsPerson) { throw CommandStatus.unhealthy }
+        if findings.contains(where: \.needsPerson) { throw CommandExitStatus.unhealthy }
     }
 }
 

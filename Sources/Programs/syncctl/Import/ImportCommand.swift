@@ -94,7 +94,7 @@ struct ImportCommand: AsyncParsableCommand {
             }
             progress.finish()
             report(summary, input.name, in: progress.elapsed, terminal)
-            if summary.broken > 0 { throw CommandStatus.partly }
+            if summary.broken > 0 { throw CommandExitStatus.partly }
         }
     }
 

@@ -7,10 +7,10 @@ import SyncRecording
 
 struct ExportRecording: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "export", abstract: "Write the recorded events into a file for syncctl replay.",
+        commandName: "export", abstract: "Write the recorded events to standard output or a file, for syncctl replay.",
         discussion: """
-            The file contains no values of records, no tokens, no addresses, and no error texts; the names of cursors, \
-            epochs, and spaces are replaced. It is safe to share.
+            The recording contains no values of records, no tokens, no addresses, and no error texts; cursors, epochs, \
+            and the names of spaces are replaced. It is safe to share.
             """)
 
     @OptionGroup var options: GlobalOptions
@@ -25,7 +25,7 @@ struct ExportRecording: AsyncParsableCommand {
         let reader = RingReader(segments)
         let terminal = options.terminal
         for problem in reader.problems {
-            terminal.note("skipped with the rest of its segment: \(problem)")
+            terminal.note("part of the recording is unreadable and was skipped: \(problem)")
         }
         guard !reader.entries.isEmpty else {
             throw CommandError(
@@ -54,10 +54,10 @@ struct ExportRecording: AsyncParsableCommand {
     private static func write(_ bytes: [UInt8], to path: String) throws {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
-            let reason = String(cString: strerror(errno))
+            let code = errno
             throw CommandError(
-                .machine, "\(path) cannot be created: \(reason)",
-                advice: "choose a file that does not exist yet")
+                .machine, "\(path) cannot be created: \(String(cString: strerror(code)))",
+                advice: code == EEXIST ? "choose a file that does not exist yet" : nil)
         }
         let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         do {

@@ -38,6 +38,6 @@ struct ReplayCommand: AsyncParsableCommand {
             if first == nil { first = difference }
         }
         timeline.end(turns: recording.turnCount, first)
-        if first != nil { throw CommandStatus.different }
+        if first != nil { throw CommandExitStatus.different }
     }
 }

@@ -53,7 +53,7 @@ struct ListKind<Kind: RecordKind>: AsyncParsableCommand {
     }
 
     @OptionGroup var options: GlobalOptions
-    @OptionGroup var listing: Listing
+    @OptionGroup var listing: ListOptions
 
     func run() async throws { try await options.withRecords(of: Kind.word) { try $0.list(listing) } }
 }

@@ -116,7 +116,7 @@ struct RecordAction {
         }
     }
 
-    func list(_ listing: Listing) throws {
+    func list(_ listing: ListOptions) throws {
         let shape = RecordShape(schema: schema, store: store)
         var query = RecordQuery(
             schema.collection,

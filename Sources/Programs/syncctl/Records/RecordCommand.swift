@@ -81,7 +81,7 @@ struct ListRecords: AsyncParsableCommand {
         discussion: "With --json each record is one line.")
 
     @OptionGroup var options: GlobalOptions
-    @OptionGroup var listing: Listing
+    @OptionGroup var listing: ListOptions
     @Argument(help: "Name of the collection.") var collection: String
 
     func run() async throws { try await options.withRecords(of: collection) { try $0.list(listing) } }

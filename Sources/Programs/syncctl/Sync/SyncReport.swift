@@ -69,7 +69,7 @@ struct SyncReport {
                 )
             }
             if let failure = missingAccess { throw failure }
-            if news > 0 { throw CommandStatus.rejected }
+            if news > 0 { throw CommandExitStatus.rejected }
         case .held:
             let held =
                 after.held == 1

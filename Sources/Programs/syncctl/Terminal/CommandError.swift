@@ -4,11 +4,11 @@ import SyncProgram
 
 /// The failure of a command: one line about the problem, one line of advice, and an exit status.
 struct CommandError: Error {
-    let status: CommandStatus
+    let status: CommandExitStatus
     let message: String
     let advice: String?
 
-    init(_ status: CommandStatus, _ message: String, advice: String? = nil) {
+    init(_ status: CommandExitStatus, _ message: String, advice: String? = nil) {
         self.status = status
         self.message = message
         self.advice = advice
@@ -17,7 +17,7 @@ struct CommandError: Error {
 
 extension CommandError {
     init(_ failure: StoreError) {
-        let status: CommandStatus =
+        let status: CommandExitStatus =
             switch failure.advice {
             case .changeTheRequest: .failed
             case .makeRoom, .tryAgain: .machine

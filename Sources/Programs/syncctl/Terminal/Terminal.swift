@@ -36,7 +36,7 @@ struct Terminal: Sendable {
         if let failure {
             let done = effect.map { "\($0), but " } ?? ""
             note("syncctl: \(done)the output cannot be written: \(String(cString: strerror(failure)))")
-            exit(CommandStatus.machine.rawValue)
+            exit(CommandExitStatus.machine.rawValue)
         }
     }
 

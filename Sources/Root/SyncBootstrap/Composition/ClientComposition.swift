@@ -64,7 +64,7 @@ public final class ClientComposition {
 
     // MARK: Store
 
-    /// The local cache, which follows the space `default` from its first use on.
+    /// The local store, which follows the space `default` from its first use on.
     ///
     /// - Throws: `missingFile` when there is no database and none is to be created, or the reason why it cannot be
     ///   opened.

@@ -9,7 +9,7 @@ public import SyncProgram
 public struct ClientRecipes: Sendable {
     /// Creates the clocks, executors, and the watch over the network.
     public var machine: Machine
-    /// Opens the local cache, and takes its lease.
+    /// Opens the local store, and takes its lease.
     public var store: Store
     /// Creates the transport to the server.
     public var remote: Remote
@@ -38,7 +38,7 @@ public struct ClientRecipes: Sendable {
         }
     }
 
-    /// The local cache, and the lease to sync it.
+    /// The local store, and the lease to sync it.
     public struct Store: Sendable {
         /// Opens the database. Creates it only if `creating` is true.
         public var open:
@@ -83,7 +83,7 @@ public struct ClientRecipes: Sendable {
     }
 }
 
-/// An open local cache.
+/// An open local store.
 public struct OpenStore: Sendable {
     /// The store. All calls are synchronous, and may come from any thread.
     public let store: any EngineStore & LocalStore

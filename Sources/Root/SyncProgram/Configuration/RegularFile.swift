@@ -9,12 +9,11 @@ package enum RegularFile {
         case refused(String)
     }
 
-    /// - Parameter allowsInherited: whether a pipe that a shell has given to this process will do, as `<(command)` does,
-    ///   or standard input.
+    /// - Parameter allowsInherited: Whether to accept a pipe that this process inherited: `<(command)` or standard input.
     package static func open(_ path: String, allowsInherited: Bool = false) -> Opening {
         let descriptor = Glibc.open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
         guard descriptor >= 0 else {
-            // A socket cannot be opened.
+            // open(2) reports ENXIO for a socket.
             return switch errno {
             case ENOENT, ENOTDIR: .refused("there is no such file")
             case ENXIO, ENODEV: .refused("it is not a regular file")
@@ -24,7 +23,7 @@ package enum RegularFile {
         var status = stat()
         let isKnown = fstat(descriptor, &status) == 0
         if isKnown, status.st_mode & S_IFMT == S_IFREG { return .open(descriptor) }
-        // Its writer is running, so reading ends.
+        // The caller handed over this descriptor.
         let isInherited = path == "/dev/stdin" || path.hasPrefix("/dev/fd/") || path.hasPrefix("/proc/self/fd/")
         guard allowsInherited, isInherited, isKnown, status.st_mode & S_IFMT != S_IFDIR,
             fcntl(descriptor, F_SETFL, 0) == 0

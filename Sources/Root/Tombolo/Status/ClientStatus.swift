@@ -34,7 +34,7 @@ public struct ClientStatus: Hashable, Sendable {
     /// The main state of the sync.
     public enum Phase: String, Hashable, Sendable, CaseIterable {
         /// The client has no server, was opened without sync, or waits for the first ``Client/syncNow()``.
-        case alone
+        case notSyncing
         /// There is no way to the server. The client tries again by itself.
         case offline
         /// There is a way to the server, and it has not answered yet.
@@ -46,7 +46,7 @@ public struct ClientStatus: Hashable, Sendable {
         /// A person has to do something; ``ClientStatus/reason`` says what.
         case blocked
         /// Another process syncs this database. This one takes over when it ends.
-        case elsewhere
+        case otherProcess
         /// The client is closed, or its sync has ended.
         case stopped
     }
@@ -70,7 +70,7 @@ extension ClientStatus: CustomStringConvertible {
 
 extension ClientStatus {
     /// The phase of a running engine, with its reason.
-    static func phase(of status: SyncStatus, token: TokenKeeper.State?) -> (Phase, String) {
+    static func phase(of status: SyncStatus, token: TokenKeeper.Outcome?) -> (Phase, String) {
         if let failure = status.storeFailure { return (.blocked, failure.message) }
         for space in status.spaces {
             if case .braked(let deletes, let total) = space.pull {

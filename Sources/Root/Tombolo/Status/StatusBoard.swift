@@ -17,13 +17,13 @@ final class StatusBoard: Sendable {
         var holder: Holder?
         /// Why the engine has ended.
         var failure: String?
-        /// Whether the sync has not been started by the program.
+        /// Whether the sync waits for the first `syncNow()`.
         var isWaiting = false
         var isStopped = false
         var last: ClientStatus?
 
         enum Holder: Hashable, Sendable {
-            case us
+            case thisProcess
             case other(Int32?)
         }
     }
@@ -116,15 +116,16 @@ final class StatusBoard: Sendable {
             ($0.holder, $0.failure, $0.isStopped, $0.isWaiting)
         }
         if isStopped { return (.stopped, "the client is closed") }
-        guard let engine else { return (.alone, "") }
-        if isWaiting { return (.alone, "the sync starts with syncNow()") }
+        guard let engine else { return (.notSyncing, "") }
+        if isWaiting { return (.notSyncing, "the sync starts with syncNow()") }
         if let failure { return (.blocked, failure) }
         switch holder {
         case .other(let process)?:
             return (
-                .elsewhere, process.map { "process \($0) syncs this database" } ?? "another process syncs this database"
+                .otherProcess,
+                process.map { "process \($0) syncs this database" } ?? "another process syncs this database"
             )
-        case .us?, nil: return ClientStatus.phase(of: engine, token: token?.state)
+        case .thisProcess?, nil: return ClientStatus.phase(of: engine, token: token?.outcome)
         }
     }
 }
@@ -154,11 +155,6 @@ public struct ClientStatusUpdates: AsyncSequence, Sendable {
         let board: StatusBoard
         var changes: Broadcast<ClientStatus>.Subscription.Iterator
         var last: ClientStatus?
-
-        init(board: StatusBoard, changes: Broadcast<ClientStatus>.Subscription.Iterator) {
-            self.board = board
-            self.changes = changes
-        }
 
         public mutating func next(isolation actor: isolated (any Actor)?) async -> ClientStatus? {
             while true {

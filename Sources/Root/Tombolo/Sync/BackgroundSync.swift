@@ -102,7 +102,7 @@ final class BackgroundSync: Sendable {
                 switch try parts.lease() {
                 case .acquired(let lease):
                     board.update { facts in
-                        facts.holder = .us
+                        facts.holder = .thisProcess
                         facts.failure = nil
                     }
                     return lease
@@ -141,9 +141,9 @@ final class BackgroundSync: Sendable {
         var timer: Task<Void, Never>?
         for await secret in token.tokens {
             timer?.cancel()
-            guard let use = token.use(of: secret) else { continue }
+            guard let delay = token.timeUntilRenewal(of: secret) else { continue }
             timer = parts.runtime.spawn { [clock = parts.runtime.clock] in
-                guard (try? await clock.sleep(for: use)) != nil else { return }
+                guard (try? await clock.sleep(for: delay)) != nil else { return }
                 // When it fails, the token in use is good for a while, and then the server refuses it.
                 if await token.refresh() { engine.credentialsChanged() }
             }

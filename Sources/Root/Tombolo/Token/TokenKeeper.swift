@@ -2,8 +2,8 @@ import Foundation
 import SyncConcurrency
 import SyncCore
 
-/// Keeps the token that the application's closure returned last, and calls the closure again: one call at a time, each with a
-/// timeout.
+/// Holds the last token that the application's closure returned, and refreshes it. At most one call of the closure runs at a
+/// time.
 final class TokenKeeper: Sendable {
     private let provider: @Sendable () async throws -> String?
     private let timeout: Duration
@@ -12,23 +12,25 @@ final class TokenKeeper: Sendable {
     /// Each new token. Only one task may read it.
     let tokens: AsyncStream<String>
     private let tokenChanges: AsyncStream<String>.Continuation
-    private let memory = Guarded(Memory())
+    private let state = Guarded(State())
 
-    /// The result of the last call.
-    enum State: Hashable, Sendable {
+    /// The outcome of the last call.
+    enum Outcome: Hashable, Sendable {
         case unknown
         case known
         case signedOut
-        /// The closure threw, or took too long.
+        /// The closure threw an error, or took too long.
         case failed(String)
     }
 
-    private struct Memory: Sendable {
+    private struct State: Sendable {
         var token: String?
-        var state = State.unknown
-        /// Whether a call has not returned, even if nobody waits for it any more.
+        var outcome = Outcome.unknown
+        /// Whether a call is in progress, even if no caller waits for it.
         var isCalling = false
-        var waiting: [CheckedContinuation<Void, Never>] = []
+        /// The callers that wait for the call in progress, each with its continuation once it has suspended.
+        var waiters: [Int: CheckedContinuation<Void, Never>?] = [:]
+        var lastWaiter = 0
     }
 
     init(
@@ -50,44 +52,48 @@ final class TokenKeeper: Sendable {
     private static let renewalMargin = Duration.seconds(30)
 
     /// Returns how long a token is used before the next one is requested; nil if its expiry is not known.
-    func use(of token: String) -> Duration? {
+    func timeUntilRenewal(of token: String) -> Duration? {
         guard let expiry = expiry?(token) else { return nil }
-        // A time that no integer holds is no expiry.
+        // Ignore an expiry outside Int64 milliseconds.
         guard let end = Int64(exactly: (expiry.timeIntervalSince1970 * 1_000).rounded()) else { return nil }
         let (left, overflow) = end.subtractingReportingOverflow(runtime.now().milliseconds)
         guard !overflow else { return nil }
         return max(.milliseconds(left) - Self.renewalMargin, .zero)
     }
 
-    var current: String? { memory.withLock { $0.token } }
+    var current: String? { state.withLock { $0.token } }
 
-    var state: State { memory.withLock { $0.state } }
+    var outcome: Outcome { state.withLock { $0.outcome } }
 
-    /// Calls the closure, or joins the call that is under way, and waits for its result or the timeout.
+    /// Calls the closure, or joins the call that is in progress, and waits for its result.
     ///
-    /// - Returns: Whether the token is another one than before.
+    /// Each caller stops waiting after its own timeout, or when its own task is cancelled. The call continues.
+    ///
+    /// - Returns: Whether the token has changed.
     @discardableResult func refresh() async -> Bool {
         let before = current
-        let calls = memory.withLock { memory in
-            defer { memory.isCalling = true }
-            return !memory.isCalling
+        let (waiter, begins) = state.withLock { state in
+            defer { state.isCalling = true }
+            state.lastWaiter += 1
+            state.waiters.updateValue(nil, forKey: state.lastWaiter)
+            return (state.lastWaiter, !state.isCalling)
         }
-        if calls { call() }
+        if begins { call() }
         let timer = runtime.spawn { [runtime, timeout] in
             guard (try? await runtime.clock.sleep(for: timeout)) != nil else { return }
-            self.giveUp()
+            self.stopWaiting(waiter, .failed("the token closure has not returned within \(timeout)"))
         }
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let isOver = memory.withLock { memory in
-                    let isOver = !memory.isCalling || Task.isCancelled
-                    if !isOver { memory.waiting.append(continuation) }
-                    return isOver
+                let isOver = state.withLock { state in
+                    guard state.waiters[waiter] != nil else { return true }
+                    state.waiters[waiter] = continuation
+                    return false
                 }
                 if isOver { continuation.resume() }
             }
         } onCancel: {
-            stopWaiting()
+            stopWaiting(waiter)
         }
         timer.cancel()
         let after = current
@@ -98,41 +104,37 @@ final class TokenKeeper: Sendable {
         _ = runtime.spawn { [self] in
             do {
                 let token = try await provider()
-                let isNew = memory.withLock { $0.token != token }
-                finish { memory in
-                    memory.token = token
-                    memory.state = token == nil ? .signedOut : .known
+                let isNew = state.withLock { $0.token != token }
+                finish { state in
+                    state.token = token
+                    state.outcome = token == nil ? .signedOut : .known
                 }
                 if isNew, let token { tokenChanges.yield(token) }
             } catch {
-                finish { $0.state = .failed("there is no token: \(error)") }
+                finish { $0.outcome = .failed("there is no token: \(error)") }
             }
         }
     }
 
-    private func finish(_ change: @Sendable (inout Memory) -> Void) {
-        let waiting = memory.withLock { memory in
-            change(&memory)
-            memory.isCalling = false
-            defer { memory.waiting = [] }
-            return memory.waiting
+    private func finish(_ change: @Sendable (inout State) -> Void) {
+        let waiters = state.withLock { state in
+            change(&state)
+            state.isCalling = false
+            defer { state.waiters = [:] }
+            return state.waiters
         }
-        for continuation in waiting { continuation.resume() }
+        for waiter in waiters.keys.sorted() { waiters[waiter]??.resume() }
     }
 
-    /// Stops waiting for a call that hangs. Its result still counts if it comes.
-    private func giveUp() {
-        memory.withLock { memory in
-            if memory.isCalling { memory.state = .failed("the token closure has not returned within \(timeout)") }
+    /// Resumes one caller before the call has returned. A late result is still used.
+    ///
+    /// - Parameter outcome: The outcome to report until then; nil to keep the last one.
+    private func stopWaiting(_ waiter: Int, _ outcome: Outcome? = nil) {
+        let continuation = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            guard let continuation = state.waiters.removeValue(forKey: waiter) else { return nil }
+            if let outcome { state.outcome = outcome }
+            return continuation
         }
-        stopWaiting()
-    }
-
-    private func stopWaiting() {
-        let waiting = memory.withLock { memory in
-            defer { memory.waiting = [] }
-            return memory.waiting
-        }
-        for continuation in waiting { continuation.resume() }
+        continuation?.resume()
     }
 }

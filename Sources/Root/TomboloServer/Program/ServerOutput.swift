@@ -1,12 +1,13 @@
 import Foundation
 import SyncProgram
 
-/// The answer of a command on standard output.
+/// Writes the output of a server command.
 enum ServerOutput {
-    /// - Throws: `OutputError`. When the reader has gone (`| head`), the program ends quietly, as others do.
+    /// Writes a text to standard output. When the reader has gone (`| head`), the program exits with the status of SIGPIPE.
     ///
-    /// - Parameter effect: what the command has done, for the message if the text cannot be written; nil if it has
+    /// - Parameter effect: What the command has done, for the message if the text cannot be written; nil if it has
     ///   changed nothing.
+    /// - Throws: `OutputError`.
     static func write(_ text: TerminalText, after effect: String? = nil) throws(OutputError) {
         guard let code = ProgramOutput.write(text) else { return }
         if code == EPIPE { Foundation.exit(ProgramOutput.brokenPipeStatus) }

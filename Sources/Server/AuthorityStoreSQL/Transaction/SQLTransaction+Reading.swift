@@ -23,16 +23,17 @@ extension SQLTransaction: AuthorityView {
         } ?? .empty
     }
 
-    package func chain(at version: Version, in space: SpaceID) throws(AuthorityStoreError) -> HistoryChain? {
+    package func fingerprint(at version: Version, in space: SpaceID) throws(AuthorityStoreError) -> HistoryFingerprint?
+    {
         let place: [StoredValue?] = [.text(space.rawValue), .integer(version.rawValue)]
         let logged = try row("read a fingerprint", "SELECT chain FROM log WHERE space = $1 AND version = $2", place) {
-            try HistoryChain(stored: $0.bytes(0))
+            try HistoryFingerprint(stored: $0.bytes(0))
         }
         if let logged { return logged }
         let atHorizon = try row(
             "read the fingerprint at the horizon", "SELECT horizon_chain FROM space WHERE name = $1 AND horizon = $2",
             place
-        ) { try HistoryChain(stored: $0.bytes(0)) }
+        ) { try HistoryFingerprint(stored: $0.bytes(0)) }
         if let atHorizon { return atHorizon }
         let extent = try extent(of: space)
         return version == .zero && extent == .empty ? .start : nil

@@ -86,7 +86,7 @@ extension SQLTransaction: AuthorityTransaction {
     // MARK: The change feed
 
     package func append(
-        _ commit: Commit, to space: SpaceID, by author: CommitAuthor, chain: HistoryChain
+        _ commit: Commit, to space: SpaceID, by author: CommitAuthor, fingerprint: HistoryFingerprint
     ) throws(AuthorityStoreError) {
         try execute(
             "write a commit",
@@ -96,7 +96,7 @@ extension SQLTransaction: AuthorityTransaction {
             """,
             [
                 .text(space.rawValue), .integer(commit.version.rawValue), .integer(Int64(commit.changes.count)),
-                .text(try StoredText.encode(commit.changes)), .blob(chain.bytes),
+                .text(try StoredText.encode(commit.changes)), .blob(fingerprint.bytes),
             ] + author.values)
     }
 
@@ -104,7 +104,7 @@ extension SQLTransaction: AuthorityTransaction {
         let extent = try extent(of: space)
         let through = min(version, extent.head)
         guard through > extent.horizon else { return }
-        guard let chain = try chain(at: through, in: space) else {
+        guard let fingerprint = try fingerprint(at: through, in: space) else {
             throw AuthorityStoreError(.corrupt, "the feed of \(space) has no fingerprint at version \(through)")
         }
         try execute(
@@ -112,7 +112,7 @@ extension SQLTransaction: AuthorityTransaction {
             [.text(space.rawValue), .integer(through.rawValue)])
         try execute(
             "move the horizon", "UPDATE space SET horizon = $1, horizon_chain = $2 WHERE name = $3",
-            [.integer(through.rawValue), .blob(chain.bytes), .text(space.rawValue)])
+            [.integer(through.rawValue), .blob(fingerprint.bytes), .text(space.rawValue)])
     }
 
     // MARK: Transactions from clients

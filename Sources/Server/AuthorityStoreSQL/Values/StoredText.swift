@@ -52,3 +52,12 @@ enum StoredText {
         }
     }
 }
+
+extension PlainName {
+    init(stored text: String, _ what: String) throws(AuthorityStoreError) {
+        guard let name = Self(rawValue: text) else {
+            throw AuthorityStoreError(.corrupt, "\(what) is not a valid name")
+        }
+        self = name
+    }
+}

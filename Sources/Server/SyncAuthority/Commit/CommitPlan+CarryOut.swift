@@ -35,8 +35,8 @@ extension CommitPlan {
         }
         if newVersion != nil {
             let commit = Commit(version: version, changes: changes)
-            let before = try transaction.chain(before: version, in: space)
-            try transaction.append(commit, to: space, by: author, chain: before.extended(by: commit, of: author))
+            let before = try transaction.fingerprint(before: version, in: space)
+            try transaction.append(commit, to: space, by: author, fingerprint: before.extended(by: commit, of: author))
         }
         for conflict in conflicts + furtherLosses {
             try transaction.note(conflict, in: space, at: version, by: author)
@@ -72,12 +72,14 @@ extension CommitPlan {
 
 extension AuthorityTransaction {
     /// Returns the fingerprint before a version that has just been taken.
-    fileprivate func chain(before version: Version, in space: SpaceID) throws(AuthorityStoreError) -> HistoryChain {
+    fileprivate func fingerprint(before version: Version, in space: SpaceID) throws(AuthorityStoreError)
+        -> HistoryFingerprint
+    {
         let last = Version(version.rawValue - 1)
-        guard let chain = try chain(at: last, in: space) else {
+        guard let fingerprint = try fingerprint(at: last, in: space) else {
             throw AuthorityStoreError(.corrupt, "the feed of \(space) has no fingerprint at version \(last)")
         }
-        return chain
+        return fingerprint
     }
 }
 

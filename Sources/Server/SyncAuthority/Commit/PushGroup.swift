@@ -85,14 +85,14 @@ struct PushGroup {
             guard case .applied(let version, _, _) = results[index].outcome, version > .zero,
                 policy.access.mayRead(space, principal), seen.insert(space).inserted,
                 // A repeated outcome may be older than the oldest commit in the change feed.
-                let chain = try view.chain(at: version, in: space)
+                let fingerprint = try view.fingerprint(at: version, in: space)
             else { continue }
             let cursor = FeedCursor(
                 epoch: history.epoch, space: space,
-                place: .receipt(version, request.identity, results[index].number), chain: chain)
+                position: .receipt(version, request.identity, results[index].number), fingerprint: fingerprint)
             results[index] = TransactionResult(
                 number: results[index].number, outcome: results[index].outcome,
-                receipt: CommitReceipt(space: space, version: version, cursor: cursor.sealed(with: history.key)))
+                receipt: CommitReceipt(space: space, version: version, cursor: cursor.authenticated(with: history.key)))
         }
     }
 
@@ -129,7 +129,7 @@ struct PushGroup {
     private func formerOutcome(
         of numbered: NumberedTransaction, in view: some AuthorityView
     ) throws(AuthorityStoreError) -> Outcome? {
-        for former in numbered.formerly {
+        for former in numbered.formerNumbers {
             let key = LedgerKey(principal: principal, identity: former.identity)
             if let stored = try view.outcome(of: key, former.number), stored.hash == former.hash {
                 return stored.outcome
@@ -176,7 +176,7 @@ struct PushGroup {
             catalog: catalog,
             author: TransactionAuthor(
                 principal: principal, identity: request.identity,
-                formerClients: numbered.formerly.map(\.identity.client)),
+                formerClients: numbered.formerNumbers.map(\.identity.client)),
             clock: stampClock(of: numbered))
         let decision = try planner.decide(transaction, over: records)
         guard case .commit(let plan) = decision else { return decision }

@@ -4,13 +4,13 @@ package import SyncModel
 package struct FeedCursor: Hashable, Sendable {
     package let epoch: Epoch
     package let space: SpaceID
-    package let place: Place
-    /// The fingerprint of the space's history at the version of `place`.
-    package let chain: HistoryChain
+    package let position: Position
+    /// The fingerprint of the space's history at the version of `position`.
+    package let fingerprint: HistoryFingerprint
 
-    package enum Place: Hashable, Sendable {
+    package enum Position: Hashable, Sendable {
         /// The client has received every commit up to this version.
-        case log(Version)
+        case commits(Version)
         /// The client has received all rows up to and including `last`, in a snapshot that began at this version.
         case snapshot(Version, last: RecordAddress)
         /// A receipt: the server has applied a transaction of this client, whose outcome names this version.
@@ -18,32 +18,32 @@ package struct FeedCursor: Hashable, Sendable {
 
         package var version: Version {
             switch self {
-            case .log(let version), .snapshot(let version, _), .receipt(let version, _, _): version
+            case .commits(let version), .snapshot(let version, _), .receipt(let version, _, _): version
             }
         }
     }
 
-    package init(epoch: Epoch, space: SpaceID, place: Place, chain: HistoryChain) {
+    package init(epoch: Epoch, space: SpaceID, position: Position, fingerprint: HistoryFingerprint) {
         self.epoch = epoch
         self.space = space
-        self.place = place
-        self.chain = chain
+        self.position = position
+        self.fingerprint = fingerprint
     }
 
     /// Returns the text that clients store and send back. Only the holder of the key can create it.
-    package func sealed(with key: HistoryKey) -> Cursor {
+    package func authenticated(with key: HistoryKey) -> Cursor {
         let content = content
-        return Cursor(rawValue: "\(content).\(key.seal(of: content))")
+        return Cursor(rawValue: "\(content).\(key.tag(of: content))")
     }
 
     private static let format = "1"
 
-    /// The text without its seal: format, epoch, space, version, chain, and kind, separated by dots. A snapshot adds the last
+    /// The text without its tag: format, epoch, space, version, fingerprint, and kind, separated by dots. A snapshot adds the last
     /// row that was sent, and a receipt adds the client and the number of its transaction.
     fileprivate var content: String {
-        let head = "\(Self.format).\(epoch).\(space).\(place.version).\(chain.bits)"
-        return switch place {
-        case .log: "\(head).log"
+        let head = "\(Self.format).\(epoch).\(space).\(position.version).\(fingerprint.bits)"
+        return switch position {
+        case .commits: "\(head).log"
         case .snapshot(_, let last): "\(head).rows.\(last.collection).\(last.id)"
         case .receipt(_, let identity, let number):
             "\(head).receipt.\(identity.client).\(identity.incarnation).\(number)"
@@ -53,50 +53,50 @@ package struct FeedCursor: Hashable, Sendable {
     fileprivate init?(content parts: [String]) {
         guard parts.count >= 6, parts[0] == Self.format, Epoch.isWellFormed(parts[1]),
             let space = SpaceID(rawValue: parts[2]), let number = Int64(parts[3]), number >= 0,
-            let chain = Identifier128(text: parts[4])
+            let fingerprint = Identifier128(text: parts[4])
         else { return nil }
         let version = Version(number)
-        let place: Place
+        let position: Position
         switch (parts[5], parts.count) {
-        case ("log", 6): place = .log(version)
+        case ("log", 6): position = .commits(version)
         case ("rows", 8):
             guard let collection = CollectionName(rawValue: parts[6]), let id = RecordID(parts[7]) else { return nil }
-            place = .snapshot(version, last: RecordAddress(collection, id))
+            position = .snapshot(version, last: RecordAddress(collection, id))
         case ("receipt", 9):
             guard let client = ClientID(parts[6]), let incarnation = Int(parts[7]), incarnation >= 0,
                 let number = Int64(parts[8]), number >= 0
             else { return nil }
-            place = .receipt(
+            position = .receipt(
                 version, ClientIdentity(client: client, incarnation: incarnation), TransactionNumber(number))
         default: return nil
         }
         self.init(
-            epoch: Epoch(rawValue: parts[1]), space: space, place: place, chain: HistoryChain(bits: chain))
+            epoch: Epoch(rawValue: parts[1]), space: space, position: position,
+            fingerprint: HistoryFingerprint(bits: fingerprint))
     }
 }
 
-/// A cursor that a client has sent, with the seal that proves its origin.
-package struct SealedCursor: Hashable, Sendable {
+/// A cursor that a client has sent, with the tag that proves its origin.
+package struct AuthenticatedCursor: Hashable, Sendable {
     package let cursor: FeedCursor
-    private let seal: Identifier128
+    private let tag: Identifier128
 
-    /// Parses a cursor without checking its seal. Returns nil for any text that an authority would not write exactly
-    /// so.
+    /// Parses a cursor without checking its tag. Returns nil unless the text is exactly what an authority writes.
     package init?(_ text: Cursor) {
         guard text.rawValue.utf8.count <= AuthorityLimits.cursorBytes else { return nil }
         var parts = text.rawValue.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-        guard let last = parts.popLast(), let seal = Identifier128(text: last), let cursor = FeedCursor(content: parts)
+        guard let last = parts.popLast(), let tag = Identifier128(text: last), let cursor = FeedCursor(content: parts)
         else { return nil }
         self.cursor = cursor
-        self.seal = seal
+        self.tag = tag
         // Each cursor has exactly one text: "+1", "01", and upper-case ids are rejected.
-        guard "\(cursor.content).\(seal)".hasSameBytes(as: text.rawValue) else { return nil }
+        guard "\(cursor.content).\(tag)".hasSameBytes(as: text.rawValue) else { return nil }
     }
 
     /// Returns whether the holder of the key created the cursor. The comparison takes constant time.
     package func isAuthentic(for key: HistoryKey) -> Bool {
-        let expected = key.seal(of: cursor.content)
-        return (seal.high ^ expected.high) | (seal.low ^ expected.low) == 0
+        let expected = key.tag(of: cursor.content)
+        return (tag.high ^ expected.high) | (tag.low ^ expected.low) == 0
     }
 }
 

@@ -23,7 +23,7 @@ struct FeedReader {
         let extent = try view.extent(of: space)
         guard let text else {
             return .response(
-                .page(try rows(after: nil, begun: try position(extent.head, in: view), state, extent, in: view)))
+                .page(try rows(after: nil, begun: try point(extent.head, in: view), state, extent, in: view)))
         }
         let cursor: FeedCursor
         switch try check.examine(text, in: view) {
@@ -35,36 +35,36 @@ struct FeedReader {
         case .trimmed: return .response(.mustReset(.horizon))
         }
         guard cursor.space == space else { return .response(.mustReset(.cursor)) }
-        let position = Position(version: cursor.place.version, chain: cursor.chain)
-        switch cursor.place {
-        case .log, .receipt:
-            return .response(.page(try commits(after: position, state, extent, in: view)))
+        let start = Point(version: cursor.position.version, fingerprint: cursor.fingerprint)
+        switch cursor.position {
+        case .commits, .receipt:
+            return .response(.page(try commits(after: start, state, extent, in: view)))
         case .snapshot(_, let last):
-            // The collection is no longer served, so the client should discard the rows that it has received.
+            // The collection is no longer served. The client discards the rows that it has received.
             guard catalog[last.collection] != nil else { return .response(.mustReset(.horizon)) }
-            return .response(.page(try rows(after: last, begun: position, state, extent, in: view)))
+            return .response(.page(try rows(after: last, begun: start, state, extent, in: view)))
         }
     }
 
     /// A version of the space with its fingerprint.
-    private struct Position {
+    private struct Point {
         let version: Version
-        let chain: HistoryChain
+        let fingerprint: HistoryFingerprint
     }
 
-    private func position(
+    private func point(
         _ version: Version, in view: some AuthorityView
-    ) throws(AuthorityStoreError) -> Position {
-        guard let chain = try view.chain(at: version, in: space) else {
+    ) throws(AuthorityStoreError) -> Point {
+        guard let fingerprint = try view.fingerprint(at: version, in: space) else {
             throw AuthorityStoreError(.corrupt, "the feed of \(space) has no fingerprint at version \(version)")
         }
-        return Position(version: version, chain: chain)
+        return Point(version: version, fingerprint: fingerprint)
     }
 
     // MARK: Commits
 
     private func commits(
-        after start: Position, _ state: AuthorityState, _ extent: SpaceExtent, in view: some AuthorityView
+        after start: Point, _ state: AuthorityState, _ extent: SpaceExtent, in view: some AuthorityView
     ) throws(AuthorityStoreError) -> PullPage {
         let version = start.version
         let commits = version == extent.head ? [] : try view.commits(in: space, after: version, budget: budget)
@@ -80,8 +80,8 @@ struct FeedReader {
             throw AuthorityStoreError(
                 .corrupt, "the feed of \(space) ends at \(version), but its head is \(extent.head)")
         }
-        let end = reached == version ? start : try position(reached, in: view)
-        return page(.commits(commits), at: .log(reached), end, hasMore: reached < extent.head, state, extent)
+        let end = reached == version ? start : try point(reached, in: view)
+        return page(.commits(commits), at: .commits(reached), end, hasMore: reached < extent.head, state, extent)
     }
 
     // MARK: Rows
@@ -92,7 +92,7 @@ struct FeedReader {
     /// Collections follow each other in the order of their names. A server that declares its models in another order in
     /// the middle of a snapshot therefore goes on with the same collections.
     private func rows(
-        after last: RecordAddress?, begun: Position, _ state: AuthorityState, _ extent: SpaceExtent,
+        after last: RecordAddress?, begun: Point, _ state: AuthorityState, _ extent: SpaceExtent,
         in view: some AuthorityView
     ) throws(AuthorityStoreError) -> PullPage {
         var groups: [SnapshotRows] = []
@@ -124,20 +124,20 @@ struct FeedReader {
         let content = PullPage.Content.snapshot(groups, isFirst: last == nil, isLast: isLast)
         guard !isLast, let shown else {
             let hasMore = begun.version < extent.head
-            return page(content, at: .log(begun.version), begun, hasMore: hasMore, state, extent)
+            return page(content, at: .commits(begun.version), begun, hasMore: hasMore, state, extent)
         }
         return page(content, at: .snapshot(begun.version, last: shown), begun, hasMore: true, state, extent)
     }
 
     private func page(
-        _ content: PullPage.Content, at place: FeedCursor.Place, _ position: Position, hasMore: Bool,
+        _ content: PullPage.Content, at position: FeedCursor.Position, _ point: Point, hasMore: Bool,
         _ state: AuthorityState, _ extent: SpaceExtent
     ) -> PullPage {
-        let cursor = FeedCursor(epoch: state.epoch, space: space, place: place, chain: position.chain)
+        let cursor = FeedCursor(epoch: state.epoch, space: space, position: position, fingerprint: point.fingerprint)
         return PullPage(
             space: space, epoch: state.epoch, serverTime: state.time(at: now, permitting: permittedSkew),
             content: content,
-            cursor: cursor.sealed(with: state.history.key), version: position.version, head: extent.head,
+            cursor: cursor.authenticated(with: state.history.key), version: point.version, head: extent.head,
             hasMore: hasMore)
     }
 }

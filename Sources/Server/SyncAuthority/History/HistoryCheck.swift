@@ -23,14 +23,14 @@ struct HistoryCheck {
     }
 
     func examine(_ text: Cursor, in view: some AuthorityView) throws(AuthorityStoreError) -> Finding {
-        guard let sealed = SealedCursor(text) else { return .unreadable }
-        let cursor = sealed.cursor
+        guard let shown = AuthenticatedCursor(text) else { return .unreadable }
+        let cursor = shown.cursor
         guard cursor.epoch == history.epoch else { return .otherEpoch }
-        guard sealed.isAuthentic(for: history.key) else { return .unreadable }
+        guard shown.isAuthentic(for: history.key) else { return .unreadable }
         let extent = try view.extent(of: cursor.space)
-        let version = cursor.place.version
+        let version = cursor.position.version
         if version < extent.horizon {
-            guard case .receipt(_, let client, let number) = cursor.place else { return .trimmed }
+            guard case .receipt(_, let client, let number) = cursor.position else { return .trimmed }
             if try holds(number, of: client, at: version, in: view) { return .trimmed }
             return .lost(
                 LostHistory(
@@ -38,11 +38,11 @@ struct HistoryCheck {
                     transaction: number, witness: witness))
         }
         if version <= extent.head {
-            guard let chain = try view.chain(at: version, in: cursor.space) else {
+            guard let fingerprint = try view.fingerprint(at: version, in: cursor.space) else {
                 throw AuthorityStoreError(
                     .corrupt, "the feed of \(cursor.space) has no fingerprint at version \(version)")
             }
-            if chain == cursor.chain { return .held(cursor) }
+            if fingerprint == cursor.fingerprint { return .held(cursor) }
         }
         return .lost(
             LostHistory(

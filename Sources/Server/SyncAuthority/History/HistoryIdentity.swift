@@ -47,7 +47,7 @@ public struct HistoryKey: Hashable, Sendable, CustomStringConvertible, CustomRef
     }
 
     /// Returns the first 16 bytes of the HMAC-SHA-256 of a text.
-    func seal(of text: String) -> Identifier128 {
+    func tag(of text: String) -> Identifier128 {
         Identifier128(
             digest: HMAC<SHA256>.authenticationCode(for: Array(text.utf8), using: SymmetricKey(data: bytes)))
     }

@@ -29,8 +29,8 @@ public struct HistoryMark: Hashable, Sendable {
         }
         cursors = [:]
         for line in lines.dropFirst() {
-            guard let sealed = SealedCursor(Cursor(rawValue: line)) else { return nil }
-            cursors[sealed.cursor.space] = Cursor(rawValue: line)
+            guard let shown = AuthenticatedCursor(Cursor(rawValue: line)) else { return nil }
+            cursors[shown.cursor.space] = Cursor(rawValue: line)
         }
     }
 
@@ -53,9 +53,10 @@ extension Authority {
             if let spaces { wanted = spaces } else { wanted = try view.spaces(havingMoreCommitsThan: -1) }
             for space in wanted {
                 let head = try view.extent(of: space).head
-                guard head > .zero, let chain = try view.chain(at: head, in: space) else { continue }
-                let cursor = FeedCursor(epoch: history.epoch, space: space, place: .log(head), chain: chain)
-                cursors.append((space, cursor.sealed(with: history.key)))
+                guard head > .zero, let fingerprint = try view.fingerprint(at: head, in: space) else { continue }
+                let cursor = FeedCursor(
+                    epoch: history.epoch, space: space, position: .commits(head), fingerprint: fingerprint)
+                cursors.append((space, cursor.authenticated(with: history.key)))
             }
             return cursors
         }

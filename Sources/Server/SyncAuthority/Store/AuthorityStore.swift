@@ -71,7 +71,7 @@ public protocol AuthorityView: RecordLookup {
 
     /// Returns the fingerprint of the space's history at a version between its horizon and its head; nil for other
     /// versions. It is `.start` before the first commit.
-    func chain(at version: Version, in space: SpaceID) throws(AuthorityStoreError) -> HistoryChain?
+    func fingerprint(at version: Version, in space: SpaceID) throws(AuthorityStoreError) -> HistoryFingerprint?
 
     /// Returns the spaces whose change feeds hold more than `count` commits, ordered by name.
     func spaces(havingMoreCommitsThan count: Int) throws(AuthorityStoreError) -> [SpaceID]
@@ -147,7 +147,7 @@ public protocol AuthorityTransaction: AuthorityView {
     /// Appends a commit, whose version has been taken, to the change feed, with the fingerprint of the history up to
     /// it.
     func append(
-        _ commit: Commit, to space: SpaceID, by author: CommitAuthor, chain: HistoryChain
+        _ commit: Commit, to space: SpaceID, by author: CommitAuthor, fingerprint: HistoryFingerprint
     ) throws(AuthorityStoreError)
 
     /// Stores the ledger of a client, replacing the former one.
@@ -200,23 +200,6 @@ public struct AuthorityState: Hashable, Sendable {
 
     /// The name of the current history.
     public var epoch: Epoch { history.epoch }
-}
-
-/// The range of commits in the change feed of a space.
-public struct SpaceExtent: Hashable, Sendable {
-    /// The version of the newest commit; `.zero` before the first one.
-    public let head: Version
-    /// The change feed contains every commit after this version.
-    public let horizon: Version
-
-    /// Creates the range of commits after `horizon`, up to and including `head`.
-    public init(head: Version, horizon: Version) {
-        self.head = head
-        self.horizon = horizon
-    }
-
-    /// The extent of a space without commits.
-    public static let empty = SpaceExtent(head: .zero, horizon: .zero)
 }
 
 /// The maximum amount of data that one read returns.

@@ -63,8 +63,8 @@ struct ConnectionChannel: ServerChildChannel {
         }
     }
 
-    /// Limits the buffers of the socket: few unsent bytes, so that progress shows in small steps, and one read per
-    /// request to read.
+    /// Limits the buffers of the socket: few unsent bytes, so that progress shows in small steps, and at most one
+    /// socket read per `read()`, so that a slow reader is noticed early.
     private static func bound(_ channel: any Channel) throws {
         try channel.syncOptions?.setOption(.maxMessagesPerRead, value: 1)
         try channel.syncOptions?.setOption(

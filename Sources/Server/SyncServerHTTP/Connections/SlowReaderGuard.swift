@@ -17,14 +17,14 @@ final class SlowReaderGuard: ChannelOutboundHandler {
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        if watch.isWaiting, waiting(context) == 0 { watch.caughtUp(context, taken: written) }
+        if watch.isWaiting, waiting(context) == 0 { watch.restartTimeout(context, taken: written) }
         written += unwrapOutboundIn(data).readableBytes
         context.write(data, promise: promise)
     }
 
     func flush(context: ChannelHandlerContext) {
         context.flush()
-        watch.flushed(context) { [self] in
+        watch.startWatching(context) { [self] in
             waiting(context).map { (taken: written - $0, waiting: $0) }
         }
     }

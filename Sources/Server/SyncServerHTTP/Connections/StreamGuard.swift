@@ -36,7 +36,7 @@ final class StreamGuard: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        if written == taken { watch.caughtUp(context, taken: taken) }
+        if written == taken { watch.restartTimeout(context, taken: taken) }
         // Responses are written in pieces of this length. A shorter piece counts as a full one.
         written += SyncServerLimits.responseBytes
         let promise = promise ?? context.eventLoop.makePromise(of: Void.self)
@@ -46,7 +46,7 @@ final class StreamGuard: ChannelDuplexHandler, RemovableChannelHandler {
 
     func flush(context: ChannelHandlerContext) {
         context.flush()
-        watch.flushed(context) { [self] in (taken: taken, waiting: written - taken) }
+        watch.startWatching(context) { [self] in (taken: taken, waiting: written - taken) }
     }
 
     private func end() {

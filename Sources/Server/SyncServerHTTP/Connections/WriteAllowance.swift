@@ -15,7 +15,7 @@ struct WriteAllowance: Hashable, Sendable {
         /// No bytes are waiting.
         case rest
         case wait(until: NIODeadline)
-        case cut
+        case close
     }
 
     init(
@@ -25,12 +25,12 @@ struct WriteAllowance: Hashable, Sendable {
         self.slowest = slowest
     }
 
-    /// Updates the deadline after a look at the progress.
+    /// Updates the deadline from the progress, and returns what to do.
     ///
     /// - Parameters:
     ///   - taken: the number of bytes that the peer has taken since the connection began.
     ///   - waiting: the number of bytes that wait for it.
-    mutating func measured(taken total: Int, waiting: Int, now: NIODeadline) -> Verdict {
+    mutating func update(taken total: Int, waiting: Int, now: NIODeadline) -> Verdict {
         let progress = total - taken
         taken = total
         guard waiting > 0 else {
@@ -45,7 +45,7 @@ struct WriteAllowance: Hashable, Sendable {
             Int64(clamping: progress).multipliedClamping(by: 1_000_000_000) / Int64(slowest))
         let new = min(old + min(earned, timeout), now + timeout)
         deadline = new
-        return new <= now ? .cut : .wait(until: new)
+        return new <= now ? .close : .wait(until: new)
     }
 }
 

@@ -13,19 +13,19 @@ final class WriteWatch {
         self.allowance = allowance
     }
 
-    /// Whether bytes were waiting at the last look.
+    /// Whether bytes were waiting at the last check.
     var isWaiting: Bool { timer != nil }
 
-    /// Starts to watch after a flush, unless the watch is already running.
+    /// Starts to watch the bytes that a flush left waiting, unless the watch is already running.
     ///
     /// - Parameter progress: measures the progress; returns nil when the channel is closed.
-    func flushed(_ context: ChannelHandlerContext, _ progress: @escaping () -> Progress?) {
+    func startWatching(_ context: ChannelHandlerContext, _ progress: @escaping () -> Progress?) {
         if timer == nil { check(context, progress) }
     }
 
-    /// Notes that the peer has taken everything, so that bytes that wait from now on get the full timeout.
-    func caughtUp(_ context: ChannelHandlerContext, taken: Int) {
-        _ = allowance.measured(taken: taken, waiting: 0, now: context.eventLoop.now)
+    /// Restarts the timeout after the peer has taken everything, so that bytes that wait from now on get all of it.
+    func restartTimeout(_ context: ChannelHandlerContext, taken: Int) {
+        _ = allowance.update(taken: taken, waiting: 0, now: context.eventLoop.now)
     }
 
     func stop() {
@@ -34,14 +34,14 @@ final class WriteWatch {
 
     private func check(_ context: ChannelHandlerContext, _ progress: @escaping () -> Progress?) {
         guard let (taken, waiting) = progress() else { return }
-        switch allowance.measured(taken: taken, waiting: waiting, now: context.eventLoop.now) {
+        switch allowance.update(taken: taken, waiting: waiting, now: context.eventLoop.now) {
         case .rest: break
         case .wait(let deadline):
             timer = context.eventLoop.assumeIsolated().scheduleTask(deadline: deadline) { [self] in
                 timer = nil
                 check(context, progress)
             }
-        case .cut: context.close(promise: nil)
+        case .close: context.close(promise: nil)
         }
     }
 }

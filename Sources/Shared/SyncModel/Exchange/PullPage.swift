@@ -25,11 +25,10 @@ public struct PullPage: Hashable, Sendable {
 
     /// The rows or the commits of a page.
     public enum Content: Hashable, Sendable {
-        /// Records in their current state: one collection after another, in the order of the server's catalog, and
-        /// ordered by id within a collection.
+        /// Records in their current state, ordered by collection name, then by id.
         ///
-        /// `isFirst` starts a new snapshot, and `isLast` completes it: every record that the client holds and that the
-        /// snapshot did not contain no longer exists on the server.
+        /// `isFirst` starts a new snapshot, and `isLast` completes it: a record that the client once received and that
+        /// the snapshot did not contain no longer exists on the server.
         case snapshot([SnapshotRows], isFirst: Bool, isLast: Bool)
         /// Commits in the order of their versions, without gaps.
         case commits([Commit])

@@ -4,7 +4,7 @@ public enum PullResponse: Hashable, Sendable {
     case page(PullPage)
     /// The cursor can no longer be used. The client must start again with a snapshot, and keep its outbox.
     case mustReset(ResetReason)
-    /// The account may not read the space, or no space has this name. The client must delete its copy of the space.
+    /// The account may not read the space, or no space has this name. The client must vacate the space.
     ///
     /// The epoch names the history for which this holds: another server at the same address knows nothing about the
     /// account's rights in this history.
@@ -13,7 +13,8 @@ public enum PullResponse: Hashable, Sendable {
 
 /// The reason why a server cannot continue after a cursor.
 public enum ResetReason: String, Hashable, Sendable {
-    /// The server no longer knows what was deleted since the cursor.
+    /// The server cannot tell the changes since the cursor: its change feed no longer has them, or it no longer serves
+    /// the collection that an unfinished snapshot has reached.
     case horizon
     /// The server has a different history: it was restored from a backup, or replaced.
     case epoch

@@ -18,7 +18,7 @@ public struct Transaction: Hashable, Sendable {
     }
 
     /// The mutations in the smallest groups such that no group refers to a later one.
-    public var groupsOfReferences: [[Mutation]] {
+    public var referenceGroups: [[Mutation]] {
         let places = Dictionary(mutations.indices.map { (mutations[$0].record, $0) }) { first, _ in first }
         let references = mutations.map { $0.references.compactMap { places[$0] } }
         return ReferenceGroups.of(references).map { group in group.map { mutations[$0] } }
@@ -51,8 +51,7 @@ public struct NumberedTransaction: Hashable, Sendable {
     public let hash: PayloadHash
     /// The mutations, as they were written.
     public let transaction: Transaction
-    /// The age of the transaction at the time of the push, by the device's own reckoning, in whole milliseconds; nil
-    /// when the device cannot determine it.
+    /// The age of the transaction at the time of the push, as measured by the device, in whole milliseconds; nil when the device cannot determine it.
     ///
     /// The server orders edits by its own clock minus this age, so that a device with a wrong clock neither wins nor
     /// loses because of it. The age is not part of the hash, because each attempt has a different age.
@@ -61,21 +60,21 @@ public struct NumberedTransaction: Hashable, Sendable {
     ///
     /// The server looks up the outcome under these numbers, so that a transaction that had already arrived takes effect
     /// only once (I2).
-    public let formerly: [FormerNumber]
+    public let formerNumbers: [FormerNumber]
 
     /// - Parameters:
     ///   - hash: the hash of the transaction's canonical bytes, which the caller has computed.
     ///   - age: the time since the transaction was written; nil when it is unknown.
-    ///   - formerly: the earlier numbers of the transaction, oldest first.
+    ///   - formerNumbers: the earlier numbers of the transaction, oldest first.
     public init(
         number: TransactionNumber, hash: PayloadHash, transaction: Transaction, age: Duration? = nil,
-        formerly: [FormerNumber] = []
+        formerNumbers: [FormerNumber] = []
     ) {
         self.number = number
         self.hash = hash
         self.transaction = transaction
         self.age = age
-        self.formerly = formerly
+        self.formerNumbers = formerNumbers
     }
 }
 
@@ -85,10 +84,10 @@ public struct FormerNumber: Hashable, Sendable {
     public let identity: ClientIdentity
     /// The number within that identity.
     public let number: TransactionNumber
-    /// The hash that was sent. The transaction may have been rewritten since, for a different history of the server.
+    /// The hash that was sent. The contents may differ, because the device rewrote them for another epoch.
     public let hash: PayloadHash
 
-    /// Creates the memory of an earlier push.
+    /// Creates the record of an earlier push.
     public init(identity: ClientIdentity, number: TransactionNumber, hash: PayloadHash) {
         self.identity = identity
         self.number = number
@@ -115,7 +114,7 @@ extension SchemaCatalog {
             return Rejection(
                 code: .tooLarge,
                 message:
-                    "\(transaction.byteCount) bytes in one transaction, at most \(SchemaLimits.transactionBytes) allowed",
+                    "\(transaction.byteCount) bytes in one transaction; at most \(SchemaLimits.transactionBytes) are allowed",
                 mutation: nil)
         }
         for (index, mutation) in transaction.mutations.enumerated() {

@@ -1,8 +1,10 @@
 import SyncJSON
 package import SyncModel
 
-/// The models of an application as JSON: the file that `syncd --catalog` serves, and the form in which both stores remember the
-/// models of their database. `Schemas/catalog` describes it.
+/// Codec for the models of an application, as JSON.
+///
+/// `syncd --catalog` serves such a file, and both stores keep the models of their database in this format. `Schemas/catalog`
+/// describes it.
 package enum CatalogCodec {
     /// The version of the format. A build that adds a key or a type increments it, so that older builds can tell its
     /// models from damaged ones.
@@ -29,35 +31,23 @@ package enum CatalogCodec {
     private static func text(of field: FieldSchema) -> String {
         var writer = JSONWriter()
         writer.beginObject()
-        writer.key("name")
-        writer.string(field.name.rawValue)
-        writer.key("type")
-        writer.string(field.type.rawValue)
-        if let target = field.target {
-            writer.key("target")
-            writer.string(target.rawValue)
-        }
-        if field.isRequired {
-            writer.key("required")
-            writer.boolean(true)
-        }
+        writer.member("name", field.name.rawValue)
+        writer.member("type", field.type.rawValue)
+        writer.member("target", ifAny: field.target?.rawValue)
+        if field.isRequired { writer.member("required", true) }
         if field.type.hasLength {
             if field.minimumBytes != 0 {
-                writer.key("minimumBytes")
-                writer.integer(field.minimumBytes)
+                writer.member("minimumBytes", field.minimumBytes)
             }
             if field.maximumBytes != SchemaLimits.textBytes {
-                writer.key("maximumBytes")
-                writer.integer(field.maximumBytes)
+                writer.member("maximumBytes", field.maximumBytes)
             }
         }
         if let rule = field.rule {
-            writer.key("rule")
-            writer.string(rule.name)
+            writer.member("rule", rule.name)
         }
         if field.mergeRule != .latestEdit {
-            writer.key("merge")
-            writer.string(field.mergeRule.rawValue)
+            writer.member("merge", field.mergeRule.rawValue)
         }
         switch field.bounds {
         case .integer(let range): writer.range(range) { $0.integer($1) }
@@ -72,10 +62,7 @@ package enum CatalogCodec {
         // No default, or one that no model can declare.
         case .null, .reference: break
         }
-        if field.isIndexed {
-            writer.key("indexed")
-            writer.boolean(true)
-        }
+        if field.isIndexed { writer.member("indexed", true) }
         writer.endObject()
         return writer.text
     }
@@ -99,7 +86,7 @@ package enum CatalogCodec {
         return format > Int64(Self.format)
     }
 
-    /// Reads a catalog that a store of ours has written. Rules that this program does not have keep their names, and check nothing.
+    /// Reads a catalog that a Tombolo store wrote. An unknown rule keeps its name and accepts every value.
     package static func decodeStored(
         _ bytes: [UInt8], rule: (_ name: String) -> FieldRule? = { _ in nil }
     ) throws(WireError) -> SchemaCatalog {

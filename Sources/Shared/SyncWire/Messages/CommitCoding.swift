@@ -5,8 +5,7 @@ import SyncModel
 enum CommitCoding {
     static func write(_ commit: Commit, to writer: inout JSONWriter) throws(WireError) {
         writer.beginObject()
-        writer.key("version")
-        writer.integer(commit.version.rawValue)
+        writer.member("version", commit.version.rawValue)
         writer.key("changes")
         try ChangesCodec.write(commit.changes, to: &writer)
         writer.endObject()

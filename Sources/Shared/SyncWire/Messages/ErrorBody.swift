@@ -52,14 +52,9 @@ package struct ErrorBody: Hashable, Sendable {
         writer.beginObject()
         writer.key("error")
         writer.beginObject()
-        writer.key("code")
-        writer.string(code.rawValue)
-        writer.key("message")
-        writer.string(message)
-        if let request {
-            writer.key("request")
-            writer.string(request.rawValue)
-        }
+        writer.member("code", code.rawValue)
+        writer.member("message", message)
+        writer.member("request", ifAny: request?.rawValue)
         writer.endObject()
         writer.endObject()
         return writer.bytes

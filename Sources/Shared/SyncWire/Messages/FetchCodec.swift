@@ -6,17 +6,14 @@ package enum FetchCodec {
     package static func encode(_ request: FetchRequest) -> [UInt8] {
         var writer = JSONWriter(reserving: 128)
         writer.beginObject()
-        writer.key("space")
-        writer.string(request.space.rawValue)
-        writer.key("collection")
-        writer.string(request.collection.rawValue)
+        writer.member("space", request.space.rawValue)
+        writer.member("collection", request.collection.rawValue)
         switch request.key {
         case .id(let id):
             writer.key("id")
             writer.identifier(id.bits)
         case .uid(let uid):
-            writer.key("uid")
-            writer.integer(uid.rawValue)
+            writer.member("uid", uid.rawValue)
         }
         writer.endObject()
         return writer.bytes

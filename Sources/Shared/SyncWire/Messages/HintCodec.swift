@@ -6,10 +6,8 @@ package enum HintCodec {
     package static func encode(_ hint: Hint) -> [UInt8] {
         var writer = JSONWriter(reserving: 64)
         writer.beginObject()
-        writer.key("space")
-        writer.string(hint.space.rawValue)
-        writer.key("head")
-        writer.integer(hint.head.rawValue)
+        writer.member("space", hint.space.rawValue)
+        writer.member("head", hint.head.rawValue)
         writer.endObject()
         return writer.bytes
     }

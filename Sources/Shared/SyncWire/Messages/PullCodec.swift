@@ -8,22 +8,11 @@ package enum PullCodec {
     package static func encode(_ request: PullRequest) -> [UInt8] {
         var writer = JSONWriter(reserving: 128)
         writer.beginObject()
-        writer.key("space")
-        writer.string(request.space.rawValue)
-        if let cursor = request.cursor {
-            writer.key("cursor")
-            writer.string(cursor.rawValue)
-        }
-        if let receipt = request.receipt {
-            writer.key("receipt")
-            writer.string(receipt.rawValue)
-        }
-        writer.key("limit")
-        writer.integer(request.limit)
-        if let account = request.account {
-            writer.key("account")
-            writer.string(account.rawValue)
-        }
+        writer.member("space", request.space.rawValue)
+        writer.member("cursor", ifAny: request.cursor?.rawValue)
+        writer.member("receipt", ifAny: request.receipt?.rawValue)
+        writer.member("limit", request.limit)
+        writer.member("account", ifAny: request.account?.rawValue)
         if let notices = request.notices {
             writer.key("notices")
             NoticeCoding.write(notices, to: &writer)
@@ -68,49 +57,36 @@ package enum PullCodec {
         writer.beginObject()
         switch response {
         case .mustReset(let reason):
-            writer.key("mustReset")
-            writer.string(reason.rawValue)
+            writer.member("mustReset", reason.rawValue)
         case .noAccess(let epoch):
             writer.key("noAccess")
             writer.beginObject()
-            writer.key("epoch")
-            writer.string(epoch.rawValue)
+            writer.member("epoch", epoch.rawValue)
             writer.endObject()
         case .page(let page):
             writer.key("page")
             writer.beginObject()
-            writer.key("space")
-            writer.string(page.space.rawValue)
-            writer.key("epoch")
-            writer.string(page.epoch.rawValue)
+            writer.member("space", page.space.rawValue)
+            writer.member("epoch", page.epoch.rawValue)
             writer.key("serverTime")
             writer.hybridTime(page.serverTime)
-            writer.key("cursor")
-            writer.string(page.cursor.rawValue)
-            writer.key("version")
-            writer.integer(page.version.rawValue)
-            writer.key("head")
-            writer.integer(page.head.rawValue)
-            writer.key("hasMore")
-            writer.boolean(page.hasMore)
+            writer.member("cursor", page.cursor.rawValue)
+            writer.member("version", page.version.rawValue)
+            writer.member("head", page.head.rawValue)
+            writer.member("hasMore", page.hasMore)
             if !page.notices.isEmpty {
                 writer.key("notices")
                 writer.beginArray()
                 for notice in page.notices { try NoticeCoding.write(notice, to: &writer) }
                 writer.endArray()
             }
-            if page.hasMoreNotices {
-                writer.key("hasMoreNotices")
-                writer.boolean(true)
-            }
+            if page.hasMoreNotices { writer.member("hasMoreNotices", true) }
             switch page.content {
             case .snapshot(let groups, let isFirst, let isLast):
                 writer.key("snapshot")
                 writer.beginObject()
-                writer.key("isFirst")
-                writer.boolean(isFirst)
-                writer.key("isLast")
-                writer.boolean(isLast)
+                writer.member("isFirst", isFirst)
+                writer.member("isLast", isLast)
                 writer.key("collections")
                 writer.beginArray()
                 for group in groups { try SnapshotRowsCoding.write(group, catalog: catalog, to: &writer) }

@@ -11,40 +11,29 @@ package enum PushCodec {
         writer.beginObject()
         writer.key("client")
         writer.identifier(request.identity.client.bits)
-        writer.key("incarnation")
-        writer.integer(request.identity.incarnation)
-        if let epoch = request.epoch {
-            writer.key("epoch")
-            writer.string(epoch.rawValue)
-        }
-        if let account = request.account {
-            writer.key("account")
-            writer.string(account.rawValue)
-        }
+        writer.member("incarnation", request.identity.incarnation)
+        writer.member("epoch", ifAny: request.epoch?.rawValue)
+        writer.member("account", ifAny: request.account?.rawValue)
         if !request.cursors.isEmpty {
             writer.key("cursors")
             writer.beginArray()
             for cursor in request.cursors { writer.string(cursor.rawValue) }
             writer.endArray()
         }
-        writer.key("acknowledged")
-        writer.integer(request.acknowledged.rawValue)
+        writer.member("acknowledged", request.acknowledged.rawValue)
         writer.key("transactions")
         writer.beginArray()
         for item in request.transactions {
             writer.beginObject()
-            writer.key("number")
-            writer.integer(item.number.rawValue)
-            writer.key("hash")
-            writer.string(item.hash.rawValue)
+            writer.member("number", item.number.rawValue)
+            writer.member("hash", item.hash.rawValue)
             if let age = item.age {
-                writer.key("age")
-                writer.integer(age.wholeMilliseconds)
+                writer.member("age", age.wholeMilliseconds)
             }
-            if !item.formerly.isEmpty {
+            if !item.formerNumbers.isEmpty {
                 writer.key("formerly")
                 writer.beginArray()
-                for former in item.formerly { write(former, to: &writer) }
+                for former in item.formerNumbers { write(former, to: &writer) }
                 writer.endArray()
             }
             writer.key("transaction")
@@ -60,12 +49,9 @@ package enum PushCodec {
         writer.beginObject()
         writer.key("client")
         writer.identifier(former.identity.client.bits)
-        writer.key("incarnation")
-        writer.integer(former.identity.incarnation)
-        writer.key("number")
-        writer.integer(former.number.rawValue)
-        writer.key("hash")
-        writer.string(former.hash.rawValue)
+        writer.member("incarnation", former.identity.incarnation)
+        writer.member("number", former.number.rawValue)
+        writer.member("hash", former.hash.rawValue)
         writer.endObject()
     }
 
@@ -130,7 +116,7 @@ package enum PushCodec {
         var hash: String?
         var transaction: Transaction?
         var age: Duration?
-        var formerly: [FormerNumber] = []
+        var formerNumbers: [FormerNumber] = []
         var members = try reader.beginObject()
         while let key = try reader.nextKey(&members) {
             switch key {
@@ -138,14 +124,14 @@ package enum PushCodec {
             case "hash": hash = try reader.text(bytes: 64, "the hash")
             case "transaction": transaction = try TransactionCodec.read(&reader)
             case "age": if try !reader.null() { age = .milliseconds(try reader.natural("the age")) }
-            case "formerly": formerly = try readFormerNumbers(&reader)
+            case "formerly": formerNumbers = try readFormerNumbers(&reader)
             default: try reader.unknown(key, .refusingUnknownKeys)
             }
         }
         let result = NumberedTransaction(
             number: try reader.require(number, "number"),
             hash: PayloadHash(rawValue: try reader.require(hash, "hash")),
-            transaction: try reader.require(transaction, "transaction"), age: age, formerly: formerly)
+            transaction: try reader.require(transaction, "transaction"), age: age, formerNumbers: formerNumbers)
         try check(result, from: start)
         return result
     }
@@ -200,16 +186,14 @@ package enum PushCodec {
         case .answered(let results, let epoch, let serverTime):
             writer.key("answered")
             writer.beginObject()
-            writer.key("epoch")
-            writer.string(epoch.rawValue)
+            writer.member("epoch", epoch.rawValue)
             writer.key("serverTime")
             writer.hybridTime(serverTime)
             writer.key("results")
             writer.beginArray()
             for result in results {
                 writer.beginObject()
-                writer.key("number")
-                writer.integer(result.number.rawValue)
+                writer.member("number", result.number.rawValue)
                 writer.key("outcome")
                 try OutcomeCodec.write(result.outcome, to: &writer)
                 if let receipt = result.receipt { write(receipt, to: &writer) }
@@ -228,12 +212,9 @@ package enum PushCodec {
     private static func write(_ receipt: CommitReceipt, to writer: inout JSONWriter) {
         writer.key("receipt")
         writer.beginObject()
-        writer.key("space")
-        writer.string(receipt.space.rawValue)
-        writer.key("version")
-        writer.integer(receipt.version.rawValue)
-        writer.key("cursor")
-        writer.string(receipt.cursor.rawValue)
+        writer.member("space", receipt.space.rawValue)
+        writer.member("version", receipt.version.rawValue)
+        writer.member("cursor", receipt.cursor.rawValue)
         writer.endObject()
     }
 
@@ -261,16 +242,13 @@ package enum PushCodec {
         switch refusal {
         case .gap(let expected):
             writer.string("gap")
-            writer.key("expected")
-            writer.integer(expected.rawValue)
+            writer.member("expected", expected.rawValue)
         case .identityConflict(let number):
             writer.string("identity_conflict")
-            writer.key("number")
-            writer.integer(number.rawValue)
+            writer.member("number", number.rawValue)
         case .epochChanged(let epoch):
             writer.string("epoch_changed")
-            writer.key("epoch")
-            writer.string(epoch.rawValue)
+            writer.member("epoch", epoch.rawValue)
         }
         writer.endObject()
     }

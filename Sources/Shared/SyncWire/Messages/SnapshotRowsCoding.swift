@@ -9,8 +9,7 @@ enum SnapshotRowsCoding {
     static func write(_ rows: SnapshotRows, catalog: SchemaCatalog, to writer: inout JSONWriter) throws(WireError) {
         let columns = Columns(of: rows, catalog: catalog)
         writer.beginObject()
-        writer.key("collection")
-        writer.string(rows.collection.rawValue)
+        writer.member("collection", rows.collection.rawValue)
         writer.key("columns")
         writer.beginArray()
         for name in columns.names { writer.string(name.rawValue) }

@@ -20,22 +20,19 @@ package enum ChangesCodec {
         writer.beginArray()
         for change in changes {
             writer.beginObject()
-            writer.key("collection")
-            writer.string(change.collection.rawValue)
+            writer.member("collection", change.collection.rawValue)
             writer.key("id")
             writer.identifier(change.id.bits)
             switch change.effect {
             case .created(let uid, let patch):
-                writer.key("uid")
-                writer.integer(uid.rawValue)
+                writer.member("uid", uid.rawValue)
                 writer.key("created")
                 try PatchCodec.write(patch, to: &writer)
             case .updated(let patch):
                 writer.key("updated")
                 try PatchCodec.write(patch, to: &writer)
             case .deleted:
-                writer.key("deleted")
-                writer.boolean(true)
+                writer.member("deleted", true)
             }
             writer.endObject()
         }

@@ -5,20 +5,17 @@ import SyncModel
 enum FieldConflictCoding {
     static func write(_ conflict: FieldConflict, to writer: inout JSONWriter) throws(WireError) {
         writer.beginObject()
-        writer.key("collection")
-        writer.string(conflict.collection.rawValue)
+        writer.member("collection", conflict.collection.rawValue)
         writer.key("record")
         writer.identifier(conflict.record.bits)
-        writer.key("field")
-        writer.string(conflict.field.rawValue)
+        writer.member("field", conflict.field.rawValue)
         writer.key("base")
         try FieldValueCoding.write(conflict.base, to: &writer)
         writer.key("winner")
         try write(conflict.winner, to: &writer)
         writer.key("loser")
         try write(conflict.loser, to: &writer)
-        writer.key("rule")
-        writer.string(conflict.rule.rawValue)
+        writer.member("rule", conflict.rule.rawValue)
         writer.endObject()
     }
 
@@ -30,10 +27,7 @@ enum FieldConflictCoding {
         writer.hybridTime(contender.stamp.time)
         writer.key("client")
         writer.identifier(contender.stamp.client.bits)
-        if let account = contender.account {
-            writer.key("account")
-            writer.string(account.rawValue)
-        }
+        writer.member("account", ifAny: contender.account?.rawValue)
         writer.endObject()
     }
 

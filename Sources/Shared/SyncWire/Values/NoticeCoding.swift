@@ -11,8 +11,7 @@ enum NoticeCoding {
         writer.beginArray()
         for client in request.clients { writer.identifier(client.bits) }
         writer.endArray()
-        writer.key("after")
-        writer.integer(request.after)
+        writer.member("after", request.after)
         writer.endObject()
     }
 
@@ -43,10 +42,8 @@ enum NoticeCoding {
 
     static func write(_ notice: ConflictNotice, to writer: inout JSONWriter) throws(WireError) {
         writer.beginObject()
-        writer.key("number")
-        writer.integer(notice.number)
-        writer.key("version")
-        writer.integer(notice.version.rawValue)
+        writer.member("number", notice.number)
+        writer.member("version", notice.version.rawValue)
         writer.key("conflict")
         try FieldConflictCoding.write(notice.conflict, to: &writer)
         writer.endObject()

@@ -20,8 +20,7 @@ package enum OutcomeCodec {
         case .applied(let version, let uids, let conflicts):
             writer.key("applied")
             writer.beginObject()
-            writer.key("version")
-            writer.integer(version.rawValue)
+            writer.member("version", version.rawValue)
             if !uids.isEmpty {
                 writer.key("uids")
                 writer.beginArray()
@@ -44,25 +43,18 @@ package enum OutcomeCodec {
 
     private static func write(_ uid: AssignedUID, to writer: inout JSONWriter) {
         writer.beginObject()
-        writer.key("collection")
-        writer.string(uid.collection.rawValue)
+        writer.member("collection", uid.collection.rawValue)
         writer.key("record")
         writer.identifier(uid.record.bits)
-        writer.key("uid")
-        writer.integer(uid.uid.rawValue)
+        writer.member("uid", uid.uid.rawValue)
         writer.endObject()
     }
 
     private static func write(_ rejection: Rejection, to writer: inout JSONWriter) {
         writer.beginObject()
-        writer.key("code")
-        writer.string(rejection.code.rawValue)
-        writer.key("message")
-        writer.string(rejection.message)
-        if let mutation = rejection.mutation {
-            writer.key("mutation")
-            writer.integer(mutation)
-        }
+        writer.member("code", rejection.code.rawValue)
+        writer.member("message", rejection.message)
+        if let mutation = rejection.mutation { writer.member("mutation", mutation) }
         if !rejection.fields.isEmpty {
             writer.key("fields")
             writer.beginArray()

@@ -19,8 +19,7 @@ package enum TransactionCodec {
 
     package static func write(_ transaction: Transaction, to writer: inout JSONWriter) throws(WireError) {
         writer.beginObject()
-        writer.key("space")
-        writer.string(transaction.space.rawValue)
+        writer.member("space", transaction.space.rawValue)
         writer.key("mutations")
         writer.beginArray()
         for mutation in transaction.mutations { try write(mutation, to: &writer) }
@@ -30,8 +29,7 @@ package enum TransactionCodec {
 
     private static func write(_ mutation: Mutation, to writer: inout JSONWriter) throws(WireError) {
         writer.beginObject()
-        writer.key("collection")
-        writer.string(mutation.collection.rawValue)
+        writer.member("collection", mutation.collection.rawValue)
         writer.key("record")
         writer.identifier(mutation.record.bits)
         writer.key("time")
@@ -48,8 +46,7 @@ package enum TransactionCodec {
         case .delete(let seen):
             writer.key("delete")
             writer.beginObject()
-            writer.key("seen")
-            writer.integer(seen.rawValue)
+            writer.member("seen", seen.rawValue)
             writer.endObject()
         }
         writer.endObject()
@@ -57,14 +54,12 @@ package enum TransactionCodec {
 
     private static func write(_ edit: FieldEdit, to writer: inout JSONWriter) throws(WireError) {
         writer.beginObject()
-        writer.key("field")
-        writer.string(edit.field.rawValue)
+        writer.member("field", edit.field.rawValue)
         writer.key("value")
         try FieldValueCoding.write(edit.value, to: &writer)
         writer.key("before")
         try FieldValueCoding.write(edit.before, to: &writer)
-        writer.key("seen")
-        writer.integer(edit.seen.rawValue)
+        writer.member("seen", edit.seen.rawValue)
         writer.endObject()
     }
 

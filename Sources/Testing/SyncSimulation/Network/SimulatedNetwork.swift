@@ -71,7 +71,7 @@ public final class SimulatedNetwork: Sendable {
     private let wire: any SimulatedWire
     private let refused: @Sendable ([PayloadHash]) -> Void
     private let state: Guarded<State>
-    let watch: RequestWatch
+    let watch: RequestOracle
 
     /// - Parameters:
     ///   - wire: encodes lies.
@@ -86,7 +86,7 @@ public final class SimulatedNetwork: Sendable {
         self.tally = tally
         self.wire = wire
         self.refused = refused
-        watch = RequestWatch(spaces: spaces, isPunctual: isPunctual, violations: violations)
+        watch = RequestOracle(spaces: spaces, isPunctual: isPunctual, violations: violations)
         state = Guarded(State(random: simulation.random("network")))
     }
 

@@ -20,7 +20,8 @@ public enum Invariant: String, Hashable, Sendable, CaseIterable {
         case .I11: "every required reference has its record"
         case .I12: "a deleted record does not come back"
         case .I13: "a uid belongs to one record"
-        case .I14: "a device downloads a full snapshot if and only if its cursor is below the horizon"
+        case .I14:
+            "a device downloads a full snapshot only if it has no cursor that the server can continue after, and always if its cursor is below the horizon"
         case .I15:
             "data that a restored server has lost is sent again or offered in the journal, and large deletions need consent"
         case .I16: "a device whose disk was rolled back or copied takes a new identity, and no other does"

@@ -37,7 +37,7 @@ struct NaiveModel: Hashable, Sendable {
 
         /// Returns whether an id is, or was, the id of the client.
         fileprivate func isOrWas(_ client: ClientID) -> Bool {
-            client == identity.client || transaction.formerly.contains { $0.identity.client == client }
+            client == identity.client || transaction.formerNumbers.contains { $0.identity.client == client }
         }
     }
 

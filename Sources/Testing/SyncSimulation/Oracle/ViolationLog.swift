@@ -1,8 +1,8 @@
 import SyncConcurrency
 
-/// The violations that the witnesses of one world have found, in order.
+/// The violations that the oracles of one world have found, in order.
 ///
-/// The log calls no other code, so a witness may report while it holds its own lock.
+/// The log calls no other code, so an observer may report while it holds its own lock.
 final class ViolationLog: Sendable {
     private let found = Guarded([Violation]())
 

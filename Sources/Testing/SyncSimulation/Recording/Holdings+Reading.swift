@@ -37,7 +37,7 @@ extension Holdings {
 
     /// Reads the contents of an authority.
     mutating func read(_ authority: any AuthorityService, now: WallTime) throws {
-        let reader = AccessWatch.reader
+        let reader = AccessOracle.reader
         add("epoch", "\(try authority.hello(for: reader, now: now).epoch)")
         let heads = try authority.heads(of: WorldSetting.allSpaces, for: reader, now: now).heads
         for (space, head) in heads.sorted(by: { $0.key < $1.key }) where space == .default || head > .zero {

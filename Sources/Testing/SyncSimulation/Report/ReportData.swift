@@ -36,12 +36,10 @@ struct ReportData {
         let parties = recording.parties + ["world"]
         var writer = JSONWriter(reserving: 1 << 20)
         writer.beginObject()
-        writer.key("title")
-        writer.string(recording.title)
+        writer.member("title", recording.title)
         writer.key("failure")
         if let failure = recording.failure { writer.string(failure) } else { writer.null() }
-        writer.key("forgotten")
-        writer.integer(recording.forgotten)
+        writer.member("forgotten", recording.forgotten)
         writer.key("facts")
         writer.array(recording.facts) { fact, writer in
             writer.array([fact.name, fact.value]) { $1.string($0) }

@@ -24,11 +24,11 @@ public final class SimulatedDevice: Sendable {
     private let open: Opening
     private let connect: Connect
     private let wrap: @Sendable (any RemoteTransport, EngineRuntime) -> any RemoteTransport
-    private let witness: any DeviceWitness
+    private let observer: any DeviceObserver
     private let tally: FaultTally
-    private let lostHistory: LostHistoryWatch
-    private let brakes: BrakeWatch
-    private let journals: JournalWatch
+    private let lostHistory: LostHistoryOracle
+    private let brakes: BrakeOracle
+    private let journals: JournalOracle
     private let recorder: Recorder?
     private let state: Guarded<State>
 
@@ -87,12 +87,12 @@ public final class SimulatedDevice: Sendable {
     ///   - open: opens the store. Called at each start of a process.
     ///   - connect: makes the transport of a process.
     ///   - wrap: wraps the engine's transport, for tests that intercept its calls.
-    ///   - witness: observes the batches that the engine takes from the store.
+    ///   - observer: observes the batches that the engine takes from the store.
     ///   - brakes: checks that no snapshot deletes a large part of the records without the user's consent.
     init(
         name: String, simulation: Simulation, policy: SyncPolicy, storage: DeviceStorage, pausesClock: Bool,
-        mayOvertake: Bool, witness: any DeviceWitness, tally: FaultTally, lostHistory: LostHistoryWatch,
-        brakes: BrakeWatch, journals: JournalWatch,
+        mayOvertake: Bool, observer: any DeviceObserver, tally: FaultTally, lostHistory: LostHistoryOracle,
+        brakes: BrakeOracle, journals: JournalOracle,
         open: @escaping Opening, connect: @escaping Connect,
         wrap: @escaping @Sendable (any RemoteTransport, EngineRuntime) -> any RemoteTransport,
         recorder: Recorder?
@@ -105,7 +105,7 @@ public final class SimulatedDevice: Sendable {
         state = Guarded(State(owner: Principal(name: name), build: storage.build))
         self.simulation = simulation
         self.policy = policy
-        self.witness = witness
+        self.observer = observer
         self.tally = tally
         self.lostHistory = lostHistory
         self.brakes = brakes
@@ -204,7 +204,7 @@ public final class SimulatedDevice: Sendable {
             opened = try tally.watch(.opening, on: disk) { try open(process, runtime, storage) }
             store = WatchedStore(
                 device: name, store: opened, disk: disk, tally: tally, lostHistory: lostHistory, brakes: brakes,
-                journals: journals, witness: witness)
+                journals: journals, observer: observer)
         } catch {
             process.kill()
             simulation.note("does not start: \(error)", by: name, as: .fault)
@@ -244,21 +244,21 @@ public final class SimulatedDevice: Sendable {
         if case .store(.batchTaken(let batch)) = turn.event {
             do {
                 let numbered = try disk.withoutFaults { try numberedEntries(of: store) }
-                witness.batchTaken(batch, by: name, among: numbered)
+                observer.batchTaken(batch, by: name, among: numbered)
             } catch {
                 // The process may have died in an earlier call.
-                if !process.isDead { witness.unreadable(error, on: name) }
+                if !process.isDead { observer.unreadable(error, on: name) }
             }
         }
         switch turn.event {
         // The previous process may have died after the change was durable but before its engine reported it.
         case .host(.started(let session, _)), .store(.sessionChanged(let session)):
-            witness.sessionChanged(session, of: name)
+            observer.sessionChanged(session, of: name)
             state.withLock { $0.setbacks += 1 }
         case .store(.cursorReset(let space)): state.withLock { $0.resets[space, default: 0] += 1 }
         case .store(.spaceVacated(let space, .vacated)): state.withLock { $0.resets[space, default: 0] += 1 }
-        case .server(.pushEnded(_, .success(.refused(let refusal)))): witness.pushRefused(refusal, of: name)
-        case .store(.failed(.space(_, .applyingPage), let failure)): witness.pageRefused(failure, by: name)
+        case .server(.pushEnded(_, .success(.refused(let refusal)))): observer.pushRefused(refusal, of: name)
+        case .store(.failed(.space(_, .applyingPage), let failure)): observer.pageRefused(failure, by: name)
         case .host, .device, .server, .store: break
         }
     }
@@ -394,7 +394,7 @@ public final class SimulatedDevice: Sendable {
 }
 
 /// An observer of the changes that a device's engine makes in its store.
-protocol DeviceWitness: Sendable {
+protocol DeviceObserver: Sendable {
     /// - Parameter numbered: the oldest entries of the outbox, including every entry that has a number.
     func batchTaken(_ batch: PushBatch, by device: String, among numbered: [OutboxEntry])
     /// Reports that the store of a running process cannot be read although its disk works.

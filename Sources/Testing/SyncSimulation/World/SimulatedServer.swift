@@ -16,7 +16,7 @@ public final class SimulatedServer: Sendable {
     private let open: Opening
     /// Determines the outcome of a push that failed.
     private let settle: @Sendable (any AuthorityService, DiskProcess) -> Void
-    private let witness: any ServerWitness
+    private let observer: any ServerObserver
     private let tally: FaultTally
     private let state: Guarded<State>
 
@@ -48,16 +48,16 @@ public final class SimulatedServer: Sendable {
     ///   - wire: returns the codec of a build.
     ///   - settle: determines the outcome of a push that failed.
     ///   - open: opens the authority on the process's disk. Called at each start.
-    ///   - witness: observes every push that arrives, and its outcome.
+    ///   - observer: observes every push that arrives, and its outcome.
     init(
         simulation: Simulation, build: WorldBuild, wire: @escaping @Sendable (WorldBuild) -> any SimulatedWire,
-        witness: any ServerWitness, tally: FaultTally,
+        observer: any ServerObserver, tally: FaultTally,
         settle: @escaping @Sendable (any AuthorityService, DiskProcess) -> Void, open: @escaping Opening
     ) {
         self.settle = settle
         self.simulation = simulation
         self.wire = wire
-        self.witness = witness
+        self.observer = observer
         self.tally = tally
         self.open = open
         state = Guarded(State(balancer: simulation.random("instances"), build: build))
@@ -206,13 +206,13 @@ public final class SimulatedServer: Sendable {
             return instance.wire.encode(TransportError(.refused, "the request is not a call of the protocol"))
         }
         let now = wallClock.now
-        if case .push(let push) = request { witness.pushArrived(push, of: size, from: caller.owner.name, now: now) }
+        if case .push(let push) = request { observer.pushArrived(push, of: size, from: caller.owner.name, now: now) }
         let response: ServerResponse
         do throws(AuthorityError) {
             response = try instance.authority.respond(to: request, by: caller.bearer, now: now)
         } catch {
             if case .push(let push) = request {
-                witness.pushFailed(push, error)
+                observer.pushFailed(push, error)
                 // The outcome must be read now: a later push may acknowledge and so erase it.
                 disk.withoutFaults { settle(instance.authority, instance.process) }
             }
@@ -228,20 +228,20 @@ public final class SimulatedServer: Sendable {
         }
     }
 
-    /// Reports the response to the witness and the trace.
+    /// Reports the response to the observer and the trace.
     private func note(
         _ response: ServerResponse, to request: ServerRequest, of device: String, _ caller: Caller, now: WallTime
     ) {
         switch (response, request) {
         case (.push(let response), .push(let push)):
-            witness.pushAnswered(push, response, now: now)
-            if case .answered = response { witness.served(caller, on: device) }
+            observer.pushAnswered(push, response, now: now)
+            if case .answered = response { observer.served(caller, on: device) }
             simulation.note(
                 "answers \(device): \(response.word)", by: "server",
                 as: simulation.recording.map { response.kind(to: push, $0) } ?? .note, detail: response.detail)
         case (.pull(let response), .pull(let pull)):
-            witness.pullAnswered(pull, response, to: device, as: caller.bearer)
-            if case .page = response { witness.served(caller, on: device) }
+            observer.pullAnswered(pull, response, to: device, as: caller.bearer)
+            if case .page = response { observer.served(caller, on: device) }
             simulation.note("shows \(device) \(response.word)", by: "server", detail: response.detail)
         default: break
         }
@@ -249,7 +249,7 @@ public final class SimulatedServer: Sendable {
 }
 
 /// An observer of the server's requests and responses, before the network can change them.
-protocol ServerWitness: Sendable {
+protocol ServerObserver: Sendable {
     /// - Parameters:
     ///   - bytes: the length of the request's body.
     ///   - device: the device that the server takes for the sender. The sender may be a copy of that device.
@@ -261,6 +261,15 @@ protocol ServerWitness: Sendable {
     func pullAnswered(_ request: PullRequest, _ response: PullResponse, to device: String, as principal: Principal)
     /// Reports that the server has accepted transactions from a caller, or has sent it a page.
     func served(_ caller: Caller, on device: String)
+}
+
+/// An observer ignores each event that it does not implement.
+extension ServerObserver {
+    func pushArrived(_ request: PushRequest, of bytes: Int, from device: String, now: WallTime) {}
+    func pushAnswered(_ request: PushRequest, _ response: PushResponse, now: WallTime) {}
+    func pushFailed(_ request: PushRequest, _ failure: AuthorityError) {}
+    func pullAnswered(_ request: PullRequest, _ response: PullResponse, to device: String, as principal: Principal) {}
+    func served(_ caller: Caller, on device: String) {}
 }
 
 /// The owner of the database that a request is made for, and the user whose token it carries.

@@ -10,7 +10,7 @@ struct SimulatedUser: Sendable {
     let device: SimulatedDevice
     let store: SimulatedDevice.Store
     let history: History
-    let journals: JournalWatch
+    let journals: JournalOracle
     let oracle: UserOracle
     let simulation: Simulation
 
@@ -114,8 +114,8 @@ struct SimulatedUser: Sendable {
             let space = try store.space(of: address.collection, address.id) ?? entry.transaction?.space ?? .default
             var patch = Patch()
             for saved in record.map({ oracle.values(of: $0, at: address) }) ?? []
-            where before?.value(at: saved.spot, in: oracle.catalog) != saved.value {
-                patch.set(saved.spot.field, to: saved.value)
+            where before?.value(at: saved.field, in: oracle.catalog) != saved.value {
+                patch.set(saved.field.field, to: saved.value)
             }
             let edit: RecordEdit =
                 record == nil ? .delete(address.collection, address.id) : .update(address.collection, address.id, patch)

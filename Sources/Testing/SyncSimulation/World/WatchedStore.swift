@@ -10,10 +10,10 @@ struct WatchedStore: LocalStore, EngineStore {
     let store: any LocalStore & EngineStore
     let disk: SimulatedDisk
     let tally: FaultTally
-    let lostHistory: LostHistoryWatch
-    let brakes: BrakeWatch
-    let journals: JournalWatch
-    let witness: any DeviceWitness
+    let lostHistory: LostHistoryOracle
+    let brakes: BrakeOracle
+    let journals: JournalOracle
+    let observer: any DeviceObserver
 
     private func watch<Result>(
         _ phase: OperationPhase, _ body: () throws -> Result
@@ -137,7 +137,7 @@ struct WatchedStore: LocalStore, EngineStore {
     func apply(
         _ page: PullPage, after cursor: Cursor?, brake: DeleteBrake?, now: WallTime
     ) throws(StoreError) -> ApplyResult {
-        let watches: [any PageWatch] = [lostHistory, brakes]
+        let watches: [any PageOracle] = [lostHistory, brakes]
         let comparisons = watches.compactMap { watch in
             inspect { try watch.inspect(at: store, before: page, on: device) } ?? nil
         }
@@ -208,6 +208,6 @@ struct WatchedStore: LocalStore, EngineStore {
         let (flushes, faults) = (disk.count(of: .sync), disk.faultCount)
         try watch(.writing) { try store.checkpoint() }
         // The WAL is flushed before the first of its pages is copied into the database.
-        if disk.count(of: .sync) > flushes, disk.faultCount == faults { witness.logFlushed(of: device) }
+        if disk.count(of: .sync) > flushes, disk.faultCount == faults { observer.logFlushed(of: device) }
     }
 }

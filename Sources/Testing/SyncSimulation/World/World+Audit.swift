@@ -17,7 +17,7 @@ extension World {
             do {
                 response = try server.disk.withoutFaults {
                     try server.ask { authority, now in
-                        try authority.pull(request, by: AccessWatch.reader, now: now)
+                        try authority.pull(request, by: AccessOracle.reader, now: now)
                     }
                 }
             } catch {
@@ -26,7 +26,7 @@ extension World {
                 throw Violation(.I25, "the server cannot be read although its disk works: \(error)")
             }
             guard let response else { return }
-            feed.pullAnswered(request, response, to: "the reader", as: AccessWatch.reader)
+            feed.pullAnswered(request, response, to: "the reader", as: AccessOracle.reader)
             switch response {
             case .mustReset: readers[space] = nil
             case .noAccess: throw Violation(.I21, "the reader may read \(space), and is told that it may not")

@@ -165,7 +165,7 @@ extension World {
     /// Returns the newest version of each space on the server; nil when it is down.
     func headsOfServer() throws -> [SpaceID: Version]? {
         try server.ask { authority, now in
-            try authority.heads(of: script.setting.spaces, for: AccessWatch.reader, now: now).heads
+            try authority.heads(of: script.setting.spaces, for: AccessOracle.reader, now: now).heads
         }
     }
 
@@ -176,7 +176,7 @@ extension World {
         for _ in 0..<100_000 {
             let response = try server.ask { authority, now in
                 try authority.pull(
-                    PullRequest(space: space, cursor: cursor, limit: 50), by: AccessWatch.reader, now: now)
+                    PullRequest(space: space, cursor: cursor, limit: 50), by: AccessOracle.reader, now: now)
             }
             guard case .page(let page)? = response else {
                 throw Violation(

@@ -88,7 +88,7 @@ extension World {
             device.owner = image.owner
             device.build = max(device.build, image.build)
             history.rollBack(device.name, to: image.expectations)
-            conduct.rolledBack(device.name)
+            deviceOracle.rolledBack(device.name)
             powerLosses[device.name] = device.disk.powerLossCount
             forgetFile(of: device)
             simulation.note("rolled back", by: device.name, as: .fault)
@@ -286,7 +286,7 @@ extension World {
         try settle()
         histories.serverWasRestored(isAnnounced: isAnnounced)
         guard isAnnounced else {
-            conduct.serverWasRestoredSilently()
+            deviceOracle.serverWasRestoredSilently()
             // Until the server detects the restore, or everything is at rest, it is unknown which devices follow this
             // history.
             history.epoch = WorldHistories.inDoubt

@@ -19,17 +19,17 @@ extension World {
         guard let transaction = try forgedTransaction(&random) else { return }
         let ages: [Duration?] = [nil, .zero, .seconds(1), SimulationLimits.day * 3_650]
         let other = victim ?? ClientID.make(at: server.wallClock.now, random: &random)
-        let formerly = FormerNumber(
+        let former = FormerNumber(
             identity: ClientIdentity(client: other, incarnation: 0), number: .first,
             hash: try PayloadHash(of: transaction))
         let numbered = NumberedTransaction(
             number: .first, hash: try PayloadHash(of: transaction), transaction: transaction,
-            age: ages[random.below(ages.count)], formerly: random.chance(0.5) ? [formerly] : [])
+            age: ages[random.below(ages.count)], formerNumbers: random.chance(0.5) ? [former] : [])
         let request = PushRequest(
             identity: ClientIdentity(client: client, incarnation: 0), epoch: try epochOfServer(), acknowledged: .first,
             transactions: [numbered])
         let call = ServerRequest.push(request)
-        let stranger = AccessWatch.reader
+        let stranger = AccessOracle.reader
         let bytes = try parts.wire(.current).encode(call)
         let response = server.disk.withoutFaults {
             server.receive(bytes, from: stranger.name, as: Caller(owner: stranger, bearer: stranger))

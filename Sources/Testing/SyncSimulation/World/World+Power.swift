@@ -22,7 +22,7 @@ extension World {
                 among: try store.outbox(limit: .max))
             if lost > 0 { simulation.note("has lost \(lost) commits with its power", by: device.name) }
             report.lostCommits += lost
-            conduct.rolledBack(device.name)
+            deviceOracle.rolledBack(device.name)
             forgetFile(of: device)
             // The device no longer knows its owner. Such a device is never given to a guest.
             if session.account == nil { device.changeUserBack() }

@@ -10,10 +10,10 @@ extension World {
             count(.clockDrifts)
             device.wallClock.drift(partsPerMillion: Int64(parts))
         case .meets(let response, let times):
-            if response == .stale { conduct.isMisled(device.name) }
+            if response == .stale { deviceOracle.isMisled(device.name) }
             network.script(response, times: times, for: device.name)
         case .receivesFalseResponses(let lie, let times):
-            conduct.isMisled(device.name)
+            deviceOracle.isMisled(device.name)
             network.lie(lie, times: times, to: device.name)
         case .cloned(let place):
             guard devices.indices.contains(place), devices[place].name != device.name, devices[place].isUp else {
@@ -25,7 +25,7 @@ extension World {
             guard device.isUp else { return }
             count(.rivalEngine)
             do {
-                conduct.hasTwoEngines(device.name)
+                deviceOracle.hasTwoEngines(device.name)
                 network.watch.reset(device.name + ".rival")
                 try device.startRival()
                 simulation.note("has a second engine", by: device.name)
@@ -74,8 +74,8 @@ extension World {
         device.build = max(device.build, original.build)
         if hadEarlierBuild.contains(original.name) { hadEarlierBuild.insert(device.name) }
         history.rollBack(device.name, to: history.expectations(of: original.name))
-        conduct.rolledBack(device.name)
-        conduct.copied(original.name)
+        deviceOracle.rolledBack(device.name)
+        deviceOracle.copied(original.name)
         powerLosses[device.name] = device.disk.powerLossCount
         forgetFile(of: device)
         simulation.note("is a copy of \(original.name)", by: device.name)

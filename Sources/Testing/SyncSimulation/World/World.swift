@@ -17,13 +17,13 @@ public final class World {
     let devices: [SimulatedDevice]
     let history: History
     let violations: ViolationLog
-    let feed: FeedWitness
-    let conduct: DeviceConduct
-    let lostHistory: LostHistoryWatch
-    let messages: MessageWatch
-    let journals: JournalWatch
-    let brakes: BrakeWatch
-    let access: AccessWatch
+    let feed: FeedOracle
+    let deviceOracle: DeviceOracle
+    let lostHistory: LostHistoryOracle
+    let messages: MessageOracle
+    let journals: JournalOracle
+    let brakes: BrakeOracle
+    let access: AccessOracle
     let histories: WorldHistories
     let userOracle: UserOracle
     let parts: WorldParts
@@ -97,39 +97,39 @@ public final class World {
         self.recording = recording
         let violations = ViolationLog()
         self.violations = violations
-        let access = AccessWatch(
+        let access = AccessOracle(
             principals: (0..<setting.devices).map { Principal(name: Party.device($0).description) },
             spaces: WorldSetting.allSpaces, violations: violations)
         self.access = access
         let history = History(
             catalog: WorldCatalog.catalog, spaces: setting.spaces, access: access, violations: violations)
         self.history = history
-        let feed = FeedWitness(violations: violations)
+        let feed = FeedOracle(violations: violations)
         self.feed = feed
         let histories = WorldHistories(simulation: simulation, history: history, violations: violations)
         self.histories = histories
         let userOracle = UserOracle(catalog: WorldCatalog.catalog)
         self.userOracle = userOracle
-        let conduct = DeviceConduct(mayOvertake: setting.isServerEarlier, violations: violations)
-        self.conduct = conduct
-        let lostHistory = LostHistoryWatch(history: history, users: userOracle, violations: violations)
+        let deviceOracle = DeviceOracle(mayOvertake: setting.isServerEarlier, violations: violations)
+        self.deviceOracle = deviceOracle
+        let lostHistory = LostHistoryOracle(history: history, users: userOracle, violations: violations)
         self.lostHistory = lostHistory
         let network = SimulatedNetwork(
             simulation: simulation, tally: tally, wire: parts.wire(.current), spaces: setting.spaces.count,
             isPunctual: setting.slowProcessor == 0, violations: violations,
             refused: { history.wereRefusedByLiar($0) })
         self.network = network
-        let messages = MessageWatch(
+        let messages = MessageOracle(
             bounds: parts.messageBounds, batch: setting.policy.batch, catalog: WorldCatalog.catalog,
             violations: violations)
         self.messages = messages
-        let journals = JournalWatch(limit: parts.bounds?.journalEntries)
+        let journals = JournalOracle(limit: parts.bounds?.journalEntries)
         self.journals = journals
-        let brakes = BrakeWatch(brake: setting.policy.deleteBrake, violations: violations)
+        let brakes = BrakeOracle(brake: setting.policy.deleteBrake, violations: violations)
         self.brakes = brakes
         let server = SimulatedServer(
             simulation: simulation, build: setting.isServerEarlier ? .earlier : .current, wire: parts.wire,
-            witness: ServerWitnesses(all: [history, feed, conduct, messages, access]), tally: tally,
+            observer: ServerObservers(all: [history, feed, deviceOracle, messages, access]), tally: tally,
             settle: { [outcome = parts.outcome, operations] authority, process in
                 guard let outcome else { return }
                 do {
@@ -149,7 +149,8 @@ public final class World {
             return SimulatedDevice(
                 name: Party.device(place).description, simulation: simulation, policy: setting.policy,
                 storage: storage, pausesClock: setting.pausing.contains(place),
-                mayOvertake: setting.isServerEarlier, witness: DeviceWitnesses(all: [history, conduct]), tally: tally,
+                mayOvertake: setting.isServerEarlier, observer: DeviceObservers(all: [history, deviceOracle]),
+                tally: tally,
                 lostHistory: lostHistory, brakes: brakes, journals: journals,
                 open: { process, runtime, storage in
                     let store = try parts.openStore(process, runtime, storage)
@@ -219,7 +220,7 @@ public final class World {
         history.epoch = try server.disk.withoutFaults {
             if !server.isUp { try server.start() }
             return try server.ask { authority, now in
-                try authority.hello(for: AccessWatch.reader, now: now).epoch
+                try authority.hello(for: AccessOracle.reader, now: now).epoch
             }
         }
         beginning = history.memory
@@ -309,7 +310,7 @@ public final class World {
     /// Returns the epoch that the server reports.
     func epochOfServer() throws -> Epoch? {
         try server.disk.withoutFaults {
-            try server.ask { authority, now in try authority.hello(for: AccessWatch.reader, now: now).epoch }
+            try server.ask { authority, now in try authority.hello(for: AccessOracle.reader, now: now).epoch }
         }
     }
 

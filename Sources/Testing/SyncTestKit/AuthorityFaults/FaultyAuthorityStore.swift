@@ -114,9 +114,9 @@ extension Counted {
         return try view.extent(of: space)
     }
 
-    func chain(at version: Version, in space: SpaceID) throws(AuthorityStoreError) -> HistoryChain? {
-        try store.step("chain")
-        return try view.chain(at: version, in: space)
+    func fingerprint(at version: Version, in space: SpaceID) throws(AuthorityStoreError) -> HistoryFingerprint? {
+        try store.step("fingerprint")
+        return try view.fingerprint(at: version, in: space)
     }
 
     func spaces(havingMoreCommitsThan count: Int) throws(AuthorityStoreError) -> [SpaceID] {
@@ -227,10 +227,10 @@ extension FaultyTransaction {
     }
 
     func append(
-        _ commit: Commit, to space: SpaceID, by author: CommitAuthor, chain: HistoryChain
+        _ commit: Commit, to space: SpaceID, by author: CommitAuthor, fingerprint: HistoryFingerprint
     ) throws(AuthorityStoreError) {
         try store.step("append")
-        try base.append(commit, to: space, by: author, chain: chain)
+        try base.append(commit, to: space, by: author, fingerprint: fingerprint)
     }
 
     func set(_ ledger: Ledger, of key: LedgerKey) throws(AuthorityStoreError) {

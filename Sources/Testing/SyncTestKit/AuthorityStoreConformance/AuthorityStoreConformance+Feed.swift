@@ -33,7 +33,8 @@ extension AuthorityStoreConformance {
                 let author = AuthorityStoreWorld.author(7, principal: "Änne \"x\"")
                 try world.write { transaction in
                     _ = try transaction.takeVersion(in: .default)
-                    try transaction.append(commit, to: .default, by: author, chain: AuthorityStoreWorld.chain(1))
+                    try transaction.append(
+                        commit, to: .default, by: author, fingerprint: AuthorityStoreWorld.fingerprint(1))
                 }
                 let (commits, found, none) = try world.read { view in
                     (
@@ -83,37 +84,37 @@ extension AuthorityStoreConformance {
                 try world.expect(after, [], "after the head")
             },
             Check("the fingerprint of the history is kept at each version from the horizon to the head") { world in
-                func chains(in space: SpaceID) throws -> [HistoryChain?] {
+                func fingerprints(in space: SpaceID) throws -> [HistoryFingerprint?] {
                     try world.read { view in
-                        var chains: [HistoryChain?] = []
+                        var fingerprints: [HistoryFingerprint?] = []
                         for version in Int64(0)...4 {
-                            chains.append(try view.chain(at: Version(version), in: space))
+                            fingerprints.append(try view.fingerprint(at: Version(version), in: space))
                         }
-                        return chains
+                        return fingerprints
                     }
                 }
-                let given = (1...3).map { AuthorityStoreWorld.chain($0) }
-                try world.expect(try chains(in: .default), [.start, nil, nil, nil, nil], "of an empty space")
+                let given = (1...3).map { AuthorityStoreWorld.fingerprint($0) }
+                try world.expect(try fingerprints(in: .default), [.start, nil, nil, nil, nil], "of an empty space")
                 try append((1...3).map { AuthorityStoreWorld.commit(Int64($0)) }, to: .default, in: world)
                 try world.expect(
-                    try chains(in: .default), [.start, given[0], given[1], given[2], nil], "after three commits")
-                try world.expect(try chains(in: "other"), [.start, nil, nil, nil, nil], "of another space")
+                    try fingerprints(in: .default), [.start, given[0], given[1], given[2], nil], "after three commits")
+                try world.expect(try fingerprints(in: "other"), [.start, nil, nil, nil, nil], "of another space")
                 for (through, left) in [
                     (Int64(2), [nil, nil, given[1], given[2], nil]), (3, [nil, nil, nil, given[2], nil]),
                 ] {
                     try world.write { transaction in
                         try transaction.trim(.default, through: Version(through))
                     }
-                    try world.expect(try chains(in: .default), left, "after a trim through \(through)")
+                    try world.expect(try fingerprints(in: .default), left, "after a trim through \(through)")
                 }
                 try world.write { transaction in
                     _ = try transaction.takeVersion(in: .default)
                     try transaction.append(
                         AuthorityStoreWorld.commit(4), to: .default, by: AuthorityStoreWorld.author(4),
-                        chain: AuthorityStoreWorld.chain(4))
+                        fingerprint: AuthorityStoreWorld.fingerprint(4))
                 }
                 try world.expect(
-                    try chains(in: .default), [nil, nil, nil, given[2], AuthorityStoreWorld.chain(4)],
+                    try fingerprints(in: .default), [nil, nil, nil, given[2], AuthorityStoreWorld.fingerprint(4)],
                     "after a commit that follows the trim")
             },
             Check("spaces with long feeds are listed, by the number of commits left") { world in
@@ -174,7 +175,7 @@ extension AuthorityStoreConformance {
                 _ = try transaction.takeVersion(in: space)
                 try transaction.append(
                     commit, to: space, by: AuthorityStoreWorld.author(commit.version.rawValue),
-                    chain: AuthorityStoreWorld.chain(UInt64(commit.version.rawValue)))
+                    fingerprint: AuthorityStoreWorld.fingerprint(UInt64(commit.version.rawValue)))
             }
         }
     }

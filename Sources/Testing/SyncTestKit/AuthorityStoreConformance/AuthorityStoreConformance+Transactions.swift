@@ -76,7 +76,7 @@ extension AuthorityStoreConformance {
         try transaction.link(
             Referrer(record.address, "avatar"), to: RecordAddress("avatar", AuthorityStoreWorld.id(2)))
         try transaction.append(
-            AuthorityStoreWorld.commit(1), to: .default, by: author, chain: AuthorityStoreWorld.chain(1))
+            AuthorityStoreWorld.commit(1), to: .default, by: author, fingerprint: AuthorityStoreWorld.fingerprint(1))
         try transaction.set(Ledger(next: TransactionNumber(1), acknowledged: .first), of: key)
         try transaction.keep(
             StoredOutcome(
@@ -98,7 +98,7 @@ extension AuthorityStoreConformance {
                 try !view.referrers(of: target, through: [ReferenceField("user", "avatar")], limit: 5).isEmpty,
                 try !view.commits(in: .default, after: .zero, budget: budget).isEmpty,
                 try view.author(of: Version(1), in: .default) != nil,
-                try view.chain(at: Version(1), in: .default) != nil,
+                try view.fingerprint(at: Version(1), in: .default) != nil,
                 try view.ledger(of: key) != .empty,
                 try view.outcome(of: key, .first) != nil,
                 try !view.conflicts(in: .default, after: 0, limit: 5).isEmpty,

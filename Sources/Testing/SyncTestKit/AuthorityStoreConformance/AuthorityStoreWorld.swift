@@ -64,7 +64,9 @@ struct AuthorityStoreWorld {
             deletion: deletion, fields: fields.map { StoredField(name: $0.0, value: $0.1, origin: $0.2) })
     }
 
-    static func chain(_ number: UInt64) -> HistoryChain { HistoryChain(bits: Identifier128(high: number, low: .max)) }
+    static func fingerprint(_ number: UInt64) -> HistoryFingerprint {
+        HistoryFingerprint(bits: Identifier128(high: number, low: .max))
+    }
 
     static func commit(_ version: Int64, changes: Int = 1) -> Commit {
         Commit(

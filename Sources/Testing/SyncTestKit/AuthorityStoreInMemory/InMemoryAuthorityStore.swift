@@ -73,12 +73,12 @@ struct AuthorityTables: Sendable {
     struct Logged {
         let commit: Commit
         let author: CommitAuthor
-        let chain: HistoryChain
+        let fingerprint: HistoryFingerprint
     }
 
     var state: AuthorityState
     var extents: [SpaceID: SpaceExtent] = [:]
-    var horizonChains: [SpaceID: HistoryChain] = [:]
+    var horizonFingerprints: [SpaceID: HistoryFingerprint] = [:]
     var records: [RecordAddress: StoredRecord] = [:]
     var uids: [CollectionName: Int64] = [:]
     var references: Set<Reference> = []
@@ -109,9 +109,9 @@ final class InMemoryTransaction: AuthorityTransaction {
 
     func extent(of space: SpaceID) -> SpaceExtent { tables.extents[space] ?? .empty }
 
-    func chain(at version: Version, in space: SpaceID) -> HistoryChain? {
-        if version == extent(of: space).horizon { return tables.horizonChains[space] ?? .start }
-        return tables.log[space]?.first { $0.commit.version == version }?.chain
+    func fingerprint(at version: Version, in space: SpaceID) -> HistoryFingerprint? {
+        if version == extent(of: space).horizon { return tables.horizonFingerprints[space] ?? .start }
+        return tables.log[space]?.first { $0.commit.version == version }?.fingerprint
     }
 
     func spaces(havingMoreCommitsThan count: Int) -> [SpaceID] {
@@ -241,8 +241,9 @@ final class InMemoryTransaction: AuthorityTransaction {
         tables.references.remove(AuthorityTables.Reference(referrer: referrer, target: target))
     }
 
-    func append(_ commit: Commit, to space: SpaceID, by author: CommitAuthor, chain: HistoryChain) {
-        tables.log[space, default: []].append(AuthorityTables.Logged(commit: commit, author: author, chain: chain))
+    func append(_ commit: Commit, to space: SpaceID, by author: CommitAuthor, fingerprint: HistoryFingerprint) {
+        tables.log[space, default: []].append(
+            AuthorityTables.Logged(commit: commit, author: author, fingerprint: fingerprint))
     }
 
     func set(_ ledger: Ledger, of key: LedgerKey) { tables.ledgers[key] = ledger }
@@ -267,7 +268,7 @@ final class InMemoryTransaction: AuthorityTransaction {
         let extent = extent(of: space)
         let through = min(version, extent.head)
         guard through > extent.horizon else { return }
-        tables.horizonChains[space] = chain(at: through, in: space)
+        tables.horizonFingerprints[space] = fingerprint(at: through, in: space)
         tables.log[space]?.removeAll { $0.commit.version <= through }
         tables.extents[space] = SpaceExtent(head: extent.head, horizon: through)
     }

@@ -195,7 +195,7 @@ extension LocalStoreConformance {
                 let again = try world.push()
                 try world.expect(again.transactions.map(\.hash), is: first.transactions.map(\.hash), "the batch")
                 try world.expect(
-                    again.transactions.map(\.formerly),
+                    again.transactions.map(\.formerNumbers),
                     is: first.transactions.map {
                         [FormerNumber(identity: first.identity, number: $0.number, hash: $0.hash)]
                     }, "the numbers that it had before")
@@ -212,7 +212,7 @@ extension LocalStoreConformance {
                     let batch = try world.push()
                     let transaction = batch.transactions[0]
                     try world.expect(
-                        transaction.formerly, is: Array(sent.prefix(SchemaLimits.formerNumbers)),
+                        transaction.formerNumbers, is: Array(sent.prefix(SchemaLimits.formerNumbers)),
                         "the former numbers in round \(round)")
                     let isQuestion = sent.count > SchemaLimits.formerNumbers
                     try world.expect(transaction.transaction.mutations.isEmpty, is: isQuestion, "whether it is empty")
@@ -230,7 +230,7 @@ extension LocalStoreConformance {
                 let again = try world.push().transactions[0]
                 try world.expect(again.hash, is: sent.last?.hash, "the contents, once the question is answered")
                 try world.expect(
-                    again.formerly, is: Array(sent.dropFirst(SchemaLimits.formerNumbers)), "the other numbers")
+                    again.formerNumbers, is: Array(sent.dropFirst(SchemaLimits.formerNumbers)), "the other numbers")
                 try world.response(again.number, world.applied(2))
                 try world.expect(try world.store.session().outbox.answered, is: 1, "the count of answered entries")
             },

@@ -1,7 +1,7 @@
 public import SyncCore
 public import SyncModel
 
-/// The rules that every implementation of the local cache must satisfy, as plain checks that any test framework can
+/// The rules that every implementation of the local store must satisfy, as plain checks that any test framework can
 /// run.
 ///
 /// ```swift

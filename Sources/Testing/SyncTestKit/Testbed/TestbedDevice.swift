@@ -129,7 +129,7 @@ public final class TestbedDevice: ModelAccess {
         return life
     }
 
-    /// The local cache. The device must be on.
+    /// The local store. The device must be on.
     public var store: any LocalStore & EngineStore { life.store }
 
     /// The live objects, one per record. They belong to one life of the process. The device must be on.

@@ -149,7 +149,7 @@ extension History.State {
         // device.
         guard let said = unconfirmed.transaction, sent.transaction.transaction.mutations.isEmpty,
             case .applied? = sent.outcome,
-            sent.transaction.formerly.contains(where: { former in
+            sent.transaction.formerNumbers.contains(where: { former in
                 let earlier = self.sent[History.Operation(identity: former.identity, number: former.number)]
                 return earlier?.transaction.transaction.says(said) ?? false
             })

@@ -4,7 +4,7 @@ import SyncCore
 import SyncModel
 
 // The promises made to devices, and their permitted losses.
-extension History: DeviceWitness {
+extension History: DeviceObserver {
     func batchTaken(_ batch: PushBatch, by device: String, among numbered: [OutboxEntry]) {
         let sent = Dictionary(batch.transactions.map { ($0.number, $0) }) { $1 }
         state.withLock { state in
@@ -73,7 +73,7 @@ extension History: DeviceWitness {
     /// Returns the client id of a device whose push the server has answered; nil when there is none yet.
     func knownClient(_ random: inout SeededRandom) -> ClientID? {
         let known = state.withLock { state in
-            let ofDevices = state.sent.filter { $0.value.outcome != nil && $0.value.device != AccessWatch.reader.name }
+            let ofDevices = state.sent.filter { $0.value.outcome != nil && $0.value.device != AccessOracle.reader.name }
             return Set(ofDevices.keys.map(\.identity.client))
         }
         return known.isEmpty ? nil : known.sorted()[random.below(known.count)]

@@ -4,7 +4,7 @@ import SyncCore
 import SyncModel
 
 // The observed actions of the server.
-extension History: ServerWitness {
+extension History: ServerObserver {
     func pushArrived(_ request: PushRequest, of bytes: Int, from device: String, now: WallTime) {
         state.withLock { state in
             for numbered in request.transactions {
@@ -26,10 +26,6 @@ extension History: ServerWitness {
             }
         }
     }
-
-    func pushFailed(_ request: PushRequest, _ failure: AuthorityError) {}
-    func pullAnswered(_ request: PullRequest, _ response: PullResponse, to device: String, as principal: Principal) {}
-    func served(_ caller: Caller, on device: String) {}
 
     func pushAnswered(_ request: PushRequest, _ response: PushResponse, now: WallTime) {
         guard case .answered(let results, _, _) = response else { return }
@@ -160,8 +156,8 @@ extension History.State {
 
     /// Returns whether an earlier identity of the device got this outcome for the same transaction.
     private func isRepeat(_ outcome: Outcome, of operation: History.Operation) -> Bool {
-        let formerly = sent[operation]?.transaction.formerly ?? []
-        return formerly.contains { former in
+        let formerNumbers = sent[operation]?.transaction.formerNumbers ?? []
+        return formerNumbers.contains { former in
             let earlier = sent[History.Operation(identity: former.identity, number: former.number)]
             // Another copy of the device may have used the number for a different transaction.
             return earlier?.outcome == outcome && earlier?.transaction.hash == former.hash

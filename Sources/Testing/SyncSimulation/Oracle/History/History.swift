@@ -36,7 +36,7 @@ final class History: Sendable {
     struct State: Sendable {
         var sent: [Operation: Sent] = [:]
         let violations: ViolationLog
-        let access: AccessWatch
+        let access: AccessOracle
         /// The transactions that each device was told are committed, and that are not yet known to have arrived.
         var unconfirmed: [String: [OutboxSequence: Unconfirmed]] = [:]
         /// The naive models of each space, up to the newest version below which no version is missing.
@@ -83,7 +83,7 @@ final class History: Sendable {
     private let currentEpoch = Guarded<Epoch?>(nil)
     let catalog: SchemaCatalog
 
-    init(catalog: SchemaCatalog, spaces: [SpaceID], access: AccessWatch, violations: ViolationLog) {
+    init(catalog: SchemaCatalog, spaces: [SpaceID], access: AccessOracle, violations: ViolationLog) {
         self.catalog = catalog
         state = Guarded(
             State(
@@ -104,14 +104,14 @@ final class History: Sendable {
 
     /// Returns whether a field had a value at any version of the server's history up to that of a page; nil if the page
     /// belongs to another history.
-    func hasShown(_ value: FieldValue, in spot: UserOracle.Spot, of page: PullPage) -> Bool? {
-        guard page.epoch == epoch, let position = catalog[spot.collection]?.position(of: spot.field) else {
+    func hasShown(_ value: FieldValue, in field: UserOracle.FieldAddress, of page: PullPage) -> Bool? {
+        guard page.epoch == epoch, let position = catalog[field.collection]?.position(of: field.field) else {
             return nil
         }
         return state.withLock { state in
             let models = state.replays[page.space]?.models ?? []
             return models.prefix(Int(page.version.rawValue) + 1).contains { model in
-                model.rows[spot.address]?.values[position] == value
+                model.rows[field.address]?.values[position] == value
             }
         }
     }

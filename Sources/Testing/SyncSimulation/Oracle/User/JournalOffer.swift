@@ -26,14 +26,14 @@ struct JournalOffer {
     }
 
     /// The records that the offer mentions.
-    var addresses: Set<RecordAddress> { deletes.union(values.map(\.spot.address)) }
+    var addresses: Set<RecordAddress> { deletes.union(values.map(\.field.address)) }
 
     private mutating func add(_ transaction: Transaction) {
         for mutation in transaction.mutations {
             let address = mutation.address
             if case .delete = mutation.intent { deletes.insert(address) }
             for (field, value) in mutation.patch {
-                values.insert(UserOracle.Saved(spot: UserOracle.Spot(address, field), value: value))
+                values.insert(UserOracle.Saved(field: UserOracle.FieldAddress(address, field), value: value))
             }
         }
     }
@@ -42,7 +42,7 @@ struct JournalOffer {
         for conflict in conflicts {
             let address = RecordAddress(conflict.collection, conflict.record)
             values.insert(
-                UserOracle.Saved(spot: UserOracle.Spot(address, conflict.field), value: conflict.loser.value))
+                UserOracle.Saved(field: UserOracle.FieldAddress(address, conflict.field), value: conflict.loser.value))
         }
     }
 }

@@ -2,7 +2,6 @@ import SyncConcurrency
 import SyncCore
 import SyncModel
 
-// Checks of everything that users were told.
 extension UserOracle {
     /// The values that a device's user finds when the world is at rest.
     struct Findings {
@@ -31,20 +30,20 @@ extension UserOracle {
         }
     }
 
-    /// Checks that every value which a user was told is saved can be found, and that every deletion which a user was
-    /// told of holds.
+    /// Checks that every value reported as saved can be found, and every reported deletion holds.
     ///
-    /// - Parameter mayLose: whether a device's user may have lost sight of a space because access to it was withdrawn.
-    func check(_ all: [Findings], mayLose: (_ device: String, SpaceID) -> Bool) throws(Violation) {
+    /// - Parameter mayHaveLostAccess: whether a device's user may have lost access to a space.
+    func check(_ all: [Findings], mayHaveLostAccess: (_ device: String, SpaceID) -> Bool) throws(Violation) {
         try state.withLock { state throws(Violation) in
             let findings = Dictionary(uniqueKeysWithValues: all.map { ($0.device, $0) })
             var lost: [String] = []
             for (saved, claim) in state.values {
-                guard claim.mustExist(mayLose), claim.authors.count == 1, !claim.isReported, !saved.value.isNull,
-                    !state.replaced.contains(saved), !state.deletedUnseen.contains(saved.spot)
+                guard claim.mustExist(mayHaveLostAccess), claim.authors.count == 1, !claim.isReported,
+                    !saved.value.isNull,
+                    !state.replaced.contains(saved), !state.hiddenFromDeleter.contains(saved.field)
                 else { continue }
                 let isFound = all.contains { found in
-                    found.records[saved.spot.address]?.value(at: saved.spot, in: catalog) == saved.value
+                    found.records[saved.field.address]?.value(at: saved.field, in: catalog) == saved.value
                         || found.waiting.values.contains(saved)
                 }
                 if isFound || claim.holders.contains(where: { findings[$0]?.journal.values.contains(saved) == true }) {
@@ -57,7 +56,8 @@ extension UserOracle {
             if let first = lost.min() { throw Violation(.I1, first) }
             var back: [String] = []
             for (address, claim) in state.deletes {
-                guard claim.mustExist(mayLose), !claim.isReported, all.contains(where: { $0.records[address] != nil }),
+                guard claim.mustExist(mayHaveLostAccess), !claim.isReported,
+                    all.contains(where: { $0.records[address] != nil }),
                     !claim.holders.contains(where: { findings[$0]?.journal.deletes.contains(address) == true })
                 else { continue }
                 back.append(
@@ -87,7 +87,7 @@ extension UserOracle {
 }
 
 extension UserOracle.Claim {
-    fileprivate func mustExist(_ mayLose: (String, SpaceID) -> Bool) -> Bool {
-        !holders.isEmpty && !holders.contains { mayLose($0, space) }
+    fileprivate func mustExist(_ mayHaveLostAccess: (String, SpaceID) -> Bool) -> Bool {
+        !holders.isEmpty && !holders.contains { mayHaveLostAccess($0, space) }
     }
 }

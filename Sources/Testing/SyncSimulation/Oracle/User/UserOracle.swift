@@ -20,7 +20,7 @@ import SyncModel
 /// A deleted record must be gone, or the journal of the deleting device must say otherwise.
 final class UserOracle: Sendable {
     /// One field of one record.
-    struct Spot: Hashable, Sendable, CustomStringConvertible {
+    struct FieldAddress: Hashable, Sendable, CustomStringConvertible {
         let collection: CollectionName
         let record: RecordID
         let field: FieldName
@@ -30,10 +30,10 @@ final class UserOracle: Sendable {
 
     /// A value that a user gave to a field.
     struct Saved: Hashable, Sendable, CustomStringConvertible {
-        let spot: Spot
+        let field: FieldAddress
         let value: FieldValue
 
-        var description: String { "\(value) in \(spot)" }
+        var description: String { "\(value) in \(field)" }
     }
 
     /// A change that a user was told is done.
@@ -53,7 +53,7 @@ final class UserOracle: Sendable {
         /// The values that a user read and then replaced.
         var replaced: Set<Saved> = []
         /// The fields of deleted records that the deleting user could not see, because of an earlier build.
-        var deletedUnseen: Set<Spot> = []
+        var hiddenFromDeleter: Set<FieldAddress> = []
         /// The values that the users of each device have entered, also those that the field had before, and the values
         /// that came with a copy of another device's database. Never forgotten.
         var entered: [String: Set<Saved>] = [:]
@@ -174,11 +174,11 @@ final class UserOracle: Sendable {
         let held = image(of: device)
         let offer = JournalOffer(try store.wholeJournal())
         let waiting = JournalOffer(waiting: try store.outbox(limit: .max).map(\.transaction))
-        let addresses = Set(held.values.map(\.spot.address)).union(held.deletes)
+        let addresses = Set(held.values.map(\.field.address)).union(held.deletes)
         let shown = try read(addresses.sorted(), in: store)
         state.withLock { state in
-            for saved in held.values where shown[saved.spot.address]??.value(at: saved.spot, in: catalog) != saved.value
-            {
+            for saved in held.values
+            where shown[saved.field.address]??.value(at: saved.field, in: catalog) != saved.value {
                 if !offer.values.contains(saved) { state.values[saved]?.holders.remove(device) }
             }
             // A record that is not shown may have been deleted, or its creation may have been lost with its deletion: the
@@ -204,7 +204,7 @@ final class UserOracle: Sendable {
     /// A change of one field, or of a whole record.
     fileprivate enum Change {
         case value(Saved, over: FieldValue?)
-        case delete(RecordAddress, of: [Saved], unseen: [Spot])
+        case delete(RecordAddress, of: [Saved], unseen: [FieldAddress])
     }
 
     private func changes(_ edits: [RecordEdit], _ shown: [RecordAddress: Record?]) -> [Change] {
@@ -214,15 +214,15 @@ final class UserOracle: Sendable {
             let before = shown[address] ?? nil
             switch edit {
             case .create(_, _, let patch), .update(_, _, let patch):
-                for (field, value) in patch {
-                    let spot = Spot(address, field)
-                    let old = before?.value(at: spot, in: catalog)
-                    if old != value { changes.append(.value(Saved(spot: spot, value: value), over: old)) }
+                for (name, value) in patch {
+                    let field = FieldAddress(address, name)
+                    let old = before?.value(at: field, in: catalog)
+                    if old != value { changes.append(.value(Saved(field: field, value: value), over: old)) }
                 }
             case .delete:
                 let seen = before.map { values(of: $0, at: address) } ?? []
                 let hidden = before == nil ? [] : catalog[address.collection]?.fields.dropFirst(seen.count) ?? []
-                changes.append(.delete(address, of: seen, unseen: hidden.map { Spot(address, $0.name) }))
+                changes.append(.delete(address, of: seen, unseen: hidden.map { FieldAddress(address, $0.name) }))
             }
         }
         return changes
@@ -235,10 +235,10 @@ final class UserOracle: Sendable {
             switch edit {
             case .create(_, _, let patch):
                 return catalog[address.collection]?.fields.map { field in
-                    Saved(spot: Spot(address, field.name), value: patch[field.name] ?? .null)
+                    Saved(field: FieldAddress(address, field.name), value: patch[field.name] ?? .null)
                 } ?? []
             case .update(_, _, let patch):
-                return patch.map { Saved(spot: Spot(address, $0.field), value: $0.value) }
+                return patch.map { Saved(field: FieldAddress(address, $0.field), value: $0.value) }
             case .delete: return []
             }
         }
@@ -247,7 +247,7 @@ final class UserOracle: Sendable {
     /// Returns all values that a record shows.
     func values(of record: Record, at address: RecordAddress) -> [Saved] {
         zip(catalog[address.collection]?.fields ?? [], record.values).map { field, value in
-            Saved(spot: Spot(address, field.name), value: value)
+            Saved(field: FieldAddress(address, field.name), value: value)
         }
     }
 }
@@ -258,11 +258,11 @@ extension UserOracle.State {
     ) {
         switch change {
         case .value(let saved, let old):
-            if let old { replaced.insert(UserOracle.Saved(spot: saved.spot, value: old)) }
+            if let old { replaced.insert(UserOracle.Saved(field: saved.field, value: old)) }
             values[saved, default: UserOracle.Claim(space: space)].add(device, isSaved: isSaved)
         case .delete(let address, let seen, let unseen):
             replaced.formUnion(seen)
-            deletedUnseen.formUnion(unseen)
+            hiddenFromDeleter.formUnion(unseen)
             deletes[address, default: UserOracle.Claim(space: space)].add(device, isSaved: isSaved)
         }
     }
@@ -279,7 +279,7 @@ extension UserOracle.Claim {
     }
 }
 
-extension UserOracle.Spot {
+extension UserOracle.FieldAddress {
     init(_ address: RecordAddress, _ field: FieldName) {
         self.init(collection: address.collection, record: address.id, field: field)
     }
@@ -289,8 +289,8 @@ extension UserOracle.Spot {
 
 extension Record {
     /// Returns the value of a field; nil when the record does not have the field, as in an earlier build.
-    func value(at spot: UserOracle.Spot, in catalog: SchemaCatalog) -> FieldValue? {
-        guard let position = catalog[spot.collection]?.position(of: spot.field) else { return nil }
+    func value(at field: UserOracle.FieldAddress, in catalog: SchemaCatalog) -> FieldValue? {
+        guard let position = catalog[field.collection]?.position(of: field.field) else { return nil }
         return values.indices.contains(position) ? values[position] : nil
     }
 }

@@ -26,7 +26,7 @@ public struct MessageBounds: Hashable, Sendable {
 /// The row or commit that reaches a bound ends the page. A push of several transactions must be within the bounds of
 /// both its sender and the server. The check computes sizes itself and never overestimates: it counts names and values
 /// only, without any encoding overhead.
-final class MessageWatch: ServerWitness {
+final class MessageOracle: ServerObserver {
     private let bounds: MessageBounds?
     private let batch: BatchLimit
     private let names: [CollectionName: [FieldName]]
@@ -98,7 +98,7 @@ final class MessageWatch: ServerWitness {
         let weight = weights.dropLast().reduce(0, +)
         guard weight >= bounds.pageBytes else { return }
         report(
-            "\(device) is shown a page of \(weights.count) \(what): without the last it has \(weight) bytes of values, and was full with \(bounds.pageBytes)"
+            "\(device) is shown a page of \(weights.count) \(what): without its last item it has \(weight) bytes of values; the limit is \(bounds.pageBytes)"
         )
     }
 
@@ -129,8 +129,4 @@ final class MessageWatch: ServerWitness {
         case .reference: 16
         }
     }
-
-    func pushAnswered(_ request: PushRequest, _ response: PushResponse, now: WallTime) {}
-    func pushFailed(_ request: PushRequest, _ failure: AuthorityError) {}
-    func served(_ caller: Caller, on device: String) {}
 }

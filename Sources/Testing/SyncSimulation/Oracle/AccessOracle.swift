@@ -6,7 +6,7 @@ import SyncModel
 /// A record of each principal's access rights, as set by the operator, and a check that the server enforces them (I21).
 ///
 /// The server reads its access rules when a process starts, so the world restarts it after each change.
-final class AccessWatch: Sendable {
+final class AccessOracle: Sendable {
     private struct Right: Hashable, Sendable {
         let principal: Principal
         let space: SpaceID
@@ -87,7 +87,7 @@ final class AccessWatch: Sendable {
     }
 }
 
-extension AccessWatch: ServerWitness {
+extension AccessOracle: ServerObserver {
     func pullAnswered(_ request: PullRequest, _ response: PullResponse, to device: String, as principal: Principal) {
         let may = has(principal, accessTo: request.space)
         switch response {
@@ -98,9 +98,4 @@ extension AccessWatch: ServerWitness {
         case .page, .mustReset, .noAccess: return
         }
     }
-
-    func served(_ caller: Caller, on device: String) {}
-    func pushArrived(_ request: PushRequest, of bytes: Int, from device: String, now: WallTime) {}
-    func pushAnswered(_ request: PushRequest, _ response: PushResponse, now: WallTime) {}
-    func pushFailed(_ request: PushRequest, _ failure: AuthorityError) {}
 }

@@ -5,7 +5,7 @@ import SyncModel
 /// A check of how often devices send requests.
 ///
 /// No device may cause a storm of requests (I18), or retry before the time that the server has named.
-final class RequestWatch: Sendable {
+final class RequestOracle: Sendable {
     /// The limit on useless requests per minute of each requesting part (hello, push, and a pull per space).
     ///
     /// A part waits 0.5 s on average before its second try, and longer before each later one.
@@ -113,9 +113,9 @@ final class RequestWatch: Sendable {
     }
 }
 
-extension RequestWatch.Device {
+extension RequestOracle.Device {
     fileprivate mutating func sent(
-        _ kind: RequestWatch.Kind, _ bytes: Int, by device: String, at now: Duration, floor: Duration,
+        _ kind: RequestOracle.Kind, _ bytes: Int, by device: String, at now: Duration, floor: Duration,
         telling violations: ViolationLog
     ) {
         if let earliest = notBefore[kind], now < earliest {
@@ -144,7 +144,7 @@ extension RequestWatch.Device {
 }
 
 extension ServerRequest {
-    fileprivate var kind: RequestWatch.Kind {
+    fileprivate var kind: RequestOracle.Kind {
         switch self {
         case .hello: .hello
         case .push: .push

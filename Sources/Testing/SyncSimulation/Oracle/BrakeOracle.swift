@@ -5,7 +5,7 @@ import SyncModel
 /// A check that no snapshot removes a large part of a device's records without its user's consent (I15).
 ///
 /// It compares what can be read before and after a page, regardless of what the engine asks of its store.
-final class BrakeWatch: PageWatch {
+final class BrakeOracle: PageOracle {
 
     private let brake: DeleteBrake?
     private let violations: ViolationLog

@@ -1,5 +1,5 @@
 /// The exit status of a command. The numbers are part of the interface and do not change.
-enum CommandStatus: Int32, CaseIterable, Error {
+enum CommandExitStatus: Int32, CaseIterable, Error {
     case done = 0
     case failed = 1
     case partly = 3

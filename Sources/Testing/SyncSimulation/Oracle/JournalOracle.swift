@@ -6,7 +6,7 @@ import SyncModel
 ///
 /// While the journal holds more entries than its limit, a store deletes the oldest handled entries, and never an
 /// unhandled one. The check compares the file with its state at the previous check.
-final class JournalWatch: Sendable {
+final class JournalOracle: Sendable {
     private struct Device: Sendable {
         /// The entries at the previous check, and whether each was active.
         var entries: [Int64: Bool] = [:]

@@ -7,7 +7,7 @@ import SyncModel
 /// Each version must appear once, in order, and with the same contents for everyone (I9). A client below the horizon
 /// must be told to start over, and never gets a feed with gaps (I14). The check sees the responses before the network can
 /// change them, and also reads the feed itself: see `World.followFeed`.
-final class FeedWitness: ServerWitness {
+final class FeedOracle: ServerObserver {
     fileprivate struct State: Sendable {
         /// The version of each cursor that the server has issued.
         var versions: [Cursor: Version] = [:]
@@ -38,11 +38,6 @@ final class FeedWitness: ServerWitness {
         state.withLock { $0 = State() }
     }
 
-    func served(_ caller: Caller, on device: String) {}
-    func pushArrived(_ request: PushRequest, of bytes: Int, from device: String, now: WallTime) {}
-    func pushAnswered(_ request: PushRequest, _ response: PushResponse, now: WallTime) {}
-    func pushFailed(_ request: PushRequest, _ failure: AuthorityError) {}
-
     func pullAnswered(_ request: PullRequest, _ response: PullResponse, to asker: String, as principal: Principal) {
         state.withLock { state in
             do throws(Violation) {
@@ -54,7 +49,7 @@ final class FeedWitness: ServerWitness {
     }
 }
 
-extension FeedWitness.State {
+extension FeedOracle.State {
     fileprivate mutating func check(
         _ request: PullRequest, _ response: PullResponse, _ asker: String
     ) throws(Violation) {

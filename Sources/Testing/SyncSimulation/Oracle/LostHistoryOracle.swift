@@ -6,7 +6,7 @@ import SyncModel
 ///
 /// Records that a restored server does not have must disappear, and the journal must offer the user their complete
 /// values.
-final class LostHistoryWatch: PageWatch {
+final class LostHistoryOracle: PageOracle {
 
     private let violations: ViolationLog
     private let history: History
@@ -74,7 +74,7 @@ final class LostHistoryWatch: PageWatch {
                         space == page.space
                         ? versions[position] >= record.version(ofFieldAt: position) : !old.values[position].isNull
                     let saved = UserOracle.Saved(
-                        spot: UserOracle.Spot(address, field.name), value: old.values[position])
+                        field: UserOracle.FieldAddress(address, field.name), value: old.values[position])
                     if isLost {
                         values[field.name] = saved.value
                     } else if space == page.space {
@@ -123,7 +123,7 @@ final class LostHistoryWatch: PageWatch {
     }
 
     private func duty(to saved: UserOracle.Saved, replacedBy page: PullPage, on device: String) -> Duty {
-        switch history.hasShown(saved.value, in: saved.spot, of: page) {
+        switch history.hasShown(saved.value, in: saved.field, of: page) {
         case false?: users.holds(saved, on: device) ? .offer : .free
         case nil: .free
         case true?: users.hasEntered(saved, on: device) ? .free : .keepQuiet

@@ -2,8 +2,8 @@ import ArgumentParser
 import SyncCore
 import SyncModel
 
-/// The options of a list: which records, in which order.
-struct Listing: ParsableArguments {
+/// The options of a list of records: conditions, order, and part.
+struct ListOptions: ParsableArguments {
     @Option(
         name: .customLong("where"),
         help: ArgumentHelp("List only records with this value. May be repeated.", valueName: "field=value"))

@@ -2,7 +2,7 @@ import SyncCore
 import SyncModel
 
 /// An observer that compares the readable contents of a device's store before and after it applies a page.
-protocol PageWatch: Sendable {
+protocol PageOracle: Sendable {
     /// Observes the store before it applies a page.
     ///
     /// - Returns: the comparison to run once the store has applied the page; nil when there is nothing to compare.

@@ -7,7 +7,7 @@ import SyncModel
 ///
 /// Each transaction must be pushed once and in order (I2, I3), under an identity that changes only for a reason (I16),
 /// and with its own stamp (I22).
-final class DeviceConduct: DeviceWitness, ServerWitness {
+final class DeviceOracle: DeviceObserver, ServerObserver {
     private struct Device: Sendable {
         /// The number under which each transaction was sent, with the identity that sent it.
         var numbers: [OutboxSequence: (identity: ClientIdentity, number: TransactionNumber)] = [:]
@@ -228,10 +228,6 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
             }
         }
     }
-
-    func pushAnswered(_ request: PushRequest, _ response: PushResponse, now: WallTime) {}
-    func pushFailed(_ request: PushRequest, _ failure: AuthorityError) {}
-    func pullAnswered(_ request: PullRequest, _ response: PullResponse, to device: String, as principal: Principal) {}
 
     /// Checks that the server never serves a database with another account's token (I21).
     ///

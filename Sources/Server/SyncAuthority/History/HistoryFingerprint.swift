@@ -3,9 +3,9 @@ public import SyncModel
 
 /// The fingerprint of a space's history up to one version.
 ///
-/// `chain(v)` is SHA-256 over `chain(v − 1)`, v, the changes of commit v, its author, and its time, truncated to 16
-/// bytes. Two histories with the same chain at a version have the same commits up to that version.
-public struct HistoryChain: Hashable, Sendable {
+/// `fingerprint(v)` is SHA-256 over `fingerprint(v − 1)`, v, the changes of commit v, its author, and its time, truncated to 16
+/// bytes. Two histories with the same fingerprint at a version have the same commits up to that version.
+public struct HistoryFingerprint: Hashable, Sendable {
     /// The first 16 bytes of the hash.
     public let bits: Identifier128
 
@@ -14,18 +14,18 @@ public struct HistoryChain: Hashable, Sendable {
         self.bits = bits
     }
 
-    /// The chain of a space before its first commit.
-    public static let start = HistoryChain(bits: Identifier128(high: 0, low: 0))
+    /// The fingerprint of a space before its first commit.
+    public static let start = HistoryFingerprint(bits: Identifier128(high: 0, low: 0))
 
-    /// Returns the chain at `commit`, given that this is the chain at the version before it.
-    package func extended(by commit: Commit, of author: CommitAuthor) -> HistoryChain {
+    /// Returns the fingerprint at `commit`, given that this is the fingerprint at the version before it.
+    package func extended(by commit: Commit, of author: CommitAuthor) -> HistoryFingerprint {
         var digest = CanonicalDigest()
         digest.add(bits)
         digest.add(commit.version.rawValue)
         digest.add(author)
         digest.add(commit.changes.count)
         for change in commit.changes { digest.add(change) }
-        return HistoryChain(bits: digest.first128Bits)
+        return HistoryFingerprint(bits: digest.first128Bits)
     }
 }
 

@@ -86,7 +86,7 @@ extension Identifier128 {
     }
 }
 
-extension HistoryChain {
+extension HistoryFingerprint {
     var bytes: [UInt8] { bits.bytes }
 
     init(stored bytes: [UInt8]) throws(AuthorityStoreError) {
@@ -105,14 +105,5 @@ extension Stamp {
         var reader = BlobReader(bytes, what)
         self = try reader.stamp()
         try reader.end()
-    }
-}
-
-extension PlainName {
-    init(stored text: String, _ what: String) throws(AuthorityStoreError) {
-        guard let name = Self(rawValue: text) else {
-            throw AuthorityStoreError(.corrupt, "\(what) is not a valid name")
-        }
-        self = name
     }
 }

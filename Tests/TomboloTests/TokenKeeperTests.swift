@@ -1,0 +1,40 @@
+import SyncConcurrency
+import SyncSimulation
+import TestRings
+import Testing
+
+@testable import Tombolo
+
+/// The token of a client, on virtual time.
+@Suite(.ring(.unit)) struct TokenKeeperTests {
+    @Test func `each caller waits until its own timeout or cancellation, and a late token is used`() throws {
+        let simulation = Simulation(seed: 1)
+        let clock = simulation.clock(of: "phone")
+        let keeper = TokenKeeper(
+            provider: {
+                try await clock.sleep(for: .seconds(100))
+                return "late"
+            }, timeout: .seconds(30), expiry: nil, runtime: simulation.makeRuntime(device: "phone"))
+        let ends = Guarded<[String: Duration]>([:])
+        func refresh(_ caller: String) -> Task<Void, Never> {
+            simulation.start(caller) {
+                await keeper.refresh()
+                ends.withLock { $0[caller] = simulation.now }
+            }
+        }
+        _ = refresh("first")
+        try simulation.advance(by: .seconds(10))
+        let cancelled = refresh("cancelled")
+        _ = refresh("last")
+        try simulation.advance(by: .seconds(5))
+        cancelled.cancel()
+        try simulation.advance(by: .seconds(60))
+        #expect(
+            ends.withLock { $0 } == ["cancelled": .seconds(15), "first": .seconds(30), "last": .seconds(40)])
+        #expect(keeper.outcome == .failed("the token closure has not returned within 30.0 seconds"))
+        try simulation.advance(by: .seconds(60))
+        #expect(keeper.current == "late")
+        #expect(keeper.outcome == .known)
+        try simulation.finish()
+    }
+}
