@@ -92,7 +92,8 @@ private final class HostileHandler: ChannelInboundHandler {
         guard context.channel.isActive else { return }
         let loopBound = NIOLoopBound(context, eventLoop: context.eventLoop)
         context.writeAndFlush(wrapOutboundOut(bytes)).assumeIsolated().whenSuccess {
-            self.flood(loopBound.value, bytes)
+            // Not at once: while the client reads fast, the calls would nest without end.
+            loopBound.value.eventLoop.assumeIsolated().execute { self.flood(loopBound.value, bytes) }
         }
     }
 

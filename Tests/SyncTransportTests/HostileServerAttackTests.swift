@@ -36,10 +36,19 @@ import Testing
         #expect(failure?.description.contains("longer than 65536 bytes") == true, "\(failure?.description ?? "none")")
     }
 
+    @Test(arguments: ["000", "001", "042", "099"])
+    func `S17: a status below 100 is not HTTP, and ends nothing but the call`(status: String) async throws {
+        let response = HostileServer.Answer.bytes(
+            HostileServer.http("\(status) x", [Self.json, "Content-Length: \(Self.hello.utf8.count)"], Self.hello))
+        let failure = try await HostileServer.run(response) { url in try await Self.hello(url) }
+        #expect(failure?.code == .notUnderstood)
+        #expect(failure?.description.contains("not valid HTTP") == true, "\(failure?.description ?? "none")")
+    }
+
     @Test func `S17: a client abandons a response in tiny chunks`() async throws {
         let response = HostileServer.Answer.endless(
             HostileServer.http("200 OK", [Self.json, "Transfer-Encoding: chunked"], ""),
-            then: String(repeating: "1\r\n \r\n", count: 100))
+            then: String(repeating: "1\r\n \r\n", count: 4_000))
         let failure = try await HostileServer.run(response) { url in try await Self.hello(url) }
         #expect(failure?.code == .notUnderstood)
         #expect(

@@ -184,6 +184,7 @@ public final class HTTPTransport: RemoteTransport {
         // Without this, a refused connection fails only after the whole connect timeout and looks like a slow network.
         settings.connectionPool.retryConnectionEstablishment = false
         settings.httpVersion = configuration.allowsHTTP2 ? .automatic : .http1Only
+        ResponseStatusGuard.install(in: &settings)
         return settings
     }
 }

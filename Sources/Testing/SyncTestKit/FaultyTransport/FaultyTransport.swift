@@ -10,6 +10,7 @@ public final class FaultyTransport: RemoteTransport {
     fileprivate struct State: Sendable {
         var random: SeededRandom
         var faults = TransportFaults.none
+        var isDown = false
         var struck = 0
     }
 
@@ -40,14 +41,24 @@ public final class FaultyTransport: RemoteTransport {
         set { state.withLock { $0.faults = newValue } }
     }
 
+    /// Whether the network is down: calls fail, including those in progress, and no hint arrives.
+    public var isDown: Bool {
+        get { state.withLock { $0.isDown } }
+        set { state.withLock { $0.isDown = newValue } }
+    }
+
     /// The number of calls that met a fault other than a delay.
     public var struckCount: Int { state.withLock { $0.struck } }
 
     public func send(_ request: ServerRequest) async throws(TransportError) -> ServerResponse {
         let (fate, delay, timeout) = state.withLock { $0.draw() }
         if delay > .zero { try await pause(delay) }
+        guard !isDown else { throw TransportError(.unreachable, "the network is down") }
         switch fate {
-        case .passes: return try await transport.send(request)
+        case .passes:
+            let response = try await transport.send(request)
+            guard !isDown else { throw TransportError(.unreachable, "the network went down before the response") }
+            return response
         case .refused: throw TransportError(.unreachable, "the connection was refused")
         case .throttled(let retryAfter):
             throw TransportError(.throttled, "the server is busy", retryAfter: retryAfter)
@@ -66,7 +77,7 @@ public final class FaultyTransport: RemoteTransport {
 
     public func hints(for spaces: [SpaceID]) -> AsyncThrowingStream<Hint, any Error> {
         let source = HintFilter(transport.hints(for: spaces)) { [state] in
-            state.withLock { state in state.random.chance(state.faults.loseHints) }
+            state.withLock { state in state.random.chance(state.faults.loseHints) || state.isDown }
         }
         return AsyncThrowingStream { try await source.next() }
     }

@@ -114,10 +114,13 @@ public final class TestbedDevice: ModelAccess {
         life.task.cancel()
     }
 
-    /// Whether the device has a network link.
+    /// Whether the device has a network link. Without one, no request of it reaches the server.
     public var isOnline: Bool {
-        get { link.current == .up }
-        set { link.set(newValue ? .up : .down("the test has taken it away")) }
+        get { !network.isDown }
+        set {
+            network.isDown = !newValue
+            link.set(newValue ? .up : .down("the test has taken it away"))
+        }
     }
 
     var isConnected: Bool { isOnline && state.withLock { $0.life != nil } }

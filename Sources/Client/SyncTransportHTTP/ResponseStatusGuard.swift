@@ -1,0 +1,44 @@
+import AsyncHTTPClient
+import NIOCore
+import NIOHTTP1
+import NIOHTTP2
+
+/// Ends a connection whose response has a status below 100. It is placed after the parser.
+///
+/// Such a status is not HTTP (RFC 9110 §15), but the parsers accept it. AsyncHTTPClient 1.37 takes the head for an interim
+/// response, and traps at the end of the body.
+final class ResponseStatusGuard: ChannelInboundHandler {
+    typealias InboundIn = HTTPClientResponsePart
+    typealias InboundOut = HTTPClientResponsePart
+
+    private var hasFailed = false
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !hasFailed else { return }
+        if case .head(let head) = unwrapInboundIn(data), head.status.code < 100 {
+            hasFailed = true
+            context.fireErrorCaught(HTTPParserError.invalidStatus)
+            context.close(promise: nil)
+            return
+        }
+        context.fireChannelRead(data)
+    }
+
+    /// Makes each connection and each HTTP/2 stream of a client have a guard.
+    static func install(in settings: inout HTTPClient.Configuration) {
+        settings.http1_1ConnectionDebugInitializer = { channel in
+            channel.eventLoop.submit {
+                let pipeline = channel.pipeline.syncOperations
+                let parser = try pipeline.handler(type: ByteToMessageHandler<HTTPResponseDecoder>.self)
+                try pipeline.addHandler(ResponseStatusGuard(), position: .after(parser))
+            }
+        }
+        settings.http2StreamChannelDebugInitializer = { channel in
+            channel.eventLoop.submit {
+                let pipeline = channel.pipeline.syncOperations
+                let parser = try pipeline.handler(type: HTTP2FramePayloadToHTTP1ClientCodec.self)
+                try pipeline.addHandler(ResponseStatusGuard(), position: .after(parser))
+            }
+        }
+    }
+}
