@@ -109,6 +109,15 @@ import Testing
             defer { store.close() }
             let missing = try Self.missing(from: store, report, "page \(page + 1)")
             #expect(missing < 30, "page \(page + 1) costs \(missing) writes")
+            // The values of lost writes are offered from the rows of their records, which are on other pages.
+            let offers = try Self.offers(of: store)
+            let saved = Set(try store.outbox(after: nil, limit: 1_000).map(\.sequence))
+            for entry in original.outbox where !saved.contains(entry.sequence) {
+                for mutation in entry.transaction.mutations where offers[mutation.record] != mutation.patch {
+                    Issue.record("page \(page + 1): the lost write of \(mutation.record) is not offered")
+                }
+            }
+            #expect(report.offered == offers.count, "page \(page + 1)")
             if missing > 0 { lossy += 1 }
             if case .renewed = report.identity { renewed += 1 }
             try store.verify()
@@ -117,6 +126,16 @@ import Testing
         let count = Array(damaged).count
         #expect(lossy < count / 2, "\(lossy) of \(count) pages cost writes")
         #expect(lossy > TestRing.sample(3, 10) && renewed >= lossy - 1, "\(lossy), \(renewed)")
+    }
+
+    /// The values of creates that the journal offers.
+    private static func offers(of store: SQLiteStore) throws -> [RecordID: Patch] {
+        var offers: [RecordID: Patch] = [:]
+        for entry in try store.journal(state: .active, limit: 1_000) {
+            guard case .forgotten(let transaction) = entry.event else { continue }
+            for mutation in transaction.mutations { offers[mutation.record] = mutation.patch }
+        }
+        return offers
     }
 
     /// Compares the store with the original and returns the number of missing writes.

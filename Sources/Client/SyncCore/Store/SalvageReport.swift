@@ -10,6 +10,8 @@ public struct SalvageReport: Hashable, Sendable {
     public let account: AccountID?
     /// Writes that the server has not confirmed and shown back.
     public let outbox: Count
+    /// Number of records for which the journal offers the values of writes that could not be read.
+    public let offered: Int
     /// Number of saved writes that were sent under an identity that could not be read. The server may already have
     /// them.
     public let perhapsSent: Int
@@ -25,7 +27,8 @@ public struct SalvageReport: Hashable, Sendable {
 
     /// Creates a report. By default, there were no spaces and no former records.
     public init(
-        keptFile: String, identity: Identity, account: AccountID?, outbox: Count, perhapsSent: Int, journal: Count,
+        keptFile: String, identity: Identity, account: AccountID?, outbox: Count, offered: Int = 0, perhapsSent: Int,
+        journal: Count,
         spaces: Count = Count(saved: 0, lost: 0), records: Count = Count(saved: 0, lost: 0),
         knowsOwnVersions: Bool = true
     ) {
@@ -33,6 +36,7 @@ public struct SalvageReport: Hashable, Sendable {
         self.identity = identity
         self.account = account
         self.outbox = outbox
+        self.offered = offered
         self.perhapsSent = perhapsSent
         self.journal = journal
         self.spaces = spaces

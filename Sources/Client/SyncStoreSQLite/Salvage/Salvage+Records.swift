@@ -91,7 +91,11 @@ extension Salvage {
     /// Copies the rows of records without pending changes.
     ///
     /// A record that no server has shown is left out: its pending creation was lost.
-    func takeOverRows(_ keys: [Int64: Int64]) throws -> SalvageReport.Count {
+    ///
+    /// - Parameter visit: is called with each readable record, its place, and the new key of its space.
+    func takeOverRows(
+        _ keys: [Int64: Int64], visit: (Record, RecordRow, Int64) throws -> Void
+    ) throws -> SalvageReport.Count {
         var saved = 0
         var unreadable = 0
         var isWhole = true
@@ -103,6 +107,7 @@ extension Salvage {
                         return
                     }
                     let place = RecordRow(table: table.position, id: stored.record.id)
+                    try visit(stored.record, place, space)
                     guard try !transaction.hasPending(place), try transaction.row(place) == nil else { return }
                     if stored.record.version == .zero, try !isFormer(place) {
                         // Without a uid, no server has shown it. With one, its versions in a lost history could not be read.
@@ -118,6 +123,26 @@ extension Salvage {
         }
         isWhole = isWhole && shownTables.count == transaction.tables.count
         return SalvageReport.Count(saved: saved, lost: isWhole ? unreadable : nil)
+    }
+
+    /// Returns the values of a row that are neither in its base nor in a readable entry of the outbox; nil when there are none.
+    ///
+    /// They come from entries that could not be read.
+    func changeOfLostEntry(in record: Record, at place: RecordRow) throws -> Mutation? {
+        let model = transaction.tables[place.table].model
+        func mutation(_ intent: Mutation.Intent) -> Mutation {
+            Mutation(collection: model.collection, record: place.id, time: .zero, intent: intent)
+        }
+        guard let known = try transaction.row(place)?.record else {
+            let isShown = try record.version > .zero || record.uid.isValid || isFormer(place)
+            return isShown ? nil : mutation(.create(record.patch(schema: model)))
+        }
+        let edits = model.fields.indices.filter { record.values[$0] != known.values[$0] }.map { index in
+            FieldEdit(
+                field: model.fields[index].name, value: record.values[index], before: known.values[index],
+                seen: known.version(ofFieldAt: index))
+        }
+        return edits.isEmpty ? nil : mutation(.update(edits))
     }
 
     /// - Returns: false when the row violates a constraint, as with the uid of another record.

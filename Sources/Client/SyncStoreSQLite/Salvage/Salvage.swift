@@ -153,7 +153,7 @@ struct Salvage {
         }
         let journal = try takeOverJournal(expecting: old?.journalEntries, now: now)
         let outbox = try takeOverOutbox(expecting: old?.entries, now: now)
-        let records = try takeOverShown(keys)
+        let (records, offered) = try takeOverShown(keys, offeringLostWrites: outbox.count.lost != 0, now: now)
         let knowsOwnVersions = try takeOverConfirmed(keys)
         try takeOverReplacements()
         // Without its history or the proof of it, the device cannot tell what a restored server has lost. A server that
@@ -181,8 +181,17 @@ struct Salvage {
         }
         return SalvageReport(
             keptFile: kept.database.path, identity: identity, account: transaction.meta.account, outbox: outbox.count,
-            perhapsSent: old == nil ? outbox.numbered : 0, journal: journal, spaces: spaces, records: records,
+            offered: offered, perhapsSent: old == nil ? outbox.numbered : 0, journal: journal, spaces: spaces,
+            records: records,
             knowsOwnVersions: knowsOwnVersions)
+    }
+
+    private func spaceID(_ key: Int64) throws -> SpaceID {
+        let select = try connection.prepare("SELECT name FROM sync_space WHERE key = ?1")
+        select.bind(1, key)
+        defer { select.reset() }
+        guard try select.step(), let space = SpaceID(rawValue: select.text(0)) else { return .default }
+        return space
     }
 
     /// Whether the last contact ended because the server contradicted the database.
@@ -192,14 +201,28 @@ struct Salvage {
     }
 
     /// Copies what the server has shown, and computes the records with pending changes.
-    private func takeOverShown(_ keys: [Int64: Int64]) throws -> SalvageReport.Count {
+    ///
+    /// - Parameter isOffering: whether to offer the values that the rows have from entries of the outbox that are lost.
+    /// - Returns: the number of records, and of those for which the journal offers values of lost entries.
+    private func takeOverShown(
+        _ keys: [Int64: Int64], offeringLostWrites isOffering: Bool, now: WallTime
+    ) throws -> (SalvageReport.Count, offered: Int) {
         try takeOverFormerVersions()
         let bases = try takeOverBases(keys)
         try connectOutbox(and: bases.places)
-        let rows = try takeOverRows(keys)
+        var lost: [Int64: [Mutation]] = [:]
+        let rows = try takeOverRows(keys) { record, place, space in
+            guard isOffering, let change = try changeOfLostEntry(in: record, at: place) else { return }
+            lost[space, default: []].append(change)
+        }
         try takeOverForeign(keys)
-        return SalvageReport.Count(
-            saved: rows.saved + bases.places.count, lost: rows.lost.map { $0 + bases.lost })
+        for (key, changes) in lost.sorted(by: { $0.key < $1.key }) {
+            try transaction.offer(lost: changes, in: try spaceID(key), now: now)
+        }
+        return (
+            SalvageReport.Count(saved: rows.saved + bases.places.count, lost: rows.lost.map { $0 + bases.lost }),
+            lost.values.map(\.count).reduce(0, +)
+        )
     }
 
     /// The contents of the damaged `sync_meta`; nil if its row cannot be read or is invalid.

@@ -116,11 +116,12 @@ extension WriteTransaction {
         return versions
     }
 
-    /// Offers edits that only a lost history had.
-    func offer(lost edits: [Mutation], in space: SpaceID, now: WallTime) throws {
+    /// Offers changes that only a lost history, or the rows of a damaged database, had. Creates that refer to each other stay in
+    /// one entry.
+    func offer(lost changes: [Mutation], in space: SpaceID, now: WallTime) throws {
         var entry = TransactionPacker(space: space)
-        for edit in edits {
-            if let full = entry.add([edit]) { try note(forgotten: full, now: now) }
+        for group in Transaction(space: space, mutations: changes).referenceGroups {
+            if let full = entry.add(group) { try note(forgotten: full, now: now) }
         }
         if let rest = entry.take() { try note(forgotten: rest, now: now) }
     }

@@ -9,7 +9,7 @@ extension SalvageReport {
                 sentence:
                     "a new database is in its place; the damaged one is kept as \(keptFile), and syncctl sync downloads what the server has"
             ),
-            finding("writes", outbox, of: ("unconfirmed write", "unconfirmed writes")),
+            finding("writes", outbox, of: ("unconfirmed write", "unconfirmed writes"), offered: offered),
             finding("journal", journal, of: ("entry of the journal", "entries of the journal")),
             recordsFinding,
             identityFinding,
@@ -41,18 +41,25 @@ extension SalvageReport {
         )
     }
 
-    private func finding(_ check: String, _ count: Count, of names: (one: String, many: String)) -> Finding {
+    /// - Parameter offered: the number of records for which the journal offers the values of lost entries.
+    private func finding(
+        _ check: String, _ count: Count, of names: (one: String, many: String), offered: Int = 0
+    ) -> Finding {
+        let offer =
+            offered == 0
+            ? nil
+            : "the journal offers what their records still had (\(offered) \(offered == 1 ? "record" : "records")): read it with syncctl journal, and write it again with syncctl journal restore --forgotten"
         func text(_ number: Int) -> String { "\(number) \(number == 1 ? names.one : names.many)" }
         guard let lost = count.lost else {
             return .attention(
                 check, "\(text(count.saved)) saved; there may have been more",
-                advice: "keep \(keptFile): it may still contain more")
+                advice: (offer.map { "\($0); " } ?? "") + "keep \(keptFile): it may still contain more")
         }
         guard lost > 0 else { return .fine(check, "\(text(count.saved)) saved, none lost") }
         return .attention(
             check,
             "\(text(count.saved)) saved; \(text(lost)) could not be read, and \(lost == 1 ? "is" : "are") lost here",
-            advice: "enter the lost data again; keep \(keptFile), which may still contain a part of it")
+            advice: "\(offer ?? "enter the lost data again"); keep \(keptFile), which may still contain a part of it")
     }
 
     private var identityFinding: Finding {

@@ -27,7 +27,7 @@ enum JournalShape {
                 ? "another device deleted the record before it received these values"
                 : "another device changed the same fields before it received these values"
         case .cancelled: "cancelled on this device"
-        case .forgotten: "the server was restored from a backup that does not have these values"
+        case .forgotten: "lost by a server that was restored from a backup, or with a damaged database"
         }
     }
 
