@@ -29,7 +29,7 @@ extension ForeignDecoder {
             try requireRoundTrip(
                 of: file.values, decode: { try ConfigurationFile(path: "config.json", text: Data($0)).values },
                 encode: flat)
-            let sources = ConfigurationSources(Program("fuzzed"), variables: ["HOME": "/none"], file: file)
+            let sources = ConfigurationSources(ProgramNames("fuzzed"), variables: ["HOME": "/none"], file: file)
             _ = try? ClientSettings(ResolvedConfiguration(sources))
             _ = try? ServerSettings(ResolvedConfiguration(sources))
         })

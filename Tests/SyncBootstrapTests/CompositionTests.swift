@@ -25,7 +25,7 @@ private struct NoLinks: Reachability {
 @Suite struct CompositionTests {
     private func settings(_ flags: [String: String] = [:]) throws -> ClientSettings {
         let sources = ConfigurationSources(
-            Program("syncctl"), flags: try ConfigurationFlags(settings: flags.map { "\($0)=\($1)" }),
+            ProgramNames("syncctl"), flags: try ConfigurationFlags(settings: flags.map { "\($0)=\($1)" }),
             variables: ["HOME": "/nonexistent"], file: nil)
         return try ClientSettings(ResolvedConfiguration(sources))
     }

@@ -17,7 +17,7 @@ private func resolve(
     }
     return try ResolvedConfiguration(
         ConfigurationSources(
-            Program("syncctl"), flags: try ConfigurationFlags(settings: flags.map { "\($0)=\($1)" }),
+            ProgramNames("syncctl"), flags: try ConfigurationFlags(settings: flags.map { "\($0)=\($1)" }),
             variables: variables, file: file))
 }
 
@@ -140,7 +140,7 @@ private func problem(_ body: () throws(ConfigurationError) -> Void) -> String {
             let words = problem { () throws(ConfigurationError) in
                 let file = try ConfigurationFile(path: "tombolo.json", text: Data(bytes))
                 let sources = ConfigurationSources(
-                    Program("syncctl"), variables: ["HOME": "/home/ned"], file: file)
+                    ProgramNames("syncctl"), variables: ["HOME": "/home/ned"], file: file)
                 _ = try ResolvedConfiguration<ClientKeys>(sources)
             }
             #expect(
@@ -218,7 +218,7 @@ private func problem(_ body: () throws(ConfigurationError) -> Void) -> String {
     @Test func `each program has its own variables, file, and folder`() throws {
         let variables = ["HOME": "/home/ned", "TODOSERVER_LISTEN_PORT": "80", "SYNCD_LISTEN_PORT": "80"]
         #expect(try ClientSettings(resolve(variables: variables)).store.folder == "/home/ned/.local/share/syncctl")
-        let todo = Program("todo")
+        let todo = ProgramNames("todo")
         let sources = ConfigurationSources(
             todo, variables: variables.merging(["TODO_SERVER_URL": "https://a.example"]) { $1 }, file: nil)
         let settings = try ClientSettings(ResolvedConfiguration(sources))
@@ -288,7 +288,7 @@ private func problem(_ body: () throws(ConfigurationError) -> Void) -> String {
     }
 
     @Test func `the help names every key, and the program's variables`() {
-        let help = ConfigurationHelp.text(ClientKeys.settings, Program("todo"))
+        let help = ConfigurationHelp.text(ClientKeys.settings, ProgramNames("todo"))
         for setting in ClientKeys.settings { #expect(help.contains("\n  " + setting.name + "\n"), "\(setting.name)") }
         #expect(help.contains("TODO_LOG_LEVEL") && help.contains("TODO_CONFIG"))
     }

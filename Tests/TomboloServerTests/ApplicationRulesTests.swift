@@ -41,7 +41,7 @@ import Testing
         let folder = NSTemporaryDirectory() + "tombolo-rules-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let sources = ConfigurationSources(
-            Program("syncd"),
+            ProgramNames("syncd"),
             flags: try ConfigurationFlags(settings: [
                 "environment=test", "authority.folder=\(folder)", "authority.durability=normal", "listen.port=0",
             ]), variables: [:], file: nil)

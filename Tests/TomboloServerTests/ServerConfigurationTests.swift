@@ -10,7 +10,7 @@ import Testing
 @Suite struct ServerConfigurationTests {
     private func settings(_ flags: [String]) throws(ConfigurationError) -> ServerSettings {
         let sources = ConfigurationSources(
-            Program("syncd"), flags: try ConfigurationFlags(settings: flags), variables: ["HOME": "/home/ned"],
+            ProgramNames("syncd"), flags: try ConfigurationFlags(settings: flags), variables: ["HOME": "/home/ned"],
             file: nil)
         return try ServerSettings(ResolvedConfiguration(sources))
     }

@@ -97,7 +97,7 @@ import Testing
             }
         }
         let sources = ConfigurationSources(
-            Program("syncd"), flags: try ConfigurationFlags(settings: ["authority.kept-commits=12345"]),
+            ProgramNames("syncd"), flags: try ConfigurationFlags(settings: ["authority.kept-commits=12345"]),
             variables: ["HOME": "/nonexistent"], file: nil)
         let settings = try ServerSettings(ResolvedConfiguration(sources))
         #expect(settings.keptCommits == 12_345)

@@ -4,7 +4,7 @@ import SyncProgram
 
 /// The command-line tool for people who manage a device.
 @main struct Syncctl: AsyncParsableCommand {
-    static let program = Program("syncctl")
+    static let program = ProgramNames("syncctl")
 
     static let configuration = CommandConfiguration(
         commandName: "syncctl", abstract: "Read, write, sync, and repair the records of this device.",

@@ -72,7 +72,7 @@ struct StatusReport {
     let engine: String?
     let server: String?
     let file: String
-    let environment: Environment
+    let environment: DeploymentEnvironment
     let now: WallTime
     let contact: Contact
 

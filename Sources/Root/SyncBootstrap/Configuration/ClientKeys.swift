@@ -6,7 +6,7 @@ import SyncTransportHTTP
 
 /// The settings of a client, one by one, with their defaults.
 package struct ClientKeys: SettingValues {
-    package var environment = Environment.production
+    package var environment = DeploymentEnvironment.production
     package var logLevel = LogLevel.warning
     package var folder: String?
     var durability = Durability.normal

@@ -4,9 +4,9 @@ public import SyncProgram
 
 /// The settings of a client, read once at the start.
 public struct ClientSettings: Sendable {
-    package let program: Program
+    package let program: ProgramNames
     /// The environment, which decides whether the server must be addressed with TLS.
-    public let environment: Environment
+    public let environment: DeploymentEnvironment
     /// The least serious level of messages that are logged.
     public let logLevel: LogLevel
     /// The place and the limits of the local database.

@@ -19,7 +19,7 @@ package struct ConfigurationFile: Sendable {
     ///
     /// - Throws: when a named file is missing, or a file is invalid.
     static func find(
-        named flag: String?, _ program: Program, _ variables: [String: String]
+        named flag: String?, _ program: ProgramNames, _ variables: [String: String]
     ) throws(ConfigurationError) -> ConfigurationFile? {
         if let flag { return try ConfigurationFile(path: flag) }
         if let named = variables[program.fileVariable], !named.isEmpty { return try ConfigurationFile(path: named) }

@@ -1,6 +1,6 @@
 /// The settings of a program as help text.
 package enum ConfigurationHelp {
-    package static func text<Values: SettingValues>(_ settings: [Setting<Values>], _ program: Program) -> String {
+    package static func text<Values: SettingValues>(_ settings: [Setting<Values>], _ program: ProgramNames) -> String {
         let defaults = Values()
         let entries = settings.map { setting in
             let fallback = (setting.defaultInWords ?? setting.text(defaults)).map { " Default: \($0)." } ?? ""

@@ -2,14 +2,14 @@ import SyncModel
 
 /// The values that somebody gave, by name of setting, strongest source first: flags, environment variables, the file.
 package struct ConfigurationSources: Sendable {
-    let program: Program
+    let program: ProgramNames
     let flags: [String: GivenValue]
     let variables: [String: String]
     let file: ConfigurationFile?
 
     /// - Parameter variables: all environment variables of the process.
     package init(
-        _ program: Program, flags: ConfigurationFlags = ConfigurationFlags(), variables: [String: String],
+        _ program: ProgramNames, flags: ConfigurationFlags = ConfigurationFlags(), variables: [String: String],
         file: ConfigurationFile?
     ) {
         self.program = program
@@ -20,7 +20,7 @@ package struct ConfigurationSources: Sendable {
 
     /// Reads the file that was named with a flag or a variable, or the one at the usual place when there is one.
     package init(
-        _ program: Program, flags: ConfigurationFlags = ConfigurationFlags(), variables: [String: String],
+        _ program: ProgramNames, flags: ConfigurationFlags = ConfigurationFlags(), variables: [String: String],
         fileNamed path: String? = nil
     ) throws(ConfigurationError) {
         let file = try ConfigurationFile.find(named: path, program, variables)

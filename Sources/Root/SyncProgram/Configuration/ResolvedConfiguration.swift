@@ -1,6 +1,6 @@
 /// All settings of a program with their values: which value each has, and why.
 package struct ResolvedConfiguration<Values: SettingValues>: Sendable {
-    package let program: Program
+    package let program: ProgramNames
     package let values: Values
     /// In the order of the settings.
     package let entries: [Entry]

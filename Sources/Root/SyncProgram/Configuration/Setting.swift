@@ -46,7 +46,7 @@ package protocol SettingValues: Sendable {
     /// The settings, in the order in which they are shown; `environment` first.
     static var settings: [Setting<Self>] { get }
 
-    var environment: Environment { get set }
+    var environment: DeploymentEnvironment { get set }
     var logLevel: LogLevel { get set }
     /// The folder of the database.
     var folder: String? { get set }

@@ -4,7 +4,7 @@ package import SyncProgram
 
 /// The settings of a server, one by one, with their defaults.
 package struct ServerKeys: SettingValues {
-    package var environment = Environment.production
+    package var environment = DeploymentEnvironment.production
     package var logLevel = LogLevel.warning
     package var folder: String?
     var postgres: String?

@@ -10,7 +10,7 @@ extension ServerRecipes {
     /// Returns the recipes for an environment.
     ///
     /// - Throws: when the adapters of the environment are not linked into this program.
-    public static func picked(by environment: Environment) throws(ConfigurationError) -> ServerRecipes {
+    public static func picked(by environment: DeploymentEnvironment) throws(ConfigurationError) -> ServerRecipes {
         guard environment.choices.hasLiveAdapters else {
             throw ConfigurationError(
                 "environment: \(environment) needs the test kit, which this program does not contain",

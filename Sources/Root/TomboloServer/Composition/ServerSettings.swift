@@ -4,7 +4,7 @@ public import SyncProgram
 /// The settings of a server, read once at the start.
 public struct ServerSettings: Sendable {
     /// The environment, which picks the adapters.
-    public let environment: Environment
+    public let environment: DeploymentEnvironment
     /// The least severe level that is logged.
     public let logLevel: LogLevel
     /// The address to listen on.

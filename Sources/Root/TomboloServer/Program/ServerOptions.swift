@@ -5,7 +5,7 @@ import SyncProgram
 /// The options of every command of a server.
 struct ServerOptions: ParsableArguments {
     /// This program, by the name of its executable.
-    static let program = Program(
+    static let program = ProgramNames(
         (CommandLine.arguments.first ?? "").split(separator: "/").last?.lowercased() ?? "server")
 
     /// The settings, for the help.

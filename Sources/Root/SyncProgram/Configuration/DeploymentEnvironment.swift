@@ -1,7 +1,7 @@
 /// The environment in which a program runs.
 ///
 /// It selects adapters and defaults. No other code checks which environment it is.
-public enum Environment: String, Hashable, Sendable, CaseIterable {
+public enum DeploymentEnvironment: String, Hashable, Sendable, CaseIterable {
     /// Real users' data.
     case production
     /// A rehearsal of production, with its rules.
@@ -14,7 +14,7 @@ public enum Environment: String, Hashable, Sendable, CaseIterable {
     case simulation
 }
 
-extension Environment {
+extension DeploymentEnvironment {
     /// The choices that an environment determines.
     package struct Choices: Hashable, Sendable {
         /// Whether a server on another machine must be reached over TLS.

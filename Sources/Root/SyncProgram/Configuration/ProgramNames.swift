@@ -1,5 +1,7 @@
-/// A program, and the names that follow from its own: no two programs share a folder, a file, or a variable.
-package struct Program: Hashable, Sendable {
+/// The names that follow from the name of a program: its folder, its configuration file, and its environment variables.
+///
+/// No two programs share one of them.
+package struct ProgramNames: Hashable, Sendable {
     /// The name of the executable: `todo-server`.
     package let name: String
 
