@@ -126,6 +126,23 @@ import Testing
         #expect(failure?.message.contains("entry 7 does not have its other values") == true)
     }
 
+    @Test func `a record that is created again keeps its reference to a record that the same entry creates`() throws {
+        let gone = Rejection(code: .recordDeleted, message: "gone", mutation: 1)
+        let kept = Self.transaction(Self.avatar(Self.art, of: Self.bo), Self.linked(Self.ada, to: Self.art))
+        let whole = Self.transaction(Self.user(Self.ada, avatar: Self.art))
+        for event in [JournalEntry.Event.rejected(kept, gone), .cancelled(kept)] {
+            let plan = try Self.plan(event, shown: [Self.bo], records: whole)
+            #expect(
+                plan.transactions == [
+                    [
+                        .create("avatars", Self.art, ["author": .reference(Self.bo)]),
+                        .create(
+                            "users", Self.remade, ["name": .text("\(Self.ada)"), "avatar": .reference(Self.art)]),
+                    ]
+                ])
+        }
+    }
+
     @Test func `a create that was rejected because its record was deleted gets a new id`() throws {
         let kept = Self.transaction(Self.user(Self.bo), Self.user(Self.ada))
         let plan = try Self.plan(.rejected(kept, Rejection(code: .recordDeleted, message: "gone", mutation: 1)))

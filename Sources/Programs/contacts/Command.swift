@@ -12,7 +12,8 @@ enum Command: Equatable {
         contacts edit NAME DETAIL…       changes details; phone= removes the phone
         contacts remove NAME
         contacts problems                shows what the server refused, and what lost against other devices
-        contacts retry|discard NUMBER    decides about a problem
+        contacts retry NUMBER            writes again what a problem lost
+        contacts discard NUMBER          accepts a problem
         contacts sync [SECONDS]          syncs now, and waits for it: up to 10 seconds, or the given number
         contacts status
 
@@ -22,6 +23,10 @@ enum Command: Equatable {
 
     init(_ arguments: [String]) throws {
         let rest = Array(arguments.dropFirst())
+        if arguments.contains("--help") {
+            self = .help
+            return
+        }
         switch (arguments.first ?? "list", rest.count) {
         case ("list", 0...1): self = .list(rest.first ?? "")
         case ("watch", 0): self = .watch
@@ -33,7 +38,7 @@ enum Command: Equatable {
         case ("discard", 1): self = .discard(try Self.number(rest[0]))
         case ("sync", 0...1): self = .sync(seconds: try rest.first.map(Self.seconds) ?? 10)
         case ("status", 0): self = .status
-        case ("help", _), ("--help", _): self = .help
+        case ("help", _): self = .help
         default:
             let form = Self.usage.split(separator: "\n").first {
                 $0.contains("contacts [\(arguments[0])") || $0.contains("contacts \(arguments[0])")

@@ -11,6 +11,10 @@ package struct RestorePlan {
     /// The new records that replace deleted ones: those that the entry changes, and those that its changes refer to.
     package private(set) var replacements: [Replacement] = []
     private let records: Records
+    /// The new ids of records that replace deleted ones, in this plan or an earlier one.
+    private var newIDs: [RecordAddress: RecordID] = [:]
+    /// The records that the plan creates under their own ids.
+    private var created: Set<RecordAddress> = []
 
     /// A deleted record that is created again under a new id.
     package struct Replacement: Hashable, Sendable {
@@ -85,7 +89,6 @@ package struct RestorePlan {
     ) throws {
         let deleted = entry.records?.mutations ?? []
         // Find the new ids first, because a reference may come before the record that it names.
-        var newIDs: [RecordAddress: RecordID] = [:]
         for (position, mutation) in transaction.mutations.enumerated() {
             let address = mutation.address
             guard try records.space(address) == nil else { continue }
@@ -93,32 +96,29 @@ package struct RestorePlan {
                 newIDs[address] = earlier
                 continue
             }
-            let isDeleted =
-                switch mutation.intent {
-                // Other creates keep their ids, because other entries refer to them. A rejection without a position is about
-                // the whole transaction.
-                case .create: rejection?.code == .recordDeleted && (rejection?.mutation ?? position) == position
-                case .update: deleted.contains { $0.address == address }
-                case .delete: false
-                }
-            if isDeleted { newIDs[address] = replace(address) }
+            switch mutation.intent {
+            // Other creates keep their ids, because other entries refer to them. A rejection without a position is about
+            // the whole transaction.
+            case .create where rejection?.code == .recordDeleted && (rejection?.mutation ?? position) == position:
+                replace(address)
+            case .create: created.insert(address)
+            case .update: if deleted.contains(where: { $0.address == address }) { replace(address) }
+            case .delete: break
+            }
         }
         var edits: [RecordEdit] = []
-        var created: Set<RecordAddress> = []
         for mutation in transaction.mutations {
             let (id, collection) = (newIDs[mutation.address] ?? mutation.record, mutation.collection)
-            let isHere = try records.space(RecordAddress(collection, id)) == space
+            let current = try records.space(RecordAddress(collection, id))
+            let isHere = current == space
             let isNew = replacements.contains { $0.replacement == id }
             let whole = isNew ? deleted.first { $0.address == mutation.address }?.patch : nil
-            let patch = try redirecting(
-                whole ?? mutation.patch, of: collection, to: newIDs, droppingLost: whole != nil)
+            let patch = try redirecting(whole ?? mutation.patch, of: collection, droppingLost: whole != nil)
             switch mutation.intent {
             case .create where isHere: edits.append(.update(collection, id, patch))
-            case .create:
-                edits.append(.create(collection, id, patch))
-                created.insert(mutation.address)
+            case .create: edits.append(.create(collection, id, patch))
             case .update where isNew: edits.append(.create(collection, id, patch))
-            case .update where isHere || created.contains(mutation.address):
+            case .update where current != nil || created.contains(mutation.address):
                 edits.append(.update(collection, id, patch))
             case .update:
                 throw StoreError(
@@ -137,8 +137,6 @@ package struct RestorePlan {
     ///
     /// - Parameter deleted: creates of deleted records. References to any other record stay as they are.
     private mutating func addingTargets(of edits: [RecordEdit], from deleted: [Mutation]) throws -> [RecordEdit] {
-        let written = Set(edits.map { RecordAddress($0.collection, $0.record) })
-        var newIDs: [RecordAddress: RecordID] = [:]
         var all = edits
         var position = 0
         while position < all.count {
@@ -147,18 +145,15 @@ package struct RestorePlan {
             for (name, value) in edit.patch {
                 guard case .reference(let id) = value,
                     let target = records.catalog[edit.collection]?.field(named: name)?.target,
-                    case let address = RecordAddress(target, id), newIDs[address] == nil, !written.contains(address),
+                    case let address = RecordAddress(target, id), newIDs[address] == nil, !created.contains(address),
                     try records.space(address) == nil, let create = deleted.first(where: { $0.address == address })
                 else { continue }
                 let new = replace(address)
-                newIDs[address] = new
-                all.append(
-                    .create(target, new, try redirecting(create.patch, of: target, to: newIDs, droppingLost: true)))
+                all.append(.create(target, new, try redirecting(create.patch, of: target, droppingLost: true)))
             }
         }
-        guard !newIDs.isEmpty else { return edits }
         return try all.map { edit in
-            let patch = try redirecting(edit.patch, of: edit.collection, to: newIDs, droppingLost: false)
+            let patch = try redirecting(edit.patch, of: edit.collection, droppingLost: false)
             return switch edit {
             case .create(let collection, let id, _): .create(collection, id, patch)
             case .update(let collection, let id, _): .update(collection, id, patch)
@@ -171,12 +166,12 @@ package struct RestorePlan {
     ///
     /// - Parameter droppingLost: Whether to leave out optional references to records that no longer exist.
     private func redirecting(
-        _ patch: Patch, of collection: CollectionName, to newIDs: [RecordAddress: RecordID], droppingLost: Bool
+        _ patch: Patch, of collection: CollectionName, droppingLost: Bool
     ) throws -> Patch {
         var result = patch
         for (name, value) in patch {
             guard case .reference(let id) = value, let field = records.catalog[collection]?.field(named: name),
-                let target = field.target, case let address = RecordAddress(target, id),
+                let target = field.target, case let address = RecordAddress(target, id), !created.contains(address),
                 try records.space(address) == nil
             else { continue }
             if let new = newIDs[address] {
@@ -200,8 +195,10 @@ package struct RestorePlan {
         return id
     }
 
+    @discardableResult
     private mutating func replace(_ address: RecordAddress) -> RecordID {
         let new = records.newID()
+        newIDs[address] = new
         replacements.append(Replacement(collection: address.collection, deleted: address.id, replacement: new))
         return new
     }
@@ -223,20 +220,20 @@ package struct RestorePlan {
             if losers[address] == nil { order.append(address) }
             losers[address, default: Patch()].set(conflict.field, to: conflict.loser.value)
         }
+        for address in order where try records.space(address) != space {
+            if let earlier = try earlierReplacement(of: address) { newIDs[address] = earlier } else { replace(address) }
+        }
         var edits: [RecordEdit] = []
         for address in order {
             let collection = address.collection
-            let lost = try redirecting(losers[address] ?? Patch(), of: collection, to: [:], droppingLost: false)
-            if try records.space(address) == space {
-                edits.append(.update(collection, address.id, lost))
-                continue
-            }
-            if let earlier = try earlierReplacement(of: address) {
-                edits.append(.update(collection, earlier, lost))
+            let lost = try redirecting(losers[address] ?? Patch(), of: collection, droppingLost: false)
+            let id = newIDs[address] ?? address.id
+            guard replacements.contains(where: { $0.replacement == id }) else {
+                edits.append(.update(collection, id, lost))
                 continue
             }
             let whole = deleted.first { $0.address == address }?.patch ?? Patch()
-            var patch = try redirecting(whole, of: collection, to: [:], droppingLost: true)
+            var patch = try redirecting(whole, of: collection, droppingLost: true)
             for (field, value) in lost { patch.set(field, to: value) }
             let missing = records.catalog[collection]?.fields.filter { $0.isRequired && patch[$0.name] == nil } ?? []
             guard missing.isEmpty else {
@@ -245,7 +242,7 @@ package struct RestorePlan {
                     "\(collection) \(address.id) is not on this device, and entry \(number) lacks its \(missing.map(\.name.rawValue).joined(separator: ", ")): create a new record with the values of the entry"
                 )
             }
-            edits.append(.create(collection, replace(address), patch))
+            edits.append(.create(collection, id, patch))
         }
         transactions = [try addingTargets(of: edits, from: deleted)]
     }

@@ -61,7 +61,7 @@ public struct MergedField: Hashable, Sendable {
 extension MergedWrite: CustomStringConvertible {
     public var description: String {
         let list = fields.map {
-            "\($0.collection).\($0.field): \($0.conflict.loser.value) was overwritten by \($0.conflict.winner.value)"
+            "\($0.collection).\($0.field): \($0.conflict.loser.value.shortText) was overwritten by \($0.conflict.winner.value.shortText)"
         }
         return "merged: \(list.joined(separator: ", "))"
     }

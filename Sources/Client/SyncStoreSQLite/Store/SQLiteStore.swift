@@ -145,7 +145,8 @@ public final class SQLiteStore: Sendable {
             try writer.inTransaction { connection in
                 try writer.checkModels(of: configuration.file)
                 let transaction = try WriteTransaction(
-                    on: connection, catalog: catalog, tables: tables, limits: configuration.limits)
+                    on: connection, catalog: catalog, tables: tables, limits: configuration.limits,
+                    decoded: writer.decoded)
                 let value = try body(transaction)
                 if transaction.rollsBack { return .rollBack((value, StoreChange())) }
                 try transaction.finish()

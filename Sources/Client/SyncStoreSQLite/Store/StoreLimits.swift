@@ -50,7 +50,7 @@ public struct StoreLimits: Hashable, Sendable {
     /// Maximum number of missing records for which the journal is searched when an entry cannot be restored. Each search
     /// reads the whole journal, and one found record is enough for the message.
     static let searchesForCreates = 16
-    /// Maximum number of decoded transactions cached while a page is applied. A page touches few transactions, each
-    /// many times.
-    static let decodedTransactions = 64
+    /// Maximum length of the stored forms of all outbox entries that are kept decoded. Decoded, they take several times as much
+    /// memory.
+    static let decodedBytes = 32 * 1_024 * 1_024
 }

@@ -20,6 +20,8 @@ final class Writer {
     /// failed flush.
     private var trustsWAL = false
     private var hasCommitted = false
+    /// The entries of the outbox that the last writes have decoded.
+    let decoded = DecodedEntries()
     /// SQLite's number of the schema, which changes when any program adds a table or column.
     private var schemaVersion: Int64 = -1
     /// Whether the WAL file still has to be truncated, because it may hold data of a vacated space. No process
@@ -159,11 +161,15 @@ final class Writer {
     /// Calls `body` inside `BEGIN IMMEDIATE` and then commits or rolls back, as `body` chooses. An error rolls back.
     func inTransaction<Value>(_ body: (Connection) throws -> Connection.Ending<Value>) throws -> Value {
         var commits = false
+        // After a failed commit, the entries may be those of the write that has been rolled back.
+        var isDone = false
+        defer { if !commits || !isDone { decoded.removeAll() } }
         let value = try connection.write { connection in
             let ending = try body(connection)
             if case .commit = ending { commits = true }
             return ending
         }
+        isDone = true
         if commits { hasCommitted = true }
         return value
     }

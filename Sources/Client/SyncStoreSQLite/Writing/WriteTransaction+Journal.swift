@@ -269,17 +269,17 @@ extension WriteTransaction {
             return try restore(entry, now: now, newID: newID)
         } catch let error as StoreError {
             guard error.code == .missingRecord || error.code == .danglingReference else { throw error }
-            let space = try JournalReading.space(of: number, connection)
-            guard try SpaceRow.find(space, connection) != nil else {
+            if let (record, first) = try recordAndEntryToRestore(before: entry) {
                 throw StoreError(
                     error.code,
-                    "entry \(number) needs records of the space \(space), which this device does not follow: follow the space, sync, and then restore the entry"
-                )
+                    "entry \(number) needs \(record), which entry \(first) creates: restore entry \(first) first")
             }
-            guard let (record, first) = try recordAndEntryToRestore(before: entry) else { throw error }
+            let space = try JournalReading.space(of: number, connection)
+            guard try SpaceRow.find(space, connection)?.cursor == nil else { throw error }
             throw StoreError(
                 error.code,
-                "entry \(number) needs \(record), which entry \(first) creates: restore entry \(first) first")
+                "entry \(number) needs records of the space \(space), which this device has not downloaded: follow the space, sync, and then restore the entry"
+            )
         }
     }
 

@@ -153,7 +153,7 @@ extension WriteTransaction {
         try unlink(entry)
         for link in try links(of: transaction) { try insert(link, entry.sequence) }
         meta.outbox.bytes += payload.count - entry.bytes
-        decoded[entry.sequence] = nil
+        decoded.remove(entry.sequence, bytes: entry.bytes)
         change.touchesOutbox = true
         change.addsToOutbox = true
     }
@@ -173,7 +173,7 @@ extension WriteTransaction {
         }
         meta.outbox.bytes -= entry.bytes
         if !(try anyPending()) { try connection.statement("DELETE FROM sync_deleted").run() }
-        decoded[entry.sequence] = nil
+        decoded.remove(entry.sequence, bytes: entry.bytes)
         change.touchesOutbox = true
     }
 
@@ -372,12 +372,11 @@ extension WriteTransaction {
 
     private func transaction(at sequence: Int64) throws -> Transaction {
         if let transaction = decoded[sequence] { return transaction }
-        guard let transaction = try entry(sequence)?.transaction else {
+        guard let entry = try entry(sequence) else {
             throw StoreError(.corrupt, "sync_pending names outbox entry \(sequence), which does not exist")
         }
-        if decoded.count >= StoreLimits.decodedTransactions { decoded.removeAll() }
-        decoded[sequence] = transaction
-        return transaction
+        decoded.keep(entry.transaction, at: sequence, bytes: entry.bytes)
+        return entry.transaction
     }
 
     /// Returns the unsent entries of the same space that depend on `entry`, directly or through other entries, oldest

@@ -21,13 +21,14 @@ final class WriteTransaction {
     /// Set by a call that decides to change nothing. The transaction is then rolled back.
     var rollsBack = false
     private var spaceKeys: [SpaceID: Int64] = [:]
-    /// Transactions decoded so far, by their outbox sequence.
-    var decoded: [Int64: Transaction] = [:]
+    /// Decoded transactions by their outbox sequence.
+    let decoded: DecodedEntries
     /// The records that records with pending changes refer to; nil until the page deletes a record.
     var referredToByPending: Set<RecordRow>?
 
     init(
-        on connection: Connection, catalog: SchemaCatalog, tables: [RecordTable], limits: StoreLimits
+        on connection: Connection, catalog: SchemaCatalog, tables: [RecordTable], limits: StoreLimits,
+        decoded: DecodedEntries = DecodedEntries()
     ) throws {
         guard let meta = try Meta.load(connection) else {
             throw StoreError.withoutIdentity
@@ -38,6 +39,8 @@ final class WriteTransaction {
         self.limits = limits
         self.meta = meta
         loadedMeta = meta
+        self.decoded = decoded
+        try decoded.prepare(connection)
     }
 
     /// Saves `meta` if it has changed. Must be the last step before the commit.

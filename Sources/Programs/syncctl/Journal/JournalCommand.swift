@@ -106,6 +106,9 @@ struct RestoreJournal: AsyncParsableCommand {
         guard forgotten != !entries.isEmpty else {
             throw ValidationError("expected the numbers of entries, or --forgotten")
         }
+        guard Set(entries).count == entries.count else {
+            throw ValidationError("an entry is named twice; expected each number once")
+        }
     }
 
     func run() async throws {

@@ -128,11 +128,16 @@ struct RecordAction {
         let wanted = max(0, min(listing.limit ?? .max, total - listing.offset))
         let end = listing.offset + wanted
         var table = Table(RecordShape.columns(schema))
-        // In pages, so that memory does not grow with what is listed.
+        // In pages, so that memory does not grow with what is listed. Each begins after the last record of the one before.
+        query.offset = listing.offset
         for start in stride(from: listing.offset, to: end, by: Self.page) {
-            query.offset = start
             query.limit = min(Self.page, end - start)
-            for record in try store.records(matching: query) {
+            let records = try store.records(matching: query)
+            if let last = records.last {
+                query.cursor = RecordCursor(of: last, orders: query.orders, schema: schema)
+                query.offset = 0
+            }
+            for record in records {
                 if terminal.isJSON {
                     terminal.say(try shape.line(record))
                 } else {

@@ -115,7 +115,7 @@ extension RecordTerm: CustomStringConvertible {
 
 extension FieldValue {
     /// The value for a log line: long texts are shortened.
-    var shortText: String {
+    package var shortText: String {
         switch self {
         case .null: "nil"
         case .boolean(let value): "\(value)"
