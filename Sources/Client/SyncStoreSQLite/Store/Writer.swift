@@ -161,9 +161,9 @@ final class Writer {
     /// Calls `body` inside `BEGIN IMMEDIATE` and then commits or rolls back, as `body` chooses. An error rolls back.
     func inTransaction<Value>(_ body: (Connection) throws -> Connection.Ending<Value>) throws -> Value {
         var commits = false
-        // After a failed commit, the entries may be those of the write that has been rolled back.
+        // A commit can fail after the body has asked for it.
         var isDone = false
-        defer { if !commits || !isDone { decoded.removeAll() } }
+        defer { if !commits || !isDone { decoded.rolledBack() } }
         let value = try connection.write { connection in
             let ending = try body(connection)
             if case .commit = ending { commits = true }

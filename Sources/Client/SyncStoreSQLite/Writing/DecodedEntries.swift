@@ -12,9 +12,12 @@ final class DecodedEntries {
     private var bytes = 0
     /// SQLite's count of the commits of other connections.
     private var otherCommits: Int64 = -1
+    /// Whether the current write has changed the contents of an entry.
+    private var hasChanged = false
 
     /// Forgets everything if another connection has committed since the last call. It must be called at the start of each write.
     func prepare(_ connection: Connection) throws {
+        hasChanged = false
         guard !transactions.isEmpty else { return otherCommits = try Self.otherCommits(connection) }
         let commits = try Self.otherCommits(connection)
         if commits != otherCommits { removeAll() }
@@ -38,11 +41,16 @@ final class DecodedEntries {
 
     /// Forgets an entry whose contents change.
     func remove(_ sequence: Int64, bytes count: Int) {
+        hasChanged = true
         if transactions.removeValue(forKey: sequence) != nil { bytes -= count }
     }
 
-    /// Forgets everything. It must be called after a write that was rolled back.
-    func removeAll() {
+    /// Forgets what a write that was rolled back may have decoded. It must be called after each one.
+    func rolledBack() {
+        if hasChanged { removeAll() }
+    }
+
+    private func removeAll() {
         transactions = [:]
         bytes = 0
     }
