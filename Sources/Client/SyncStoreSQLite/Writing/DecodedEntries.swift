@@ -40,6 +40,8 @@ final class DecodedEntries {
     }
 
     /// Forgets an entry whose contents change.
+    ///
+    /// It must be called for a new entry, too: if the write is rolled back, the next one gets the same sequence.
     func remove(_ sequence: Int64, bytes count: Int) {
         hasChanged = true
         if transactions.removeValue(forKey: sequence) != nil { bytes -= count }

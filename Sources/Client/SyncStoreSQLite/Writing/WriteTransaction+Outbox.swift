@@ -126,6 +126,7 @@ extension WriteTransaction {
         statement.bind(4, now.milliseconds)
         var sequence: Int64 = 0
         while try statement.step() { sequence = statement.integer(0) }
+        decoded.remove(sequence, bytes: 0)
         for link in try links(of: transaction) { try insert(link, sequence) }
         meta.outbox.waiting += 1
         meta.outbox.bytes += payload.count
