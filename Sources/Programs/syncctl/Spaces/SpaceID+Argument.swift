@@ -7,7 +7,8 @@ extension SpaceID {
             throw CommandError(
                 .usage, "'\(argument)' is not the name of a space",
                 advice:
-                    "a name has lower-case letters, digits, and underscores, and begins with a letter, such as team_7")
+                    "a name has up to 63 lower-case letters, digits, and underscores, and begins with a letter, such as team_7"
+            )
         }
         self = space
     }
