@@ -59,6 +59,44 @@ import Testing
         #expect(growth.factor <= 1.25, "\(growth)")
     }
 
+    @Test func `a first copy reads each entry of an import once, although each page touches all of them`() throws {
+        let growth = try SQLiteWork.Growth(from: 5, times: 4) { transactions in
+            let scratch = try Scratch()
+            let work = SQLiteWork(file: scratch.file)
+            let store = try scratch.open { $0.connections = .exclusive }
+            defer { store.close() }
+            let epoch = Epoch(rawValue: "first")
+            _ = try store.adopt(epoch, as: AccountID(rawValue: "ada"))
+            try store.follow(.default)
+            let creates = 60
+            for transaction in 1...transactions {
+                // The ids of a transaction are spread over all pages.
+                let edits = (0..<creates).map { Samples.create(UInt64($0 * transactions + transaction), "user \($0)") }
+                _ = try store.commit(edits, in: .default, now: Samples.now)
+            }
+            _ = work.take()
+            let last = Int64(transactions)
+            for page in 0..<transactions {
+                let records = (1...creates).map { place in
+                    let number = UInt64(page * creates + place)
+                    return Record(
+                        id: Samples.id(number), uid: UID(Int64(number)), version: Version(last),
+                        creating: ["username": .text("theirs \(number)")], schema: Samples.users)
+                }
+                let rows = SnapshotRows(collection: "users", records: records)
+                _ = try store.apply(
+                    PullPage(
+                        space: .default, epoch: epoch, serverTime: .zero,
+                        content: .snapshot([rows], isFirst: page == 0, isLast: page == transactions - 1),
+                        cursor: Cursor(rawValue: "\(page)"), version: Version(last), head: Version(last),
+                        hasMore: page < transactions - 1),
+                    after: page == 0 ? nil : Cursor(rawValue: "\(page - 1)"), brake: nil, now: Samples.now)
+            }
+            return work.take().filter { $0.key.contains("FROM sync_outbox WHERE sequence") }
+        }
+        #expect(growth.factor <= 1.25, "\(growth)")
+    }
+
     private static func before(_ chapter: Chapter) -> [Chapter] {
         switch chapter {
         case .written: []

@@ -341,6 +341,8 @@ import Testing
                             || fixed.output.contains("there may have been more"),
                         "\(place)")
                 }
+                // A person decides about what the journal offers of the lost writes.
+                #expect(try programs.syncctl("journal", "dismiss", "--all").status == 0, "\(place)")
                 #expect(try programs.syncctl("doctor").status == 0, "\(place)")
                 for number in 1...3 { try? FileManager.default.removeItem(atPath: "\(file).damaged-\(number)") }
             }

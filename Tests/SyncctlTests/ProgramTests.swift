@@ -631,7 +631,7 @@ import Testing
         let stopped = try programs.run("syncctl", ["sync", "--json"] + there + [url])
         #expect(stopped.status == CommandExitStatus.unhealthy.rawValue, "\(stopped.errors)")
         #expect(stopped.output.contains(#""result":"braked""#), "\(stopped.output)")
-        #expect(stopped.errors.contains("would delete 60 of the 60 records"), "\(stopped.errors)")
+        #expect(stopped.errors.contains("would delete 60 records"), "\(stopped.errors)")
         #expect(try programs.syncctl("user", "list", "--json").output.split(separator: "\n").count == 60)
         let doctor = try programs.syncctl("doctor", "--local").output
         #expect(doctor.contains("space default: a new snapshot is incomplete; the earlier records"), "\(doctor)")
@@ -651,7 +651,7 @@ import Testing
         watch.waitUntilExit()
         #expect(watch.terminationStatus == CommandExitStatus.unhealthy.rawValue)
         let last = try #require(try errors.fileHandleForReading.readToEnd().map { String(decoding: $0, as: UTF8.self) })
-        #expect(last.contains("would delete 60 of the 60 records"), "\(last)")
+        #expect(last.contains("would delete 60 records"), "\(last)")
         #expect(try programs.syncctl("user", "list", "--json").output.split(separator: "\n").count == 60)
 
         let agreed = try programs.run("syncctl", ["sync", "--json", "--allow-deletes"] + there + [url])

@@ -40,7 +40,7 @@ struct BoundedResponse {
         var body: [UInt8] = []
         var chunks = ChunkSizes()
         for try await chunk in response.body {
-            if let fault = chunks.arrived(chunk.readableBytes) {
+            if let fault = chunks.fault(afterChunkOf: chunk.readableBytes) {
                 throw TransportError(.notUnderstood, "the response \(fault)")
             }
             if body.count + chunk.readableBytes > limit {

@@ -18,7 +18,7 @@ enum HTTPTransportLimits {
     /// Hints that wait to be read; older ones are dropped. A reader that is this slow learns of those changes by its
     /// next poll.
     static let waitingHints = 64
-    /// Longest `Retry-After` that is honored. A server that asks for more is asked again after a day.
+    /// Longest `Retry-After` that the transport reports. The engine waits for at most `BackoffPolicy.longestRetryAfter` of it.
     static let retryAfter = Duration.seconds(24 * 60 * 60)
     /// Longest token, in bytes. Servers refuse longer headers anyway.
     static let tokenBytes = 8 * 1_024

@@ -4,7 +4,8 @@ public import SyncModel
 /// The interface through which the HTTP routes and the in-process transport call the authority.
 ///
 /// Each call is synchronous and may wait for a disk or a database, so call it on a thread that may block. Calls are
-/// safe from any thread. When a call returns, its effects are durable; when it throws, it has had no effect.
+/// safe from any thread. When a call returns, its effects are durable. When it throws, it has had no effect, unless the
+/// connection to a database was lost during the commit: then the effect is unknown, and a repeated push is safe (I2).
 public protocol AuthorityService: Sendable {
     /// Returns the server's description of itself.
     ///
@@ -87,12 +88,13 @@ extension AuthorityService {
     }
 }
 
-/// The newest versions of the spaces that have new commits.
+/// The newest versions of some spaces: of those with new commits in a broadcast, of all requested ones at the start of a stream of
+/// hints.
 public struct SpaceHeads: Coalescing, Hashable, Sendable {
-    /// The newest version of each space. A space that is missing has no news.
+    /// The newest version of each space. A missing space has no new commits.
     public var heads: [SpaceID: Version]
 
-    /// Creates the news of some spaces.
+    /// Creates a value from the newest version of each space.
     public init(heads: [SpaceID: Version]) {
         self.heads = heads
     }

@@ -198,7 +198,7 @@ struct Routes: HTTPResponder {
                 var count = 0
                 var chunks = ChunkSizes()
                 for try await chunk in request.body {
-                    if let fault = chunks.arrived(chunk.readableBytes) {
+                    if let fault = chunks.fault(afterChunkOf: chunk.readableBytes) {
                         throw Refusal(.badRequest, .malformed, "the body \(fault)")
                     }
                     count += chunk.readableBytes

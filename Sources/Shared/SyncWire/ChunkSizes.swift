@@ -2,10 +2,10 @@
 ///
 /// Both sides read bodies of a peer that they do not trust. Links and proxies cut a body into packets, which have hundreds of bytes.
 public struct ChunkSizes: Hashable, Sendable {
-    /// The number of chunks of any size that a body may have.
-    public static let uncounted = 1_024
-    /// The smallest average length, in bytes, of more chunks than that.
-    public static let smallestAverage = 64
+    /// Number of chunks after which the average length is checked.
+    public static let uncheckedChunks = 1_024
+    /// Minimum average length of the chunks of a longer body, in bytes.
+    public static let minimumAverage = 64
 
     private var chunks = 0
     private var bytes = 0
@@ -15,11 +15,11 @@ public struct ChunkSizes: Hashable, Sendable {
     /// Counts a chunk.
     ///
     /// - Returns: the reason why the rest of the body must not be read, as a sentence without its subject; nil to continue.
-    public mutating func arrived(_ count: Int) -> String? {
+    public mutating func fault(afterChunkOf count: Int) -> String? {
         chunks += 1
         bytes += count
-        guard chunks > Self.uncounted, bytes / chunks < Self.smallestAverage else { return nil }
+        guard chunks > Self.uncheckedChunks, bytes / chunks < Self.minimumAverage else { return nil }
         return
-            "comes in \(chunks) chunks of \(bytes / chunks) bytes on average; expected at least \(Self.smallestAverage)"
+            "comes in \(chunks) chunks of \(bytes / chunks) bytes on average; expected at least \(Self.minimumAverage)"
     }
 }

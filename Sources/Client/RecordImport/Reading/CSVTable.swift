@@ -2,7 +2,7 @@
 ///
 /// Fields may be quoted, and quoted fields may contain commas, doubled quotation marks, and line breaks. Lines end with
 /// CRLF or LF; a byte order mark is skipped. A row that breaks the rules is reported with its line, and parsing
-/// continues after the next line break.
+/// continues on the line after the one on which the row begins.
 package struct CSVTable: Sequence, IteratorProtocol {
     private let bytes: [UInt8]
     private var position: Int

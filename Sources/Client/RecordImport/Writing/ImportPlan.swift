@@ -52,7 +52,7 @@ struct ImportPlan {
         }
     }
 
-    /// The number of rows that will be written.
+    /// The number of rows that the import processes.
     var rowCount: Int { created + updated + unchanged }
 
     /// - Parameter space: the space of new records.
@@ -206,8 +206,7 @@ struct ImportPlan {
         return problems
     }
 
-    /// Removes the rows that refer to a row that is not imported, directly or through other rows. A row is imported
-    /// whole or not at all.
+    /// Removes the rows that refer to a row that is not imported, directly or through other rows.
     ///
     /// - Returns: a problem for each removed row.
     private static func removeDependents(from targets: inout [Target]) -> [ImportError] {

@@ -3,7 +3,8 @@ public import SyncModel
 
 /// Writes rows into a local store, in transactions of bounded size.
 ///
-/// Each row is imported whole or not at all. Run an interrupted import again to complete it.
+/// A row with an error is skipped as a whole. An interruption can leave optional references unset; run the import again to complete
+/// it.
 public struct Importer: Sendable {
     let store: any LocalStore
     let space: SpaceID
@@ -32,8 +33,7 @@ public struct Importer: Sendable {
     ///
     /// - Parameters:
     ///   - strict: Whether a single broken row stops the import before anything is written.
-    ///   - progress: Called after each transaction with the number of rows written so far, and the number of rows to
-    ///     write in total.
+    ///   - progress: Called after each transaction with the number of rows processed so far, and in total.
     public func run(
         _ input: ImportedRows, strict: Bool, progress: (_ done: Int, _ total: Int) -> Void
     ) throws(StoreError) -> ImportSummary {

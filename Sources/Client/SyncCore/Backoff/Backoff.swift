@@ -8,8 +8,8 @@ package struct Backoff: Hashable, Sendable {
 
     /// Counts a failure and returns a random wait.
     ///
-    /// - Parameter retryAfter: The wait that the server asked for. It replaces the random wait, of which a small part
-    ///   is added to spread the clients that wait for the same moment.
+    /// - Parameter retryAfter: The wait that the server asked for. It replaces the random wait. A random time of at
+    ///   most `policy.initial` is added, so that clients do not all return at the same moment.
     mutating func nextDelay(
         retryAfter: Duration?, policy: BackoffPolicy, random: inout any RandomNumberGenerator
     ) -> Duration {

@@ -208,9 +208,9 @@ public actor SyncEngine {
         ]
     }
 
-    // MARK: Orders
+    // MARK: Actions
 
-    /// Carries out one order. A store call returns its result at once; all other results arrive through the mailbox.
+    /// Carries out one action. A store call returns its result at once; all other results arrive through the mailbox.
     private func carryOut(_ action: SyncAction) -> SyncEvent? {
         switch action {
         case .server(.send(let serial, let request)): begin(request, as: serial)

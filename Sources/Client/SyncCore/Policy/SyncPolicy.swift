@@ -26,11 +26,11 @@ public struct SyncPolicy: Hashable, Sendable {
     /// How long to wait before asking again when the server refuses the credentials or speaks another protocol. Only a
     /// person can fix that; the application then calls `credentialsChanged`.
     public var refusalRetry = Duration.seconds(300)
-    /// Number of snapshots or renewed identities in a row, without progress between them, before each one waits for its
-    /// back-off.
+    /// Number of immediate recoveries in a row without progress (a fresh snapshot, a renewed identity, another hello, a
+    /// repeated push) before each further one waits for its back-off.
     public var freeResets = 1
-    /// Requires a person's consent before a completed snapshot, or the loss of access, removes much of the device's
-    /// data; nil never asks.
+    /// Requires a person's consent before a snapshot removes many of a space's records, and before the loss of access removes
+    /// records that the current server has never shown; nil never asks.
     public var deleteBrake: DeleteBrake? = DeleteBrake(records: 50, percent: 30)
     /// Whether to listen for hints.
     public var listensForHints = true

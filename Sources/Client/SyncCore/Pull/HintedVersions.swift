@@ -1,16 +1,16 @@
 package import SyncModel
 
-/// The versions that the server's hints name, and the wait for those that a pull did not show.
+/// The versions that hints have announced, and the back-off for pulls that do not reach them.
 ///
-/// A hint starts a pull at once. If the pull does not show the named version, the next pull for a hint waits, longer each
-/// time, until a pull shows what was named before it began. Otherwise, a server whose hints promise what
-/// it never shows would cause a pull for each hint.
+/// A hint normally starts a pull at once. If a pull ends below the version that was announced when it began, the next hinted pull
+/// waits, longer each time, until a pull reaches it. Otherwise, a server that announces versions that it never serves would cause a
+/// pull for each hint.
 package struct HintedVersions: Hashable, Sendable {
-    /// The newest version that a hint has named and no pull has shown.
+    /// The newest version that a hint has announced and no pull has reached.
     package private(set) var newest: Version?
     /// The value of `newest` at the start of the last pull, which has to show it.
     package private(set) var awaited: Version?
-    /// Counts the pulls in a row that did not show what hints had named before they began.
+    /// Counts the pulls in a row that did not show what was announced before they began.
     package private(set) var backoff: Backoff
 
     package init(newest: Version? = nil, awaited: Version? = nil, backoff: Backoff = Backoff()) {
@@ -19,7 +19,7 @@ package struct HintedVersions: Hashable, Sendable {
         self.backoff = backoff
     }
 
-    /// Whether the last pull did not show what hints had named before it began.
+    /// Whether the last pull did not show what was announced before it began.
     var isOverdue: Bool { backoff.failures > 0 }
 
     mutating func note(_ version: Version) {
@@ -30,10 +30,10 @@ package struct HintedVersions: Hashable, Sendable {
         awaited = newest
     }
 
-    /// Returns the wait before the next pull for a hint, or nil if the pull has shown what was reported before it
+    /// Returns the wait before the next pull for a hint, or nil if the pull has shown what was announced before it
     /// began.
     ///
-    /// The wait is at most the poll interval without hints: wrong hints are worth no more than none.
+    /// The wait is at most the poll interval without hints: wrong hints never make polling slower than without hints.
     ///
     /// - Parameter head: The newest version that the server has shown.
     mutating func pulled(to head: Version, _ turn: inout Turn) -> Duration? {

@@ -7,7 +7,7 @@ package import SyncModel
 ///        └─waiting ←───────────┘
 ///     resetting: the cursor is no longer valid; the next pull starts a snapshot
 ///     vacating: the account may not read the space; its shown data is removed, and a long rest follows
-///     braked: a snapshot or the loss of access would delete much of the device's data; the machine waits for a
+///     braked: a snapshot would delete many records, or the loss of access unproven ones; the machine waits for a
 ///             person's consent, and polls the server, whose next response may need no consent
 package struct PullMachine: Hashable, Sendable {
     package let space: SpaceID

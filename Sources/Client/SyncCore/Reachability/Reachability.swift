@@ -2,14 +2,14 @@ public import SyncConcurrency
 
 /// The source of the device's network state, as its links and routes show it.
 ///
-/// The state is only a hint. Whether the server is reachable is proved by its response, and the engine sends it a
-/// request when in doubt.
+/// The state is only a hint. Only a response proves that the server is reachable, and the engine sends a request when
+/// in doubt.
 public protocol Reachability: Sendable {
     /// The last known state of the link.
     var current: LinkState { get }
     /// Publishes each change of the state.
     var changes: Broadcast<LinkState> { get }
-    /// Watches until the task is cancelled.
+    /// Watches the links and routes until the task is cancelled.
     func run() async throws
 }
 

@@ -35,14 +35,17 @@ extension SessionMachine {
         switch event {
         case .failed(_, let failure):
             return [.note(.failed(code: failure.code.rawValue, message: failure.message))]
-        case .pageApplied(let space, .braked(let deletes, let total)),
-            .spaceVacated(let space, .braked(let deletes, let total)):
+        case .pageApplied(let space, .braked(let deletes, let total)):
             let message =
-                "the server's data of \(space) would delete \(deletes) of the \(total) records on this device, which may be a mistake of the server: a person has to agree"
+                "the server's snapshot of the space \(space) would delete \(deletes) of its \(total) records on this device, which may be a mistake of the server: a person has to agree"
+            return [.note(.failed(code: ServerContact.Failure.braked, message: message))]
+        case .spaceVacated(let space, .braked(let deletes, _)):
+            let message =
+                "the server denies access to the space \(space), whose removal would delete \(deletes) records that this server has not shown: a person has to agree"
             return [.note(.failed(code: ServerContact.Failure.braked, message: message))]
         case .pageApplied(_, .applied), .spaceVacated(_, .vacated), .resultsRecorded, .transactionWithdrawn:
-            // Results may be recorded after the page that shows them. No later page would then report that everything
-            // is in sync.
+            // If the results are recorded after the page that contains their commits, no later page reports that everything is
+            // in sync. So each of these events checks it.
             guard contact != nil, outbox.summary.count == 0, pulls.allSatisfy(\.isInSync) else {
                 return notesOfWaits(begunIn: turn)
             }

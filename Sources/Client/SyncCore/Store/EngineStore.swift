@@ -297,10 +297,12 @@ public struct VacatedSpace: Hashable, Sendable {
     }
 }
 
-/// The mass-delete brake: a device that holds more than `records` records does not apply a completed snapshot that
-/// would remove more than `percent` percent of them, unless the user has agreed.
+/// The mass-delete brake: a completed snapshot that would remove more than `percent` percent of more than `records` records of
+/// a space is applied only with the user's consent.
+///
+/// The removal of a space to which access was lost needs consent if the current server has never shown some of its records.
 public struct DeleteBrake: Hashable, Sendable {
-    /// The brake never stops a device that holds this many records or fewer.
+    /// The brake never stops a snapshot of a space of which the device holds this many records or fewer.
     public let records: Int
     /// The largest share of the records, in percent, that may be deleted without consent.
     public let percent: Int

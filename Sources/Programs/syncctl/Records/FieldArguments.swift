@@ -1,16 +1,9 @@
 import RecordImport
 import SyncCore
 import SyncModel
-import SyncObjects
-import TomboloCommunity
 
 /// Parses `FIELD=VALUE` arguments, and checks them against the schema.
 enum FieldArguments {
-    /// Returns values to write, which must also satisfy the rules of the model.
-    static func edit(_ arguments: [String], _ schema: ModelSchema, in store: any LocalStore) throws -> Patch {
-        try patch(arguments, schema, in: store)
-    }
-
     static func patch(_ arguments: [String], _ schema: ModelSchema, in store: any LocalStore) throws -> Patch {
         var patch = Patch()
         for argument in arguments {

@@ -3,10 +3,10 @@ import SyncModel
 
 /// `syncctl user`, `avatar`, `profile`: `syncctl record` for one collection, with its fields in the help.
 struct KindCommand<Kind: RecordKind>: AsyncParsableCommand {
-    /// The third way to name a record, for the help.
+    /// The ways to name a record, for the help.
     private static var names: String {
-        guard let field = RecordNames.nameField(of: Kind.schema.collection) else { return "" }
-        return " or its \(field), written \(field)=7 if it looks like a uid or an id"
+        guard let field = RecordNames.nameField(of: Kind.schema.collection) else { return "uid or its id" }
+        return "uid, its id, or its \(field), written \(field)=7 if it looks like a uid or an id"
     }
 
     static var configuration: CommandConfiguration {
@@ -15,7 +15,7 @@ struct KindCommand<Kind: RecordKind>: AsyncParsableCommand {
             discussion: """
                 Fields: \(Kind.schema.fields.map(describe).joined(separator: ", ")).
 
-                Name a record by its uid, its id\(names). Changes take effect on this device at once; syncctl sync sends them to the server.
+                Name a record by its \(names). Changes take effect on this device at once; syncctl sync sends them to the server.
 
                 Changes and deletions go to the space of their record.
                 """,

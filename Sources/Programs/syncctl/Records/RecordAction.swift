@@ -30,7 +30,7 @@ struct RecordAction {
     /// - Parameter space: the name of its space; nil for the space of the records that it refers to, or `default`.
     func create(_ fields: [String], in space: String?) throws {
         let named = try space.map { name throws(CommandError) in try SpaceID(argument: name) }
-        let patch = schema.withDefaults(try FieldArguments.edit(fields, schema, in: store))
+        let patch = schema.withDefaults(try FieldArguments.patch(fields, schema, in: store))
         var random = client.runtime.generator
         let id = RecordID.make(at: client.runtime.now(), random: &random)
         let home = try named ?? homes(of: patch).first?.space ?? .default
@@ -41,7 +41,7 @@ struct RecordAction {
 
     func set(_ record: String, _ fields: [String]) throws {
         let id = try RecordReference(text: record).resolve(schema.collection, in: store).id
-        let patch = try FieldArguments.edit(fields, schema, in: store)
+        let patch = try FieldArguments.patch(fields, schema, in: store)
         let home = try home(of: id)
         try requireTargets(of: patch, in: home)
         let sequence = try store.commit([.update(schema.collection, id, patch)], in: home, now: client.runtime.now())

@@ -87,10 +87,10 @@ struct SyncReport {
             throw CommandError(
                 .notSynced, reason, advice: "syncctl status shows what is waiting; \(CommandError.safe)")
         case .storeFailed(let failure): throw CommandError(failure)
-        case .braked(let deletes, let total):
+        case .braked(let deletes, _):
             throw CommandError(
                 .unhealthy,
-                "the server's data would delete \(deletes) of the \(total) records on this device, which may be a mistake of the server",
+                "the sync would delete \(deletes) records on this device, which may be a mistake of the server",
                 advice: "if you expect that, run syncctl sync --allow-deletes")
         case .brakedElsewhere(let process, let message):
             throw CommandError(

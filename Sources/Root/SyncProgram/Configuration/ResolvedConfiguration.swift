@@ -7,12 +7,12 @@ package struct ResolvedConfiguration<Values: SettingValues>: Sendable {
 
     package struct Entry: Hashable, Sendable {
         package let name: String
-        /// The text that may be shown: secrets are masked. Nil when nobody gave a value and there is no default.
+        /// The text that may be shown: secrets are masked. Nil when the setting is not set and has no default.
         package let shownText: String?
         package let source: ValueSource
     }
 
-    /// Reads every setting, even those that are not needed: a wrong value stops the start.
+    /// Reads every setting, so that an invalid value is reported at the start even if it is not used.
     ///
     /// - Throws: the first unknown name or wrong value, with its source and what was expected.
     package init(_ sources: ConfigurationSources) throws(ConfigurationError) {
@@ -28,8 +28,8 @@ package struct ResolvedConfiguration<Values: SettingValues>: Sendable {
                 Entry(
                     name: setting.name, shownText: setting.isSecret ? text.map { _ in "********" } : text,
                     source: given?.source ?? .byDefault))
-            guard entries.count == 1 else { continue }
-            // The environment comes first, and picks the defaults of others.
+            // The first setting. It determines the defaults of others.
+            guard setting.name == "environment" else { continue }
             values.logLevel = values.environment.choices.logLevel
             if values.environment.choices.usesHomeFolders { values.folder = program.dataFolder(sources.variables) }
         }
@@ -59,18 +59,18 @@ package struct ResolvedConfiguration<Values: SettingValues>: Sendable {
         }
     }
 
-    /// A path with the home folder in the place of `~/`.
+    /// Returns the path with a leading `~` replaced by the home folder.
     private static func expanded(_ path: String, _ home: String?) throws(ConfigurationError) -> String {
         guard path == "~" || path.hasPrefix("~/") else { return path }
         guard let home, !home.isEmpty else {
-            throw ConfigurationError("\(path) means the home folder, and the variable HOME is not set")
+            throw ConfigurationError("\(path): ~ cannot be expanded, because the variable HOME is not set")
         }
         return home + path.dropFirst()
     }
 
-    /// A value that has no default in this environment.
+    /// Returns a value that has no default in this environment.
     ///
-    /// - Throws: when nobody gave it.
+    /// - Throws: when it is not set.
     package func required<Value>(_ value: Value?, _ name: String) throws(ConfigurationError) -> Value {
         guard let value else {
             throw ConfigurationError(

@@ -8,19 +8,18 @@ extension DatabaseFiles {
     /// nothing.
     private var servingLock: String { path + "-serving" }
 
-    /// The path of the mark, in which a running server records the heads of its change feeds. Beside an empty database,
-    /// it proves that data was lost.
+    /// The path of the mark, in which a running server records the heads of its change feeds. If the database
+    /// is missing or empty, the mark proves that data was lost.
     private var mark: String { path + "-mark" }
 
-    /// Creates missing files and folders with narrow permissions, and takes the serving lock.
+    /// Creates missing files and folders with permissions for the owner only, and takes the serving lock.
     ///
-    /// - Throws: `inUse` when another process serves the database, `noDatabase` when there is none and none is to be
-    ///   created, and `corrupt` when the mark shows that there was one.
+    /// - Throws: `inUse` when another process serves the database, `missingFile` when the database is missing and `creates` is false, and `corrupt` when the mark shows that there was one.
     func prepareForServer(creatingIfMissing creates: Bool) throws -> FileLock {
         guard !path.isEmpty, !path.hasPrefix(":"), !path.hasPrefix("file:") else {
             throw AuthorityStoreError(.missingFile, "'\(path)' is not the path of a file")
         }
-        // An empty file in place of the lost database would help nobody.
+        // Creating an empty file would hide the loss.
         if access(path, F_OK) != 0, access(mark, F_OK) == 0 { throw lost("is missing") }
         try prepare(creatingIfMissing: creates)
         if creates { try createIfMissing() }

@@ -19,7 +19,7 @@ extension Authority {
     ///
     /// - Parameters:
     ///   - commits: the number of commits to keep.
-    ///   - slice: maximum number of commits to remove in this call. Other writers wait for that long.
+    ///   - slice: maximum number of commits to remove in this call. Other writers wait while they are removed.
     public func compact(
         _ space: SpaceID, keeping commits: Int = AuthorityLimits.keptCommits, slice: Int = .max
     ) throws(AuthorityError) {
@@ -86,8 +86,8 @@ extension Authority {
 
     /// Starts a new history after the database was restored from a backup.
     ///
-    /// Every client notices at its next contact, sends again the transactions that were not confirmed, and offers its
-    /// user to restore the edits that this server has lost (I15). The authority does this without a call when a client
+    /// Every client notices at its next contact, sends again the transactions that were not confirmed, and lets its
+    /// user restore the edits that this server has lost (I15). The authority also does this by itself when a client
     /// or the mark beside the database proves the restore.
     ///
     /// - Parameter history: the new history; nil to generate one.

@@ -40,7 +40,8 @@ extension LocalStoreConformance {
                     try world.expect(found, is: wanted, "the pages in the order \(orders)")
                 }
             },
-            Check("a filter with an unknown field, another type, or another order's cursor is refused") { world in
+            Check("a query with an unknown field, a value of another type, or a cursor of another order is refused") {
+                world in
                 var query = RecordQuery("users")
                 for filter: RecordFilter in [
                     RecordFilter("no_such", equals: .null), RecordFilter("age", equals: .text("36")),

@@ -114,7 +114,7 @@ public final class TestbedDevice: ModelAccess {
         life.task.cancel()
     }
 
-    /// Whether the device has a network link. Without one, no request of it reaches the server.
+    /// Whether the device has a network link. Without a link, none of its requests reaches the server.
     public var isOnline: Bool {
         get { !network.isDown }
         set {
@@ -170,8 +170,8 @@ public final class TestbedDevice: ModelAccess {
         do throws(StoreError) { try store.follow(space) } catch { throw ModelError(error) }
     }
 
-    /// Removes a space from this device, as a client's `unfollow` does. The device must be on. When it starts, it follows the
-    /// spaces again with which it was made.
+    /// Removes a space from this device, as a client's `unfollow` does. The device must be on. At each start, the
+    /// device follows the spaces that it was created with, even if they were unfollowed.
     public func unfollow(_ space: SpaceID) throws(ModelError) {
         do throws(StoreError) { _ = try store.unfollow(space) } catch { throw ModelError(error) }
     }
