@@ -40,9 +40,10 @@ struct Settlement {
             !mayBeUntold
         {
             // A conflict is told once, although several outcomes in several histories, and a notice, may report it.
-            let said = told.reduce(into: noticed) { said, event in
-                if case .merged(let conflicts) = event { said.formUnion(conflicts) }
+            let said = told.reduce(into: Set(noticed.map(Loss.init))) { said, event in
+                if case .merged(let conflicts) = event { said.formUnion(conflicts.map(Loss.init)) }
             }
+            func isTold(_ conflicts: [FieldConflict]) -> Bool { said.isSuperset(of: conflicts.map(Loss.init)) }
             // After the device's disk was rolled back, the transaction may have been rejected under another number, or
             // cancelled while it was waiting for one. The journal then holds it complete.
             let isKept = told.contains { event in
@@ -51,13 +52,28 @@ struct Settlement {
                 case .merged, .overwritten, .forgotten: false
                 }
             }
-            let isFormer = former.contains { $0.conflicts.map { !$0.isEmpty && said.isSuperset(of: $0) } ?? false }
-            guard isKept || isFormer || said.isSuperset(of: conflicts) else {
+            let isFormer = former.contains { $0.conflicts.map { !$0.isEmpty && isTold($0) } ?? false }
+            guard isKept || isFormer || isTold(conflicts) else {
                 throw Violation(
                     .I6,
-                    "\(device): transaction \(sequence) met \(conflicts.count) other edits as \(unconfirmed.operation.map { "\($0)" } ?? "nothing"), and its user is told \(told)"
+                    "\(device): transaction \(sequence) met \(conflicts.count) other edits as \(unconfirmed.operation.map { "\($0)" } ?? "nothing"), and its user is not told of \(conflicts.filter { !isTold([$0]) }), but of \(told)"
                 )
             }
+        }
+    }
+
+    /// What a user learns from a conflict. Two histories of the server may have different values from before both edits.
+    private struct Loss: Hashable {
+        let record: RecordAddress
+        let field: FieldName
+        let winner: Stamp
+        let loser: Contender
+
+        init(_ conflict: FieldConflict) {
+            record = RecordAddress(conflict.collection, conflict.record)
+            field = conflict.field
+            winner = conflict.winner.stamp
+            loser = conflict.loser
         }
     }
 
