@@ -143,6 +143,36 @@ import Testing
         }
     }
 
+    @Test func `a record that is created again keeps its reference to a deleted record that the entry describes`()
+        throws
+    {
+        let gone = Rejection(code: .recordDeleted, message: "gone", mutation: 0)
+        let kept = Self.transaction(Self.linked(Self.ada, to: Self.art))
+        let records = Self.transaction(Self.user(Self.ada, avatar: Self.art), Self.avatar(Self.art, of: Self.bo))
+        var ids = [Self.id(98), Self.id(99)].makeIterator()
+        let plan = try Self.plan(.rejected(kept, gone), shown: [Self.bo], records: records) { ids.next() ?? Self.ink }
+        #expect(
+            plan.transactions == [
+                [
+                    .create(
+                        "users", Self.id(98), ["name": .text("\(Self.ada)"), "avatar": .reference(Self.id(99))]),
+                    .create("avatars", Self.id(99), ["author": .reference(Self.bo)]),
+                ]
+            ])
+    }
+
+    @Test func `a forgotten edit follows a record that was created again under a new id`() throws {
+        let forgotten = Self.transaction(Self.authored(Self.art, by: Self.ada), Self.renamed(Self.ada))
+        let plan = try Self.plan(
+            .forgotten(forgotten), shown: [Self.remade, Self.art], replaced: [Self.ada: Self.remade])
+        #expect(
+            plan.transactions.flatMap(\.self) == [
+                .update("users", Self.remade, ["name": .text("new")]),
+                .update("avatars", Self.art, ["author": .reference(Self.remade)]),
+            ])
+        #expect(plan.postponed.isEmpty)
+    }
+
     @Test func `a create that was rejected because its record was deleted gets a new id`() throws {
         let kept = Self.transaction(Self.user(Self.bo), Self.user(Self.ada))
         let plan = try Self.plan(.rejected(kept, Rejection(code: .recordDeleted, message: "gone", mutation: 1)))

@@ -38,9 +38,9 @@ package struct ForgottenEntries: Sendable {
         entries.append(Entry(number: number, createsRecords: createsRecords, values: values))
     }
 
-    /// Returns the entries to restore, oldest first, and the entries to leave in the journal.
+    /// Returns the entries to restore, in this order, and the entries to leave in the journal.
     ///
-    /// Entries that create records are selected first, because the changes of these records need them.
+    /// Entries that create records come first, because changes and references of others need them. Otherwise, the oldest is first.
     package func selection() -> (restored: [Int64], left: [Conflict]) {
         var selected: [Field: (value: Int, entry: Int64)] = [:]
         var (restored, left): ([Int64], [Conflict]) = ([], [])
@@ -58,6 +58,8 @@ package struct ForgottenEntries: Sendable {
             for (field, value) in entry.values { selected[field] = (value, entry.number) }
             restored.append(entry.number)
         }
-        return (restored.sorted(), left.sorted { $0.entry < $1.entry })
+        let creating = Set(entries.filter(\.createsRecords).map(\.number))
+        restored.sort { creating.contains($0) == creating.contains($1) ? $0 < $1 : creating.contains($0) }
+        return (restored, left.sorted { $0.entry < $1.entry })
     }
 }

@@ -15,12 +15,24 @@ package struct RestorePlan {
     private var newIDs: [RecordAddress: RecordID] = [:]
     /// The records that the plan creates under their own ids.
     private var created: Set<RecordAddress> = []
+    /// The deleted records whose values the entry has.
+    private var describedDeleted: Set<RecordAddress> = []
 
     /// A deleted record that is created again under a new id.
     package struct Replacement: Hashable, Sendable {
         package let collection: CollectionName
         package let deleted: RecordID
         package let replacement: RecordID
+    }
+
+    /// The records that the plan creates: those in place of deleted ones, and those under their own ids.
+    package var creations: [Replacement] {
+        let new = Set(replacements.map(\.replacement))
+        let own = transactions.joined().compactMap { edit -> Replacement? in
+            guard case .create(let collection, let id, _) = edit, !new.contains(id) else { return nil }
+            return Replacement(collection: collection, deleted: id, replacement: id)
+        }
+        return replacements + own
     }
 
     /// The records of the database, as far as a plan needs them.
@@ -88,6 +100,7 @@ package struct RestorePlan {
         _ transaction: Transaction, _ rejection: Rejection?, of entry: JournalEntry
     ) throws {
         let deleted = entry.records?.mutations ?? []
+        describedDeleted = Set(deleted.map(\.address))
         // Find the new ids first, because a reference may come before the record that it names.
         for (position, mutation) in transaction.mutations.enumerated() {
             let address = mutation.address
@@ -164,7 +177,8 @@ package struct RestorePlan {
 
     /// Returns the patch with its references redirected to the records that replaced deleted ones.
     ///
-    /// - Parameter droppingLost: Whether to leave out optional references to records that no longer exist.
+    /// - Parameter droppingLost: Whether to leave out optional references to records that no longer exist, and that the plan does
+    ///   not create again.
     private func redirecting(
         _ patch: Patch, of collection: CollectionName, droppingLost: Bool
     ) throws -> Patch {
@@ -180,7 +194,7 @@ package struct RestorePlan {
                 try records.space(RecordAddress(target, earlier)) != nil
             {
                 result.set(name, to: .reference(earlier))
-            } else if droppingLost, !field.isRequired {
+            } else if droppingLost, !field.isRequired, !describedDeleted.contains(address) {
                 result.remove(name)
             }
         }
@@ -213,6 +227,7 @@ package struct RestorePlan {
     private mutating func restoreLosers(
         of conflicts: [FieldConflict], of number: Int64, deleted: [Mutation]
     ) throws {
+        describedDeleted = Set(deleted.map(\.address))
         var order: [RecordAddress] = []
         var losers: [RecordAddress: Patch] = [:]
         for conflict in conflicts {
@@ -265,12 +280,21 @@ package struct RestorePlan {
                         case let address = RecordAddress(target, id), !planned.contains(address),
                         try records.space(address) != space
                     else { continue }
+                    if let earlier = try earlierReplacement(of: address) {
+                        patch.set(name, to: .reference(earlier))
+                        continue
+                    }
                     // A missing record in an optional reference does not hold up the rest.
                     if field.isRequired { lacksRecord = true }
                     patch.remove(name)
                 }
                 let (id, collection) = (mutation.record, mutation.collection)
-                switch (mutation.intent, try records.space(mutation.address)) {
+                let current = try records.space(mutation.address)
+                if current == nil, let earlier = try earlierReplacement(of: mutation.address) {
+                    if !patch.isEmpty { edits.append(.update(collection, earlier, patch)) }
+                    continue
+                }
+                switch (mutation.intent, current) {
                 case (.delete, _): break
                 case (_, let current?) where current != space: lacksRecord = true
                 case (.create, nil): edits.append(.create(collection, id, patch))

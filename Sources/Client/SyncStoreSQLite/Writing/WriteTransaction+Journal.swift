@@ -292,7 +292,10 @@ extension WriteTransaction {
                 catalog, newID: newID, replacement: { try self.replacement(of: $0.collection, $0.id) },
                 space: { try self.table($0.collection).space(of: $0.id, on: self.connection) }))
         var sequences: [OutboxSequence] = []
-        let regained = try lostReferences(to: plan.replacements, besides: entry.number, in: plan.space)
+        let creations = plan.creations
+        let regained = try lostReferences(
+            to: creations.count <= StoreLimits.searchesForCreates ? creations : plan.replacements,
+            besides: entry.number, in: plan.space)
         for edits in plan.transactions + (regained.isEmpty ? [] : [regained]) {
             // The edits changed nothing, or joined the previous entry.
             guard let sequence = try commit(edits, in: plan.space, now: now), sequences.last != sequence else {
@@ -308,7 +311,7 @@ extension WriteTransaction {
         return sequences
     }
 
-    /// Returns edits that set the optional references to deleted records that have been created again now.
+    /// Returns edits that set the optional references to records that have been created now.
     ///
     /// A record that was restored before the record that it refers to has lost the reference. Only the entries that were
     /// restored know it.
@@ -318,18 +321,18 @@ extension WriteTransaction {
         var patches: [RecordAddress: Patch] = [:]
         var order: [RecordAddress] = []
         for target in made {
-            for create in try restoredCreates(naming: target.deleted, besides: number) {
-                guard let schema = catalog[create.collection],
-                    let successor = try replacement(of: create.collection, create.record),
-                    let position = tables.firstIndex(where: { $0.model.collection == create.collection }),
+            for write in try restoredWrites(naming: target.deleted, besides: number) {
+                let successor = try replacement(of: write.collection, write.record) ?? write.record
+                guard let schema = catalog[write.collection],
+                    let position = tables.firstIndex(where: { $0.model.collection == write.collection }),
                     try tables[position].space(of: successor, on: connection) == space,
                     let record = try row(RecordRow(table: position, id: successor))?.record
                 else { continue }
                 for (index, field) in schema.fields.enumerated()
                 where field.target == target.collection && !field.isRequired && record.values[index].isNull
-                    && create.patch[field.name] == .reference(target.deleted)
+                    && write.patch[field.name] == .reference(target.deleted)
                 {
-                    let address = RecordAddress(create.collection, successor)
+                    let address = RecordAddress(write.collection, successor)
                     if patches[address] == nil { order.append(address) }
                     patches[address, default: Patch()].set(field.name, to: .reference(target.replacement))
                 }
@@ -340,8 +343,8 @@ extension WriteTransaction {
         }
     }
 
-    /// Returns the creates of deleted records by restored entries that name a record.
-    private func restoredCreates(naming id: RecordID, besides number: Int64) throws -> [Mutation] {
+    /// Returns what restored entries that name a record have written.
+    private func restoredWrites(naming id: RecordID, besides number: Int64) throws -> [Mutation] {
         let statement = try connection.statement(
             """
             SELECT number FROM sync_journal WHERE number <> ?1 AND state <> 'active' AND state = 'restored'
@@ -356,9 +359,13 @@ extension WriteTransaction {
         }
         return try numbers.flatMap { number -> [Mutation] in
             guard let entry = try JournalReading.entry(number, connection) else { return [] }
-            var creates = entry.records?.mutations ?? []
-            if case .overwritten(_, let deleted?) = entry.event { creates += deleted.mutations }
-            return creates
+            let writes = entry.records?.mutations ?? []
+            return switch entry.event {
+            case .overwritten(_, let deleted?): writes + deleted.mutations
+            case .rejected(let transaction, _), .cancelled(let transaction), .forgotten(let transaction):
+                writes + transaction.mutations
+            case .merged, .overwritten: writes
+            }
         }
     }
 

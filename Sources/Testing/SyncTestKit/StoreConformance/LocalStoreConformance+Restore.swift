@@ -107,6 +107,26 @@ extension LocalStoreConformance {
                 try world.expectRemade(
                     by: try world.store.journal(state: .active, limit: 9)[0], ["title": .text("mine")])
             },
+            Check("a reference to a record that a later restored entry creates is set then") { world in
+                let (author, ada) = (try world.syncedUser("author"), world.id())
+                try world.pull(world.feed([world.at(2, world.created(ada, uid: 8, "ada"))], to: 2))
+                let avatar = world.id()
+                let first = try world.written(
+                    .create("avatars", avatar, ["author": .reference(author), "title": .text("mine")]))
+                _ = try world.written(
+                    .update("users", ada, ["username": .text("eve"), "avatar": .reference(avatar)]))
+                // With the creation, the edit that refers to it is cancelled.
+                try world.store.cancel(first, now: world.now())
+                try world.pull(world.feed([world.at(3, world.deleted(ada))], to: 3))
+                _ = try world.store.restore(journal: 2, now: world.now(), newID: world.newID)
+                try world.expect(
+                    try world.user(world.newID())?.values, is: [.text("eve"), .null, .null, .null],
+                    "the user before the avatar is there")
+                _ = try world.store.restore(journal: 1, now: world.now(), newID: world.newID)
+                try world.expect(
+                    try world.user(world.newID())?.values, is: [.text("eve"), .null, .null, .reference(avatar)],
+                    "the user")
+            },
             Check("a creation that was rejected because a page had deleted a required record is restored with it") {
                 world in
                 try restoresCreation(in: world, pageIsFirst: true)
