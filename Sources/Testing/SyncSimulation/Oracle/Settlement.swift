@@ -62,7 +62,7 @@ struct Settlement {
         }
     }
 
-    /// What a user learns from a conflict. Two histories of the server may have different values from before both edits.
+    /// A lost value, as a user learns of it from a conflict. Two histories of the server may have different values from before both edits.
     private struct Loss: Hashable {
         let record: RecordAddress
         let field: FieldName
