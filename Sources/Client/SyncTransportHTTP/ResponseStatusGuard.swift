@@ -25,16 +25,18 @@ final class ResponseStatusGuard: ChannelInboundHandler {
     }
 
     /// Makes each connection and each HTTP/2 stream of a client have a guard.
+    ///
+    /// The guards are there at once: a request would be lost without an error if the connection broke before it was written.
     static func install(in settings: inout HTTPClient.Configuration) {
         settings.http1_1ConnectionDebugInitializer = { channel in
-            channel.eventLoop.submit {
+            channel.eventLoop.makeCompletedFuture {
                 let pipeline = channel.pipeline.syncOperations
                 let parser = try pipeline.handler(type: ByteToMessageHandler<HTTPResponseDecoder>.self)
                 try pipeline.addHandler(ResponseStatusGuard(), position: .after(parser))
             }
         }
         settings.http2StreamChannelDebugInitializer = { channel in
-            channel.eventLoop.submit {
+            channel.eventLoop.makeCompletedFuture {
                 let pipeline = channel.pipeline.syncOperations
                 let parser = try pipeline.handler(type: HTTP2FramePayloadToHTTP1ClientCodec.self)
                 try pipeline.addHandler(ResponseStatusGuard(), position: .after(parser))
