@@ -27,7 +27,7 @@ enum ImportArrows {
         ],
         "SyncTransportHTTP": [
             "SyncModel", "SyncConcurrency", "SyncCore", "SyncWire", "AsyncHTTPClient", "NIOCore", "NIOPosix",
-            "NIOHTTP1", "NIOHTTP2", "NIOSSL",
+            "NIOHTTP1", "NIOSSL",
         ],
         // Adapters of the server.
         "AuthorityStoreSQL": ["SyncModel", "SyncAuthority", "SyncWire"],
@@ -112,7 +112,7 @@ enum ImportArrows {
 
     /// Modules that policy modules must not import, directly or indirectly.
     static let forbiddenToPolicy: Set<String> = [
-        "CSQLite", "SQLiteDatabase", "SQLite3", "NIOCore", "NIOPosix", "NIOHTTP1", "NIOHTTP2", "AsyncHTTPClient",
+        "CSQLite", "SQLiteDatabase", "SQLite3", "NIOCore", "NIOPosix", "NIOHTTP1", "AsyncHTTPClient",
         "Hummingbird",
         "Foundation",
         "FoundationEssentials", "Dispatch", "SyncJSON", "SyncWire", "ArgumentParser",
