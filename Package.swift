@@ -5,7 +5,8 @@ import PackageDescription
 let isFuzzing = Context.environment["TOMBOLO_FUZZ"] == "1"
 let fuzzing = ["-sanitize=fuzzer,address"]
 
-/// Whether warnings are errors. The tools of this package set the variable; dependent packages do not. See tools/lib/setup.sh.
+/// Whether warnings are errors. The tools of this package set the variable; dependent packages do not. See
+/// tools/lib/setup.sh.
 let areWarningsErrors = Context.environment["TOMBOLO_WARNINGS"] == "errors"
 
 /// The settings of every Swift target.

@@ -281,6 +281,16 @@ CREATE TABLE sync_foreign (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX sync_foreign_space ON sync_foreign (space);
 
+-- The optional references that a restored entry left out, because their targets were not here. They are set when another entry
+-- creates the target.
+CREATE TABLE sync_dropped_reference (
+    target BLOB NOT NULL,
+    collection TEXT NOT NULL,
+    id BLOB NOT NULL,
+    field TEXT NOT NULL,
+    PRIMARY KEY (target, collection, id, field)
+) STRICT, WITHOUT ROWID;
+
 -- The flight recorder's ring: lines of JSON, described in Schemas/recording. The oldest segments are deleted first.
 
 -- A segment can be replayed without the others. A row has the line at which its replay begins, and counts of the lines after it.

@@ -60,7 +60,8 @@ enum ImportArrows {
             "Logging",
             "Foundation",
         ],
-        // The composition roots, which alone see the adapters: the client's, without anything of the server, and the server's.
+        // The composition roots, which alone see the adapters: the client's, without anything of the server, and the
+        // server's.
         "SyncBootstrap": [
             "SyncProgram", "SyncModel", "SyncConcurrency", "SyncCore", "SyncObjects", "TomboloModeling",
             "SyncStoreSQLite",

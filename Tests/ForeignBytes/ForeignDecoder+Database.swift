@@ -50,8 +50,8 @@ extension ForeignDecoder {
             }
         })
 
-    /// Calls the store's methods. Each must return or throw a `StoreError` for any contents of the file, and none may find
-    /// damage in a database that `verify()` calls undamaged.
+    /// Calls the store's methods. Each must return or throw a `StoreError` for any contents of the file, and none may
+    /// find damage in a database that `verify()` calls undamaged.
     private static func use(_ file: String) throws {
         guard let store = try? SampleDatabase.open(file) else { return }
         defer { store.close() }

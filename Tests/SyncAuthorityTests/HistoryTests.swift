@@ -188,7 +188,8 @@ import Testing
 
     // MARK: Below the horizon
 
-    /// A restored server that has made six more commits since and kept one of them, and the receipt for the lost commit.
+    /// A restored server that has made six more commits since and kept one of them, and the receipt for the lost
+    /// commit.
     private func restoredBelowHorizon() throws -> (world: AuthorityWorld, device: Device, receipt: CommitReceipt) {
         var setup = try Restored()
         let push = try setup.device.number([Self.second])

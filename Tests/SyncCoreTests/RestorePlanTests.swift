@@ -102,6 +102,12 @@ import Testing
         // The avatar is gone too. The reference to it is optional, so the plan leaves it out.
         #expect(plan.transactions == [[.create("users", Self.remade, ["name": .text("\(Self.ada)")])]])
         #expect(plan.replacements.map(\.deleted) == [Self.ada] && plan.replacements.map(\.replacement) == [Self.remade])
+        #expect(
+            plan.droppedReferences == [
+                RestorePlan.DroppedReference(
+                    record: RecordAddress("users", Self.remade), field: "avatar",
+                    target: RecordAddress("avatars", Self.art))
+            ])
 
         let second = try Self.plan(
             .rejected(rename, gone), shown: [Self.remade], records: whole, replaced: [Self.ada: Self.remade])

@@ -327,6 +327,8 @@ import Testing
             UPDATE sync_space SET key = 7;
             INSERT INTO sync_confirmed VALUES (0, 7, 3), (9, 7, 4), (10, 8, 5);
             INSERT INTO sync_replacement VALUES ('users', \(id), \(id)), ('users', x'01', \(id));
+            INSERT INTO sync_dropped_reference VALUES (\(id), 'users', \(id), 'age'), (x'01', 'users', \(id), 'age'),
+                (\(id), 'users', \(id), 'A B');
             INSERT INTO sync_deleted VALUES ('users', \(id), 7, '{"username":"x"}'), ('users', x'02', 7, '{}');
             INSERT INTO sync_former VALUES ('users', \(id), 3, NULL)
             """)
@@ -340,6 +342,10 @@ import Testing
         #expect(
             try raw.run("SELECT collection, hex(id) FROM sync_replacement") == [
                 "users|00112233445566778899AABBCCDDEEFF"
+            ])
+        #expect(
+            try raw.run("SELECT hex(target), field FROM sync_dropped_reference") == [
+                "00112233445566778899AABBCCDDEEFF|age"
             ])
         #expect(
             try raw.run("SELECT fields, name FROM sync_deleted JOIN sync_space ON key = space") == [

@@ -97,6 +97,14 @@ CREATE TABLE sync_deleted (
     PRIMARY KEY (collection, id)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE sync_dropped_reference (
+    target BLOB NOT NULL,
+    collection TEXT NOT NULL,
+    id BLOB NOT NULL,
+    field TEXT NOT NULL,
+    PRIMARY KEY (target, collection, id, field)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE sync_field (
     collection TEXT NOT NULL,
     position INTEGER NOT NULL,

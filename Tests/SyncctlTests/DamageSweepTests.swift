@@ -5,8 +5,8 @@ import Testing
 
 @testable import syncctl
 
-/// Damages each page of a real device's database in turn. The device works and is right, or `doctor` reports damage. After
-/// `doctor --fix`, a sync works, and each unsent write is on the server or was named as lost.
+/// Damages each page of a real device's database in turn. The device works and is right, or `doctor` reports damage.
+/// After `doctor --fix`, a sync works, and each unsent write is on the server or was named as lost.
 @Suite(.ring(.check), .serialized) struct DamageSweepTests {
     private let programs: Programs
     private let token: String

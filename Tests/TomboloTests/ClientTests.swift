@@ -108,7 +108,8 @@ import Tombolo
         let text = Field<String>("text")
     }
 
-    /// The same collection of a later build: a field in the middle, another order, and a Swift property with another name.
+    /// The same collection of a later build: a field in the middle, another order, and a Swift property with another
+    /// name.
     private struct LaterNote: Model {
         static let collection = "note"
         let body = Field<String>("text")

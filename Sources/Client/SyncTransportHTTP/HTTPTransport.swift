@@ -72,8 +72,8 @@ public final class HTTPTransport: RemoteTransport {
         }
     }
 
-    /// Makes a call with an encoded body, and returns the body of the response; nil when the server itself says that the
-    /// requested item does not exist.
+    /// Makes a call with an encoded body, and returns the body of the response; nil when the server itself says that
+    /// the requested item does not exist.
     package func exchange(_ call: ServerCall, _ body: [UInt8]) async throws(TransportError) -> [UInt8]? {
         let secret = try await bearer()
         let id = makeRequestID()

@@ -18,7 +18,8 @@ enum HTTPTransportLimits {
     /// Hints that wait to be read; older ones are dropped. A reader that is this slow learns of those changes by its
     /// next poll.
     static let waitingHints = 64
-    /// Longest `Retry-After` that the transport reports. The engine waits for at most `BackoffPolicy.longestRetryAfter` of it.
+    /// Longest `Retry-After` that the transport reports. The engine waits for at most `BackoffPolicy.longestRetryAfter`
+    /// of it.
     static let retryAfter = Duration.seconds(24 * 60 * 60)
     /// Longest token, in bytes. Servers refuse longer headers anyway.
     static let tokenBytes = 8 * 1_024

@@ -4,8 +4,8 @@ import NIOHTTP1
 
 /// Ends a connection whose response has a status below 100. It is placed after the parser.
 ///
-/// Such a status is not HTTP (RFC 9110 §15), but the parsers accept it. AsyncHTTPClient 1.37 takes the head for an interim
-/// response, and traps at the end of the body.
+/// Such a status is not HTTP (RFC 9110 §15), but the parsers accept it. AsyncHTTPClient 1.37 takes the head for an
+/// interim response, and traps at the end of the body.
 final class ResponseStatusGuard: ChannelInboundHandler {
     typealias InboundIn = HTTPClientResponsePart
     typealias InboundOut = HTTPClientResponsePart

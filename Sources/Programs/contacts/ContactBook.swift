@@ -1,6 +1,7 @@
 import Tombolo
 
-/// The contact book: what the program can do, without its command line. Works on a client, and on a device of the test kit.
+/// The contact book: what the program can do, without its command line. Works on a client, and on a device of the test
+/// kit.
 struct ContactBook: Sendable {
     static let models: [any Model.Type] = [Contact.self, Company.self]
 
@@ -51,7 +52,8 @@ struct ContactBook: Sendable {
 
     // MARK: Decisions
 
-    /// The changes that the server has refused, and those that lost against edits of other devices: one line each, by number.
+    /// The changes that the server has refused, and those that lost against edits of other devices: one line each, by
+    /// number.
     func problems() throws -> [String] {
         let rejected = try access.rejections.all().map { rejection in
             let fields = rejection.fields.map(\.field).joined(separator: ", ")

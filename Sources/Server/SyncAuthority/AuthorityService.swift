@@ -39,7 +39,8 @@ public protocol AuthorityService: Sendable {
     /// Returns whether the principal may read the space, and so receive hints about its commits.
     func mayRead(_ space: SpaceID, _ principal: Principal) -> Bool
 
-    /// Looks for damage in the whole store, which may take long. The health check calls it after a call has found damage.
+    /// Looks for damage in the whole store, which may take long. The health check calls it after a call has found
+    /// damage.
     func checkStore(now: WallTime) throws(AuthorityError)
 
     /// A broadcast of the spaces that have new commits. It is published after the commits are durable.
@@ -88,8 +89,8 @@ extension AuthorityService {
     }
 }
 
-/// The newest versions of some spaces: of those with new commits in a broadcast, of all requested ones at the start of a stream of
-/// hints.
+/// The newest versions of some spaces: of those with new commits in a broadcast, of all requested ones at the start of
+/// a stream of hints.
 public struct SpaceHeads: Coalescing, Hashable, Sendable {
     /// The newest version of each space. A missing space has no new commits.
     public var heads: [SpaceID: Version]

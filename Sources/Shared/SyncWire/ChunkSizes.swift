@@ -1,6 +1,7 @@
 /// Detects a body that arrives in many tiny chunks, each of which costs its reader far more than the bytes are worth.
 ///
-/// Both sides read bodies of a peer that they do not trust. Links and proxies cut a body into packets, which have hundreds of bytes.
+/// Both sides read bodies of a peer that they do not trust. Links and proxies cut a body into packets, which have
+/// hundreds of bytes.
 public struct ChunkSizes: Hashable, Sendable {
     /// Number of chunks after which the average length is checked.
     public static let uncheckedChunks = 1_024
@@ -14,7 +15,8 @@ public struct ChunkSizes: Hashable, Sendable {
 
     /// Counts a chunk.
     ///
-    /// - Returns: the reason why the rest of the body must not be read, as a sentence without its subject; nil to continue.
+    /// - Returns: the reason why the rest of the body must not be read, as a sentence without its subject; nil to
+    ///   continue.
     public mutating func fault(afterChunkOf count: Int) -> String? {
         chunks += 1
         bytes += count

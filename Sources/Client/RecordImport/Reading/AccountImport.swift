@@ -123,8 +123,8 @@ public struct AccountMapping: Hashable, Sendable {
 }
 
 extension String {
-    /// The parts between separators. Code units are compared, because a combining mark after a separator joins it to one
-    /// character.
+    /// The parts between separators. Code units are compared, because a combining mark after a separator joins it to
+    /// one character.
     fileprivate func parts(_ separator: UInt8) -> [String] {
         utf8.split(separator: separator, omittingEmptySubsequences: false).map { String(Substring($0)) }
     }

@@ -124,8 +124,8 @@ struct ImportPlan {
         }
     }
 
-    /// Looks up the references of a row. Each one leads to a record of the store or to a row of this input, in the space
-    /// of the row's own record.
+    /// Looks up the references of a row. Each one leads to a record of the store or to a row of this input, in the
+    /// space of the row's own record.
     ///
     /// - Parameters:
     ///   - space: the space of new records.
@@ -181,8 +181,8 @@ struct ImportPlan {
         }
     }
 
-    /// Puts the rows into an order in which each comes after the rows that it must refer to, and removes those that must refer to
-    /// each other.
+    /// Puts the rows into an order in which each comes after the rows that it must refer to, and removes those that
+    /// must refer to each other.
     ///
     /// - Returns: a problem for each removed row.
     private static func order(_ targets: inout [Target]) -> [ImportError] {
@@ -257,8 +257,8 @@ struct ImportPlan {
         isolatedEdits = edits.count { $0.isIsolated }
     }
 
-    /// Returns the records that the server may reject: new ones that may have been deleted on the server, and records that
-    /// refer to them.
+    /// Returns the records that the server may reject: new ones that may have been deleted on the server, and records
+    /// that refer to them.
     private static func isolated(_ targets: [Target], _ perhapsDeleted: Set<RecordAddress>) -> Set<RecordAddress> {
         var isolated = Set(targets.filter { $0.existing == nil }.map(\.address)).intersection(perhapsDeleted)
         var count = 0

@@ -3,8 +3,8 @@ public import SyncModel
 
 /// Writes rows into a local store, in transactions of bounded size.
 ///
-/// A row with an error is skipped as a whole. An interruption can leave optional references unset; run the import again to complete
-/// it.
+/// A row with an error is skipped as a whole. An interruption can leave optional references unset; run the import again
+/// to complete it.
 public struct Importer: Sendable {
     let store: any LocalStore
     let space: SpaceID

@@ -4,9 +4,9 @@ public import SyncModel
 
 /// Keeps a local store and a server in sync, in the background.
 ///
-/// The actor holds no policy: it passes events to the session machine, carries out the actions that come back, and feeds
-/// their results in as events. The host calls `run()` once, in its own task; the engine fits a swift-service-lifecycle
-/// service.
+/// The actor holds no policy: it passes events to the session machine, carries out the actions that come back, and
+/// feeds their results in as events. The host calls `run()` once, in its own task; the engine fits a
+/// swift-service-lifecycle service.
 public actor SyncEngine {
     let store: any EngineStore & LocalStore
     /// Makes the requests. Only the provider knows the transport.

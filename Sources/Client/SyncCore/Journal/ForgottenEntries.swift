@@ -2,8 +2,8 @@ package import SyncModel
 
 /// Selects which of several forgotten entries to restore together, so that none overwrites the value of another.
 ///
-/// After two restores of a server, the journal may have two values of one field. If both were written, the first would be
-/// gone although its entry counts as restored. The newest entry is selected, and the other stays in the journal.
+/// After two restores of a server, the journal may have two values of one field. If both were written, the first would
+/// be gone although its entry counts as restored. The newest entry is selected, and the other stays in the journal.
 package struct ForgottenEntries: Sendable {
     /// An entry that is not selected, because another one has a different value of the same field.
     package struct Conflict: Hashable, Sendable {
@@ -40,7 +40,8 @@ package struct ForgottenEntries: Sendable {
 
     /// Returns the entries to restore, in this order, and the entries to leave in the journal.
     ///
-    /// Entries that create records come first, because changes and references of others need them. Otherwise, the oldest is first.
+    /// Entries that create records come first, because changes and references of others need them. Otherwise, the
+    /// oldest is first.
     package func selection() -> (restored: [Int64], left: [Conflict]) {
         var selected: [Field: (value: Int, entry: Int64)] = [:]
         var (restored, left): ([Int64], [Conflict]) = ([], [])

@@ -5,24 +5,39 @@ package struct RestorePlan {
     package let space: SpaceID
     /// The edits of each transaction, in writing order.
     package private(set) var transactions: [[RecordEdit]] = []
-    /// Mutations that cannot be restored yet: they require a record that is not on this device, or their record is in another
-    /// space. They stay in the journal, in a new entry.
+    /// Mutations that cannot be restored yet: they require a record that is not on this device, or their record is in
+    /// another space. They stay in the journal, in a new entry.
     package private(set) var postponed: [Mutation] = []
     /// The new records that replace deleted ones: those that the entry changes, and those that its changes refer to.
     package private(set) var replacements: [Replacement] = []
+    /// The optional references that the edits leave out, because their targets are not on this device.
+    package private(set) var droppedReferences: [DroppedReference] = []
     private let records: Records
+    /// The values of deleted records that the entry has.
+    private let deleted: [RecordAddress: Patch]
     /// The new ids of records that replace deleted ones, in this plan or an earlier one.
     private var newIDs: [RecordAddress: RecordID] = [:]
     /// The records that the plan creates under their own ids.
     private var created: Set<RecordAddress> = []
-    /// The deleted records whose values the entry has.
-    private var describedDeleted: Set<RecordAddress> = []
 
     /// A deleted record that is created again under a new id.
     package struct Replacement: Hashable, Sendable {
         package let collection: CollectionName
         package let deleted: RecordID
         package let replacement: RecordID
+    }
+
+    /// A reference to set once its target is created again.
+    package struct DroppedReference: Hashable, Sendable {
+        package let record: RecordAddress
+        package let field: FieldName
+        package let target: RecordAddress
+
+        package init(record: RecordAddress, field: FieldName, target: RecordAddress) {
+            self.record = record
+            self.field = field
+            self.target = target
+        }
     }
 
     /// The records that the plan creates: those in place of deleted ones, and those under their own ids.
@@ -46,8 +61,8 @@ package struct RestorePlan {
         ///
         /// - Parameters:
         ///   - newID: Makes the id of a record that replaces a deleted one.
-        ///   - replacement: Returns the record that an earlier plan created in place of a deleted one, or nil when there is
-        ///     none.
+        ///   - replacement: Returns the record that an earlier plan created in place of a deleted one, or nil when
+        ///     there is none.
         ///   - space: Returns the space that a record is in now, or nil when it is not on this device.
         package init(
             _ catalog: SchemaCatalog, newID: @escaping () -> RecordID,
@@ -63,31 +78,31 @@ package struct RestorePlan {
 
     /// Plans how to restore an entry.
     ///
-    /// A rejected or cancelled transaction is written again unchanged, as one transaction, except that records deleted since are
-    /// created again under new ids, and its references follow them. Forgotten changes are restored in the smallest parts that can
-    /// stand alone: they were not written together, and a part that the server rejects must not take the others with it.
+    /// A rejected or cancelled transaction is written again unchanged, as one transaction, except that records deleted
+    /// since are created again under new ids, and its references follow them. Forgotten changes are restored in the
+    /// smallest parts that can stand alone: they were not written together, and a part that the server rejects must not
+    /// take the others with it.
     ///
     /// - Parameter space: The space of an entry about conflicts. A transaction names its own.
-    /// - Throws: `StoreError` with the code `entryIsFrozen` when the entry has been restored already; `danglingReference` when no
-    ///   part of the entry can be restored; `missingRecord` when a deleted record lacks a required value; or an error that
-    ///   `records` throws.
+    /// - Throws: `StoreError` with the code `entryIsFrozen` when the entry has been restored already;
+    ///   `danglingReference` when no part of the entry can be restored; `missingRecord` when a deleted record lacks a
+    ///   required value; or an error that `records` throws.
     package init(of entry: JournalEntry, in space: SpaceID, _ records: Records) throws {
-        guard entry.state != .restored else {
-            throw StoreError(.entryIsFrozen, "journal entry \(entry.number) has been restored already")
-        }
+        try entry.requireNotRestored()
         self.records = records
+        var creates = entry.records?.mutations ?? []
+        if case .overwritten(_, let records?) = entry.event { creates += records.mutations }
+        deleted = Dictionary(creates.map { ($0.address, $0.patch) }) { first, _ in first }
         switch entry.event {
         case .merged(let conflicts), .overwritten(let conflicts, _):
             self.space = space
-            var deleted = entry.records?.mutations ?? []
-            if case .overwritten(_, let records?) = entry.event { deleted += records.mutations }
-            try restoreLosers(of: conflicts, of: entry.number, deleted: deleted)
+            try restoreLosers(of: conflicts, of: entry.number)
         case .rejected(let transaction, let rejection):
             self.space = transaction.space
-            try restoreTransaction(transaction, rejection, of: entry)
+            try restoreTransaction(transaction, rejection, of: entry.number)
         case .cancelled(let transaction):
             self.space = transaction.space
-            try restoreTransaction(transaction, nil, of: entry)
+            try restoreTransaction(transaction, nil, of: entry.number)
         case .forgotten(let transaction):
             self.space = transaction.space
             try restoreForgotten(transaction)
@@ -97,10 +112,8 @@ package struct RestorePlan {
     // MARK: Rejected and cancelled transactions
 
     private mutating func restoreTransaction(
-        _ transaction: Transaction, _ rejection: Rejection?, of entry: JournalEntry
+        _ transaction: Transaction, _ rejection: Rejection?, of number: Int64
     ) throws {
-        let deleted = entry.records?.mutations ?? []
-        describedDeleted = Set(deleted.map(\.address))
         // Find the new ids first, because a reference may come before the record that it names.
         for (position, mutation) in transaction.mutations.enumerated() {
             let address = mutation.address
@@ -110,12 +123,12 @@ package struct RestorePlan {
                 continue
             }
             switch mutation.intent {
-            // Other creates keep their ids, because other entries refer to them. A rejection without a position is about
-            // the whole transaction.
+            // Other creates keep their ids, because other entries refer to them. A rejection without a position is
+            // about the whole transaction.
             case .create where rejection?.code == .recordDeleted && (rejection?.mutation ?? position) == position:
                 replace(address)
             case .create: created.insert(address)
-            case .update: if deleted.contains(where: { $0.address == address }) { replace(address) }
+            case .update: if deleted[address] != nil { replace(address) }
             case .delete: break
             }
         }
@@ -125,8 +138,9 @@ package struct RestorePlan {
             let current = try records.space(RecordAddress(collection, id))
             let isHere = current == space
             let isNew = replacements.contains { $0.replacement == id }
-            let whole = isNew ? deleted.first { $0.address == mutation.address }?.patch : nil
-            let patch = try redirecting(whole ?? mutation.patch, of: collection, droppingLost: whole != nil)
+            let whole = isNew ? deleted[mutation.address] : nil
+            let patch = try redirecting(
+                whole ?? mutation.patch, of: RecordAddress(collection, id), droppingMissing: whole != nil)
             switch mutation.intent {
             case .create where isHere: edits.append(.update(collection, id, patch))
             case .create: edits.append(.create(collection, id, patch))
@@ -136,20 +150,20 @@ package struct RestorePlan {
             case .update:
                 throw StoreError(
                     .missingRecord,
-                    "\(collection) \(id) is not on this device, and entry \(entry.number) does not have its other values: create a new record with the values of the entry"
+                    "\(collection) \(id) is not on this device, and entry \(number) does not have its other values: create a new record with the values of the entry"
                 )
             case .delete: if isHere { edits.append(.delete(collection, id)) }
             }
         }
-        transactions = [try addingTargets(of: edits, from: deleted)]
+        transactions = [try addingTargets(of: edits)]
     }
 
     // MARK: References
 
     /// Returns the edits with creates of the deleted records that they refer to, under new ids.
     ///
-    /// - Parameter deleted: creates of deleted records. References to any other record stay as they are.
-    private mutating func addingTargets(of edits: [RecordEdit], from deleted: [Mutation]) throws -> [RecordEdit] {
+    /// References to records whose values the entry does not have stay as they are.
+    private mutating func addingTargets(of edits: [RecordEdit]) throws -> [RecordEdit] {
         var all = edits
         var position = 0
         while position < all.count {
@@ -159,14 +173,15 @@ package struct RestorePlan {
                 guard case .reference(let id) = value,
                     let target = records.catalog[edit.collection]?.field(named: name)?.target,
                     case let address = RecordAddress(target, id), newIDs[address] == nil, !created.contains(address),
-                    try records.space(address) == nil, let create = deleted.first(where: { $0.address == address })
+                    try records.space(address) == nil, let patch = deleted[address]
                 else { continue }
-                let new = replace(address)
-                all.append(.create(target, new, try redirecting(create.patch, of: target, droppingLost: true)))
+                let new = RecordAddress(target, replace(address))
+                all.append(.create(target, new.id, try redirecting(patch, of: new, droppingMissing: true)))
             }
         }
         return try all.map { edit in
-            let patch = try redirecting(edit.patch, of: edit.collection, droppingLost: false)
+            let patch = try redirecting(
+                edit.patch, of: RecordAddress(edit.collection, edit.record), droppingMissing: false)
             return switch edit {
             case .create(let collection, let id, _): .create(collection, id, patch)
             case .update(let collection, let id, _): .update(collection, id, patch)
@@ -175,16 +190,16 @@ package struct RestorePlan {
         }
     }
 
-    /// Returns the patch with its references redirected to the records that replaced deleted ones.
+    /// Returns the patch of a record with its references redirected to the records that replaced deleted ones.
     ///
-    /// - Parameter droppingLost: Whether to leave out optional references to records that no longer exist, and that the plan does
-    ///   not create again.
-    private func redirecting(
-        _ patch: Patch, of collection: CollectionName, droppingLost: Bool
+    /// - Parameter drops: Whether to leave out, and note, optional references to records that do not exist, and that
+    ///   the plan does not create again.
+    private mutating func redirecting(
+        _ patch: Patch, of record: RecordAddress, droppingMissing drops: Bool
     ) throws -> Patch {
         var result = patch
         for (name, value) in patch {
-            guard case .reference(let id) = value, let field = records.catalog[collection]?.field(named: name),
+            guard case .reference(let id) = value, let field = records.catalog[record.collection]?.field(named: name),
                 let target = field.target, case let address = RecordAddress(target, id), !created.contains(address),
                 try records.space(address) == nil
             else { continue }
@@ -194,8 +209,9 @@ package struct RestorePlan {
                 try records.space(RecordAddress(target, earlier)) != nil
             {
                 result.set(name, to: .reference(earlier))
-            } else if droppingLost, !field.isRequired, !describedDeleted.contains(address) {
+            } else if drops, !field.isRequired, deleted[address] == nil {
                 result.remove(name)
+                droppedReferences.append(DroppedReference(record: record, field: name, target: address))
             }
         }
         return result
@@ -221,13 +237,8 @@ package struct RestorePlan {
 
     /// Writes the losing values over the current records, and creates deleted records again under new ids.
     ///
-    /// - Parameters:
-    ///   - number: The number of the entry.
-    ///   - deleted: Creates of deleted records.
-    private mutating func restoreLosers(
-        of conflicts: [FieldConflict], of number: Int64, deleted: [Mutation]
-    ) throws {
-        describedDeleted = Set(deleted.map(\.address))
+    /// - Parameter number: The number of the entry.
+    private mutating func restoreLosers(of conflicts: [FieldConflict], of number: Int64) throws {
         var order: [RecordAddress] = []
         var losers: [RecordAddress: Patch] = [:]
         for conflict in conflicts {
@@ -240,15 +251,14 @@ package struct RestorePlan {
         }
         var edits: [RecordEdit] = []
         for address in order {
-            let collection = address.collection
-            let lost = try redirecting(losers[address] ?? Patch(), of: collection, droppingLost: false)
-            let id = newIDs[address] ?? address.id
+            let (id, collection) = (newIDs[address] ?? address.id, address.collection)
+            let record = RecordAddress(collection, id)
+            let lost = try redirecting(losers[address] ?? Patch(), of: record, droppingMissing: false)
             guard replacements.contains(where: { $0.replacement == id }) else {
                 edits.append(.update(collection, id, lost))
                 continue
             }
-            let whole = deleted.first { $0.address == address }?.patch ?? Patch()
-            var patch = try redirecting(whole, of: collection, droppingLost: true)
+            var patch = try redirecting(deleted[address] ?? Patch(), of: record, droppingMissing: true)
             for (field, value) in lost { patch.set(field, to: value) }
             let missing = records.catalog[collection]?.fields.filter { $0.isRequired && patch[$0.name] == nil } ?? []
             guard missing.isEmpty else {
@@ -259,7 +269,7 @@ package struct RestorePlan {
             }
             edits.append(.create(collection, id, patch))
         }
-        transactions = [try addingTargets(of: edits, from: deleted)]
+        transactions = [try addingTargets(of: edits)]
     }
 
     // MARK: Forgotten changes
@@ -271,26 +281,33 @@ package struct RestorePlan {
             let creations = part.filter { if case .create = $0.intent { true } else { false } }
             planned.formUnion(creations.map(\.address))
             var edits: [RecordEdit] = []
+            var dropped: [DroppedReference] = []
             var lacksRecord = false
             for mutation in part {
+                let (id, collection) = (mutation.record, mutation.collection)
+                let current = try records.space(mutation.address)
+                let earlier = current == nil ? try earlierReplacement(of: mutation.address) : nil
                 var patch = mutation.patch
                 for (name, value) in mutation.patch {
-                    guard case .reference(let id) = value,
-                        let field = records.catalog[mutation.collection]?.field(named: name), let target = field.target,
-                        case let address = RecordAddress(target, id), !planned.contains(address),
+                    guard case .reference(let target) = value,
+                        let field = records.catalog[collection]?.field(named: name), let targets = field.target,
+                        case let address = RecordAddress(targets, target), !planned.contains(address),
                         try records.space(address) != space
                     else { continue }
                     if let earlier = try earlierReplacement(of: address) {
                         patch.set(name, to: .reference(earlier))
                         continue
                     }
-                    // A missing record in an optional reference does not hold up the rest.
-                    if field.isRequired { lacksRecord = true }
                     patch.remove(name)
+                    // A missing record in an optional reference does not hold up the rest.
+                    if field.isRequired {
+                        lacksRecord = true
+                    } else {
+                        let record = RecordAddress(collection, earlier ?? id)
+                        dropped.append(DroppedReference(record: record, field: name, target: address))
+                    }
                 }
-                let (id, collection) = (mutation.record, mutation.collection)
-                let current = try records.space(mutation.address)
-                if current == nil, let earlier = try earlierReplacement(of: mutation.address) {
+                if let earlier {
                     if !patch.isEmpty { edits.append(.update(collection, earlier, patch)) }
                     continue
                 }
@@ -308,6 +325,7 @@ package struct RestorePlan {
                 planned.subtract(creations.map(\.address))
             } else {
                 transactions.append(edits)
+                droppedReferences += dropped
             }
         }
         guard postponed.count < forgotten.mutations.count else {
@@ -315,6 +333,15 @@ package struct RestorePlan {
                 .danglingReference,
                 "the entry refers to records that are not on this device, or its ids are in use in another space: restore the entries with those records first"
             )
+        }
+    }
+}
+
+extension JournalEntry {
+    /// - Throws: `entryIsFrozen` when the entry has been restored.
+    package func requireNotRestored() throws(StoreError) {
+        guard state != .restored else {
+            throw StoreError(.entryIsFrozen, "journal entry \(number) has been restored already")
         }
     }
 }

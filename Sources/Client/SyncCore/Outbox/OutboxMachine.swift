@@ -340,8 +340,8 @@ package struct OutboxMachine: Hashable, Sendable {
 
     /// Ends a push whose failure puts the contact or the server's history in doubt.
     ///
-    /// The link sends another hello, after its own wait. If the hello and a pull succeed, the link has no reason to wait
-    /// longer the next time, so the outbox has a back-off that only an answered push resets.
+    /// The link sends another hello, after its own wait. If the hello and a pull succeed, the link has no reason to
+    /// wait longer the next time, so the outbox has a back-off that only an answered push resets.
     private mutating func rest(after failure: TransportError, _ turn: inout Turn) -> [SyncAction] {
         setbacks += 1
         guard setbacks <= turn.policy.freeResets else { return wait(for: .transport(failure), &turn) }

@@ -29,8 +29,8 @@ public struct SyncPolicy: Hashable, Sendable {
     /// Number of immediate recoveries in a row without progress (a fresh snapshot, a renewed identity, another hello, a
     /// repeated push) before each further one waits for its back-off.
     public var freeResets = 1
-    /// Requires a person's consent before a snapshot removes many of a space's records, and before the loss of access removes
-    /// records that the current server has never shown; nil never asks.
+    /// Requires a person's consent before a snapshot removes many of a space's records, and before the loss of access
+    /// removes records that the current server has never shown; nil never asks.
     public var deleteBrake: DeleteBrake? = DeleteBrake(records: 50, percent: 30)
     /// Whether to listen for hints.
     public var listensForHints = true

@@ -2,9 +2,9 @@ package import SyncModel
 
 /// The versions that hints have announced, and the back-off for pulls that do not reach them.
 ///
-/// A hint normally starts a pull at once. If a pull ends below the version that was announced when it began, the next hinted pull
-/// waits, longer each time, until a pull reaches it. Otherwise, a server that announces versions that it never serves would cause a
-/// pull for each hint.
+/// A hint normally starts a pull at once. If a pull ends below the version that was announced when it began, the next
+/// hinted pull waits, longer each time, until a pull reaches it. Otherwise, a server that announces versions that it
+/// never serves would cause a pull for each hint.
 package struct HintedVersions: Hashable, Sendable {
     /// The newest version that a hint has announced and no pull has reached.
     package private(set) var newest: Version?

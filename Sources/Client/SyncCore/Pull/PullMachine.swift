@@ -175,8 +175,8 @@ package struct PullMachine: Hashable, Sendable {
         }
     }
 
-    /// Records that the server has confirmed a commit. Pulls send the receipt until the cursor has reached the commit, and
-    /// again when the cursor is lost.
+    /// Records that the server has confirmed a commit. Pulls send the receipt until the cursor has reached the commit,
+    /// and again when the cursor is lost.
     mutating func confirmed(by receipt: CommitReceipt) {
         stored = stored.confirmed(by: receipt)
     }
@@ -370,7 +370,8 @@ package struct PullMachine: Hashable, Sendable {
 
     // MARK: Transitions
 
-    /// Whether the device has the newest version that it knows of, and no obstacle blocks the space. A pull may be in progress.
+    /// Whether the device has the newest version that it knows of, and no obstacle blocks the space. A pull may be in
+    /// progress.
     var isInSync: Bool {
         switch state {
         case .waiting, .braked: false
@@ -378,8 +379,8 @@ package struct PullMachine: Hashable, Sendable {
         }
     }
 
-    /// Whether the device has the newest version that it knows of, including every commit that the server has confirmed, and no
-    /// operation is in progress.
+    /// Whether the device has the newest version that it knows of, including every commit that the server has
+    /// confirmed, and no operation is in progress.
     var hasEverything: Bool {
         guard case .resting = state else { return false }
         return hasCaughtUp && (!stored.hasAccess || isAtHead && stored.unreachedReceipt == nil)
@@ -473,8 +474,8 @@ package struct PullMachine: Hashable, Sendable {
 
     /// Maximum number of contradictions with a normal backoff. After this many, four fresh snapshots have failed.
     static let contradictionsBeforeRest = 5
-    /// Time to wait after the next contradiction. It is short, because the server may recover within minutes. A sync that a
-    /// person requests ends the wait.
+    /// Time to wait after the next contradiction. It is short, because the server may recover within minutes. A sync
+    /// that a person requests ends the wait.
     package static let firstRestAfterContradictions = Duration.seconds(300)
     /// Maximum time to wait between fresh snapshots, each of which may be large.
     package static let longestRestAfterContradictions = Duration.seconds(3_600)

@@ -44,8 +44,8 @@ extension SessionMachine {
                 "the server denies access to the space \(space), whose removal would delete \(deletes) records that this server has not shown: a person has to agree"
             return [.note(.failed(code: ServerContact.Failure.braked, message: message))]
         case .pageApplied(_, .applied), .spaceVacated(_, .vacated), .resultsRecorded, .transactionWithdrawn:
-            // If the results are recorded after the page that contains their commits, no later page reports that everything is
-            // in sync. So each of these events checks it.
+            // If the results are recorded after the page that contains their commits, no later page reports that
+            // everything is in sync. So each of these events checks it.
             guard contact != nil, outbox.summary.count == 0, pulls.allSatisfy(\.isInSync) else {
                 return notesOfWaits(begunIn: turn)
             }

@@ -9,7 +9,8 @@ package struct SessionMachine: Hashable, Sendable {
     package private(set) var phase = Phase.notStarted
     package private(set) var link = LinkMachine()
     package private(set) var outbox = OutboxMachine()
-    /// In a fixed order, because the order of actions must not depend on hashing: by name at the start, then by first use.
+    /// In a fixed order, because the order of actions must not depend on hashing: by name at the start, then by first
+    /// use.
     package private(set) var pulls: [PullMachine] = []
     package private(set) var hints = HintsMachine()
     package private(set) var epoch: Epoch?
@@ -96,8 +97,8 @@ package struct SessionMachine: Hashable, Sendable {
         switch event {
         case .linkChanged(let state): linkChanged(state, &turn)
         case .outboxTouched:
-            // Count now, because a count that came with the notification may be out of date. Checkpoint even while the device is
-            // offline for months: without checkpoints, the write-ahead log grows without bound.
+            // Count now, because a count that came with the notification may be out of date. Checkpoint even while the
+            // device is offline for months: without checkpoints, the write-ahead log grows without bound.
             [.store(.countOutbox), .checkpoint]
         case .spacesTouched: [.store(.readSpaces)]
         case .timerFired(let timer): timerFired(timer, &turn)
@@ -195,7 +196,8 @@ package struct SessionMachine: Hashable, Sendable {
         return actions + updateHints(from: known, &turn)
     }
 
-    /// Opens a new stream of hints if the spaces have changed. Polls at the short interval until the stream delivers a hint.
+    /// Opens a new stream of hints if the spaces have changed. Polls at the short interval until the stream delivers a
+    /// hint.
     private mutating func updateHints(from known: [SpaceID], _ turn: inout Turn) -> [SyncAction] {
         let spaces = pulls.map(\.space)
         guard spaces != known else { return [] }
@@ -288,8 +290,8 @@ package struct SessionMachine: Hashable, Sendable {
         return actions + hints.timerFired(timer, spaces: pulls.map(\.space), &turn)
     }
 
-    /// Sends a hello with each poll while transactions are held back, to learn whether the server has been upgraded. A restart
-    /// between two requests breaks no connection, so nothing else would show it.
+    /// Sends a hello with each poll while transactions are held back, to learn whether the server has been upgraded. A
+    /// restart between two requests breaks no connection, so nothing else would show it.
     private mutating func checkForUpgrade(_ turn: inout Turn) -> [SyncAction] {
         outbox.summary.held > 0 ? link.helloRequested(&turn) : []
     }

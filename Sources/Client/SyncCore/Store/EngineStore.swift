@@ -162,8 +162,8 @@ public struct StoredSpace: Hashable, Sendable {
     public let isComplete: Bool
     /// False after the space is vacated, until the server shows part of it again.
     public let hasAccess: Bool
-    /// Proof of the newest commit that the server has confirmed to this device; nil before the first one in the server's
-    /// history.
+    /// Proof of the newest commit that the server has confirmed to this device; nil before the first one in the
+    /// server's history.
     public let receipt: CommitReceipt?
     /// The notices of lost values that the device still requests; nil until part of the space is stored, and while the
     /// journal has no room for them.
@@ -243,8 +243,8 @@ public struct PushBatch: Hashable, Sendable {
     public let transactions: [NumberedTransaction]
     /// The counts of the outbox with this batch in it.
     public let outbox: OutboxSummary
-    /// Whether the batch's only transaction is empty, in place of a withdrawn one, or to ask for the outcome under former
-    /// numbers.
+    /// Whether the batch's only transaction is empty, in place of a withdrawn one, or to ask for the outcome under
+    /// former numbers.
     public let isWithdrawal: Bool
     /// The newest proof of each space's history that the device has, for the server to compare.
     public let cursors: [Cursor]
@@ -297,10 +297,11 @@ public struct VacatedSpace: Hashable, Sendable {
     }
 }
 
-/// The mass-delete brake: a completed snapshot that would remove more than `percent` percent of more than `records` records of
-/// a space is applied only with the user's consent.
+/// The mass-delete brake: a completed snapshot that would remove more than `percent` percent of more than `records`
+/// records of a space is applied only with the user's consent.
 ///
-/// The removal of a space to which access was lost needs consent if the current server has never shown some of its records.
+/// The removal of a space to which access was lost needs consent if the current server has never shown some of its
+/// records.
 public struct DeleteBrake: Hashable, Sendable {
     /// The brake never stops a snapshot of a space of which the device holds this many records or fewer.
     public let records: Int

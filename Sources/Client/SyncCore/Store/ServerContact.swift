@@ -58,11 +58,11 @@ public struct ServerContact: Hashable, Sendable {
         self.pause = pause
     }
 
-    /// Returns the rest of the pause that the server at this address asked for, or nil when it is over or another server
-    /// asked for it.
+    /// Returns the rest of the pause that the server at this address asked for, or nil when it is over or another
+    /// server asked for it.
     ///
-    /// If more is left than the whole pause, the clock has been set back since, and the pause counts as over. A pause by an
-    /// unknown server is taken for one by this server.
+    /// If more is left than the whole pause, the clock has been set back since, and the pause counts as over. A pause
+    /// by an unknown server is taken for one by this server.
     public func restOfPause(by server: String?, at now: WallTime) -> Duration? {
         guard let pause else { return nil }
         if let asked = pause.server, let server, asked.withoutSlash != server.withoutSlash { return nil }

@@ -2,8 +2,8 @@ import SQLiteDatabase
 import SyncCore
 import SyncModel
 
-// Copies what the server has shown. The next sync replaces it with a snapshot, and compares it before: a server that was
-// restored from an older copy may have lost what this device still has (I15).
+// Copies what the server has shown. The next sync replaces it with a snapshot, and compares it before: a server that
+// was restored from an older copy may have lost what this device still has (I15).
 extension Salvage {
     /// Copies the bases of records with pending changes, and of records whose pending changes were lost.
     ///
@@ -110,7 +110,8 @@ extension Salvage {
                     try visit(stored.record, place, space)
                     guard try !transaction.hasPending(place), try transaction.row(place) == nil else { return }
                     if stored.record.version == .zero, try !isFormer(place) {
-                        // Without a uid, no server has shown it. With one, its versions in a lost history could not be read.
+                        // Without a uid, no server has shown it. With one, its versions in a lost history could not be
+                        // read.
                         guard stored.record.uid.isValid else { return }
                         try markLost(place)
                     }
@@ -125,7 +126,8 @@ extension Salvage {
         return SalvageReport.Count(saved: saved, lost: isWhole ? unreadable : nil)
     }
 
-    /// Returns the values of a row that are neither in its base nor in a readable entry of the outbox; nil when there are none.
+    /// Returns the values of a row that are neither in its base nor in a readable entry of the outbox; nil when there
+    /// are none.
     ///
     /// They come from entries that could not be read.
     func changeOfLostEntry(in record: Record, at place: RecordRow) throws -> Mutation? {

@@ -4,10 +4,10 @@ import SyncModel
 
 /// Builds a new database from the readable parts of a damaged one.
 ///
-/// Rows that only this device has are copied one by one: its identity, the outbox, and the journal. The server's data is
-/// copied as far as it can be read. The next sync downloads it again, and compares it first, because a restored server may
-/// have lost it. A single transaction fills the new file, and a rename moves it into place, so an interruption at any point
-/// leaves the damaged database unchanged.
+/// Rows that only this device has are copied one by one: its identity, the outbox, and the journal. The server's data
+/// is copied as far as it can be read. The next sync downloads it again, and compares it first, because a restored
+/// server may have lost it. A single transaction fills the new file, and a rename moves it into place, so an
+/// interruption at any point leaves the damaged database unchanged.
 struct Salvage {
     private let kept: KeptFiles
     let damaged: DamagedDatabase
@@ -190,7 +190,9 @@ struct Salvage {
         let select = try connection.prepare("SELECT name FROM sync_space WHERE key = ?1")
         select.bind(1, key)
         defer { select.reset() }
-        guard try select.step(), let space = SpaceID(rawValue: select.text(0)) else { return .default }
+        guard try select.step(), let space = SpaceID(rawValue: select.text(0)) else {
+            throw StoreError(.corrupt, "the new database has no space with the key \(key)")
+        }
         return space
     }
 
@@ -274,8 +276,8 @@ struct Salvage {
         }
     }
 
-    /// Copies the spaces without their positions, so that each is downloaded again, and with their receipts, which prove
-    /// the commits that the server has confirmed (I15). Without a receipt, the cursor takes its place.
+    /// Copies the spaces without their positions, so that each is downloaded again, and with their receipts, which
+    /// prove the commits that the server has confirmed (I15). Without a receipt, the cursor takes its place.
     ///
     /// - Returns: their number, the new keys by the old ones, and whether each has proof of its history.
     private func takeOverSpaces() throws -> (count: SalvageReport.Count, keys: [Int64: Int64], isProven: Bool) {
@@ -338,8 +340,17 @@ struct Salvage {
         return isWhole && unreadable == 0
     }
 
-    /// Copies which records replaced deleted ones. The journal needs them to restore entries.
+    /// Copies which records replaced deleted ones, and which references were dropped. The journal needs them to restore
+    /// entries.
     private func takeOverReplacements() throws {
+        let reference = ["target", "collection", "id", "field"]
+        _ = try damaged.forEachRow(of: "sync_dropped_reference", orderedBy: reference) { row in
+            guard row.text("collection").flatMap(CollectionName.init(rawValue:)) != nil,
+                row.text("field").flatMap(FieldName.init(rawValue:)) != nil,
+                row.bytes("id")?.count == 16, row.bytes("target")?.count == 16
+            else { return }
+            _ = try copy(row, reference, into: "sync_dropped_reference")
+        }
         let columns = ["collection", "id", "replacement"]
         _ = try damaged.forEachRow(of: "sync_replacement", orderedBy: ["collection", "id"]) { row in
             guard row.text("collection").flatMap(CollectionName.init(rawValue:)) != nil,

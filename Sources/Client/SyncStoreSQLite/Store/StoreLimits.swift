@@ -15,8 +15,8 @@ public struct StoreLimits: Hashable, Sendable {
     /// Maximum bytes of unhandled journal entries: as many as the outbox may hold.
     public var unseenJournalBytes: Int64 = 256 * 1_024 * 1_024
     /// Maximum number of unhandled journal entries about values that others have overwritten: half of
-    /// `unseenJournalEntries`. At this number, or at `noticeBytes`, the device requests no further notices, which wait on
-    /// the server until the user has handled some. Other entries always have room.
+    /// `unseenJournalEntries`. At this number, or at `noticeBytes`, the device requests no further notices, which wait
+    /// on the server until the user has handled some. Other entries always have room.
     public var noticeEntries = 50_000
     /// Maximum bytes of these entries: half of `unseenJournalBytes`.
     public var noticeBytes: Int64 = 128 * 1_024 * 1_024
@@ -47,10 +47,10 @@ public struct StoreLimits: Hashable, Sendable {
     /// Number of own commits whose versions are kept, to recognize this device's values after the server was restored
     /// from a backup: months of one person's edits in a few hundred kilobytes.
     static let confirmedVersions: Int64 = 10_000
-    /// Maximum number of missing records for which the journal is searched when an entry cannot be restored. Each search
-    /// reads the whole journal, and one found record is enough for the message.
+    /// Maximum number of missing records for which the journal is searched when an entry cannot be restored. Each
+    /// search reads the whole journal, and one found record is enough for the message.
     static let searchesForCreates = 16
-    /// Maximum length of the stored forms of all outbox entries that are kept decoded. Decoded, they take several times as much
-    /// memory.
+    /// Maximum length of the stored forms of all outbox entries that are kept decoded. Decoded, they take several times
+    /// as much memory.
     static let decodedBytes = 32 * 1_024 * 1_024
 }

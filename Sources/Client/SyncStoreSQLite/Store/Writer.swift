@@ -161,16 +161,18 @@ final class Writer {
     /// Calls `body` inside `BEGIN IMMEDIATE` and then commits or rolls back, as `body` chooses. An error rolls back.
     func inTransaction<Value>(_ body: (Connection) throws -> Connection.Ending<Value>) throws -> Value {
         var commits = false
-        // A commit can fail after the body has asked for it.
-        var isDone = false
-        defer { if !commits || !isDone { decoded.rolledBack() } }
-        let value = try connection.write { connection in
-            let ending = try body(connection)
-            if case .commit = ending { commits = true }
-            return ending
+        let value: Value
+        do {
+            value = try connection.write { connection in
+                let ending = try body(connection)
+                if case .commit = ending { commits = true }
+                return ending
+            }
+        } catch {
+            decoded.rolledBack()
+            throw error
         }
-        isDone = true
-        if commits { hasCommitted = true }
+        if commits { hasCommitted = true } else { decoded.rolledBack() }
         return value
     }
 

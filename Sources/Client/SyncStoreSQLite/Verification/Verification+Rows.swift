@@ -22,6 +22,7 @@ extension Verification {
         ("sync_foreign", { try $0.checkValues(of: "sync_foreign") }),
         ("sync_deleted", { try $0.checkValues(of: "sync_deleted") }),
         ("sync_replacement", { try $0.checkReplacements() }),
+        ("sync_dropped_reference", { try $0.checkDroppedReferences() }),
         ("sync_confirmed", { try $0.checkConfirmed() }),
         ("sync_server_models", { try $0.each("sync_server_models") { _ in } }),
         // `StoredModels.check` decodes it.
@@ -184,6 +185,14 @@ extension Verification {
 
     private func checkReplacements() throws {
         try checkRecords(of: "sync_replacement", "replacement") { row in _ = try row.recordID(2) }
+    }
+
+    private func checkDroppedReferences() throws {
+        try checkRecords(of: "sync_dropped_reference", "field, target") { row in
+            try expect(
+                FieldName(rawValue: row.text(2)) != nil, "sync_dropped_reference has the field name '\(row.text(2))'")
+            _ = try row.recordID(3)
+        }
     }
 
     // MARK: Lost histories

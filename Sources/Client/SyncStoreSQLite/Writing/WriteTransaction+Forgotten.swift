@@ -116,8 +116,8 @@ extension WriteTransaction {
         return versions
     }
 
-    /// Offers changes that only a lost history, or the rows of a damaged database, had. Creates that refer to each other stay in
-    /// one entry.
+    /// Offers changes that only a lost history, or the rows of a damaged database, had. Creates that refer to each
+    /// other stay in one entry.
     func offer(lost changes: [Mutation], in space: SpaceID, now: WallTime) throws {
         var entry = TransactionPacker(space: space)
         for group in Transaction(space: space, mutations: changes).referenceGroups {

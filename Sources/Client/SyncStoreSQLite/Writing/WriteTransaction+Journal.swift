@@ -20,9 +20,9 @@ extension WriteTransaction {
 
     /// Whether the journal already has a conflict.
     ///
-    /// A device may learn of one conflict twice: from the outcome of a push and from a notice, in either order, and again
-    /// under a new client id or in another history of the server. Edits from a clock that was set back may have one stamp, so
-    /// the value counts, too.
+    /// A device may learn of one conflict twice: from the outcome of a push and from a notice, in either order, and
+    /// again under a new client id or in another history of the server. Edits from a clock that was set back may have
+    /// one stamp, so the value counts, too.
     func isNoted(_ conflict: FieldConflict) throws -> Bool {
         let known = try connection.statement(
             """
@@ -292,10 +292,7 @@ extension WriteTransaction {
                 catalog, newID: newID, replacement: { try self.replacement(of: $0.collection, $0.id) },
                 space: { try self.table($0.collection).space(of: $0.id, on: self.connection) }))
         var sequences: [OutboxSequence] = []
-        let creations = plan.creations
-        let regained = try lostReferences(
-            to: creations.count <= StoreLimits.searchesForCreates ? creations : plan.replacements,
-            besides: entry.number, in: plan.space)
+        let regained = try referencesThatWereDropped(to: plan.creations, in: plan.space)
         for edits in plan.transactions + (regained.isEmpty ? [] : [regained]) {
             // The edits changed nothing, or joined the previous entry.
             guard let sequence = try commit(edits, in: plan.space, now: now), sequences.last != sequence else {
@@ -307,35 +304,31 @@ extension WriteTransaction {
             try note(forgotten: Transaction(space: plan.space, mutations: plan.postponed), now: now)
         }
         for made in plan.replacements { try keep(made) }
+        for reference in plan.droppedReferences { try keep(reference) }
         try setState(.restored, of: entry)
         return sequences
     }
 
-    /// Returns edits that set the optional references to records that have been created now.
-    ///
-    /// A record that was restored before the record that it refers to has lost the reference. Only the entries that were
-    /// restored know it.
-    private func lostReferences(
-        to made: [RestorePlan.Replacement], besides number: Int64, in space: SpaceID
+    /// Returns edits that set the references that earlier restores dropped, because these records were missing then,
+    /// and forgets the references.
+    private func referencesThatWereDropped(
+        to created: [RestorePlan.Replacement], in space: SpaceID
     ) throws -> [RecordEdit] {
         var patches: [RecordAddress: Patch] = [:]
         var order: [RecordAddress] = []
-        for target in made {
-            for write in try restoredWrites(naming: target.deleted, besides: number) {
-                let successor = try replacement(of: write.collection, write.record) ?? write.record
-                guard let schema = catalog[write.collection],
-                    let position = tables.firstIndex(where: { $0.model.collection == write.collection }),
-                    try tables[position].space(of: successor, on: connection) == space,
-                    let record = try row(RecordRow(table: position, id: successor))?.record
+        for target in created {
+            for (record, field) in try takeDroppedReferences(to: target.deleted) {
+                let id = try replacement(of: record.collection, record.id) ?? record.id
+                guard let position = tables.firstIndex(where: { $0.model.collection == record.collection }),
+                    case let model = tables[position].model, let index = model.position(of: field),
+                    model.fields[index].target == target.collection,
+                    let row = try row(RecordRow(table: position, id: id)), try row.space == key(of: space),
+                    // The user may have set another reference since.
+                    row.record.values[index].isNull
                 else { continue }
-                for (index, field) in schema.fields.enumerated()
-                where field.target == target.collection && !field.isRequired && record.values[index].isNull
-                    && write.patch[field.name] == .reference(target.deleted)
-                {
-                    let address = RecordAddress(write.collection, successor)
-                    if patches[address] == nil { order.append(address) }
-                    patches[address, default: Patch()].set(field.name, to: .reference(target.replacement))
-                }
+                let address = RecordAddress(record.collection, id)
+                if patches[address] == nil { order.append(address) }
+                patches[address, default: Patch()].set(field, to: .reference(target.replacement))
             }
         }
         return order.compactMap { address in
@@ -343,30 +336,27 @@ extension WriteTransaction {
         }
     }
 
-    /// Returns what restored entries that name a record have written.
-    private func restoredWrites(naming id: RecordID, besides number: Int64) throws -> [Mutation] {
-        let statement = try connection.statement(
-            """
-            SELECT number FROM sync_journal WHERE number <> ?1 AND state <> 'active' AND state = 'restored'
-                AND (instr(records, ?2) > 0 OR instr(payload, ?2) > 0) ORDER BY number
-            """)
-        statement.bind(1, number)
-        statement.bind(2, id.description)
-        var numbers: [Int64] = []
-        do {
-            defer { statement.reset() }
-            while try statement.step() { numbers.append(statement.integer(0)) }
+    private func takeDroppedReferences(to target: RecordID) throws -> [(RecordAddress, FieldName)] {
+        let take = try connection.statement(
+            "DELETE FROM sync_dropped_reference WHERE target = ?1 RETURNING collection, id, field")
+        take.bind(1, target)
+        var references: [(RecordAddress, FieldName)] = []
+        while try take.step() {
+            guard let collection = CollectionName(rawValue: take.text(0)), let field = FieldName(rawValue: take.text(2))
+            else { continue }
+            references.append((RecordAddress(collection, try take.recordID(1)), field))
         }
-        return try numbers.flatMap { number -> [Mutation] in
-            guard let entry = try JournalReading.entry(number, connection) else { return [] }
-            let writes = entry.records?.mutations ?? []
-            return switch entry.event {
-            case .overwritten(_, let deleted?): writes + deleted.mutations
-            case .rejected(let transaction, _), .cancelled(let transaction), .forgotten(let transaction):
-                writes + transaction.mutations
-            case .merged, .overwritten: writes
-            }
-        }
+        return references
+    }
+
+    private func keep(_ reference: RestorePlan.DroppedReference) throws {
+        let insert = try connection.statement(
+            "INSERT OR IGNORE INTO sync_dropped_reference (target, collection, id, field) VALUES (?1, ?2, ?3, ?4)")
+        insert.bind(1, reference.target.id)
+        insert.bind(2, reference.record.collection.rawValue)
+        insert.bind(3, reference.record.id)
+        insert.bind(4, reference.field.rawValue)
+        try insert.run()
     }
 
     /// Returns a record that an entry needs and that is not here, with the entry that creates it; nil when no other

@@ -126,7 +126,7 @@ extension WriteTransaction {
         statement.bind(4, now.milliseconds)
         var sequence: Int64 = 0
         while try statement.step() { sequence = statement.integer(0) }
-        decoded.remove(sequence, bytes: 0)
+        decoded.changed(sequence)
         for link in try links(of: transaction) { try insert(link, sequence) }
         meta.outbox.waiting += 1
         meta.outbox.bytes += payload.count
@@ -154,7 +154,7 @@ extension WriteTransaction {
         try unlink(entry)
         for link in try links(of: transaction) { try insert(link, entry.sequence) }
         meta.outbox.bytes += payload.count - entry.bytes
-        decoded.remove(entry.sequence, bytes: entry.bytes)
+        decoded.changed(entry.sequence)
         change.touchesOutbox = true
         change.addsToOutbox = true
     }
@@ -174,7 +174,7 @@ extension WriteTransaction {
         }
         meta.outbox.bytes -= entry.bytes
         if !(try anyPending()) { try connection.statement("DELETE FROM sync_deleted").run() }
-        decoded.remove(entry.sequence, bytes: entry.bytes)
+        decoded.changed(entry.sequence)
         change.touchesOutbox = true
     }
 

@@ -116,9 +116,7 @@ struct RestoreJournal: AsyncParsableCommand {
             let store = try client.store
             guard forgotten else {
                 // Nothing is restored unless every number can be.
-                for entry in entries where try store.requiredEntry(entry).state == .restored {
-                    throw CommandError(.failed, "journal entry \(entry) has been restored already")
-                }
+                for entry in entries { try store.requiredEntry(entry).requireNotRestored() }
                 return try restore(entries, in: store, client)
             }
             let (restored, left) = try store.forgottenEntries().selection()

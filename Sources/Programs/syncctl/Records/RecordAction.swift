@@ -128,7 +128,8 @@ struct RecordAction {
         let wanted = max(0, min(listing.limit ?? .max, total - listing.offset))
         let end = listing.offset + wanted
         var table = Table(RecordShape.columns(schema))
-        // In pages, so that memory does not grow with what is listed. Each begins after the last record of the one before.
+        // In pages, so that memory does not grow with what is listed. Each begins after the last record of the one
+        // before.
         query.offset = listing.offset
         for start in stride(from: listing.offset, to: end, by: Self.page) {
             query.limit = min(Self.page, end - start)

@@ -139,8 +139,8 @@ struct SyncCommand: AsyncParsableCommand {
         return ending
     }
 
-    /// Records that the sync is complete, or why it has failed, for `syncctl status` and `syncctl doctor`. Only the holder
-    /// of the lease may.
+    /// Records that the sync is complete, or why it has failed, for `syncctl status` and `syncctl doctor`. Only the
+    /// holder of the lease may.
     ///
     /// The engine records what it runs into. It does not know of a wait that is over, or of a standstill. On a full
     /// disk nothing can be recorded.

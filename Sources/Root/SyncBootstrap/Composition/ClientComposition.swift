@@ -28,7 +28,8 @@ public final class ClientComposition {
     /// The schemas of the database. They differ from those of `models` in a program that opens the database of any
     /// application, such as `syncctl`.
     public private(set) var catalog: SchemaCatalog
-    /// The damage or the newer build that kept the database's own models from being read; nil when `catalog` can be trusted.
+    /// The damage or the newer build that kept the database's own models from being read; nil when `catalog` can be
+    /// trusted.
     private var catalogDamage: StoreError?
     private var madeObjects: LiveObjects?
 
@@ -110,8 +111,8 @@ public final class ClientComposition {
 
     /// Checks the whole database for damage. Takes seconds for gigabytes.
     ///
-    /// Damage that a sync has found counts until a later sync succeeds, even if it cannot be found again: a failing disk
-    /// does not return the same bytes each time.
+    /// Damage that a sync has found counts until a later sync succeeds, even if it cannot be found again: a failing
+    /// disk does not return the same bytes each time.
     ///
     /// - Throws: `corrupt`, with the first finding.
     public func verifyStore() throws(StoreError) {

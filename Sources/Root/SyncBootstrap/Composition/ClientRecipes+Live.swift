@@ -60,8 +60,8 @@ extension ClientRecipes.Store {
 }
 
 extension ClientRecipes {
-    /// Returns the models of the application that opened a device's database last, or nil when there is none that remembers
-    /// any.
+    /// Returns the models of the application that opened a device's database last, or nil when there is none that
+    /// remembers any.
     ///
     /// - Parameter rule: returns the field rule of a name.
     /// - Throws: when there is a database, and it cannot be read.
@@ -74,7 +74,8 @@ extension ClientRecipes {
     /// Returns the models of a device's damaged database; nil when they cannot be read.
     ///
     /// - Parameters:
-    ///   - known: models to consider besides those in the file, which are taken only if the database describes their fields.
+    ///   - known: models to consider besides those in the file, which are taken only if the database describes their
+    ///     fields.
     ///   - rule: returns the field rule of a name.
     /// - Throws: when the file itself cannot be read.
     public static func recoveredCatalog(

@@ -11,7 +11,8 @@ package struct ProgramNames: Hashable, Sendable {
 
     /// The beginning of its environment variables: `TODOSERVER_`.
     ///
-    /// Hyphens are left out, so that the variables of `todo` (`TODO_SERVER_URL`) are never mistaken for those of `todo-server`.
+    /// Hyphens are left out, so that the variables of `todo` (`TODO_SERVER_URL`) are never mistaken for those of
+    /// `todo-server`.
     var variablePrefix: String { name.uppercased().filter { $0.isLetter || $0.isNumber } + "_" }
 
     /// The variable of a setting: `TODOSERVER_LISTEN_PORT`.

@@ -9,7 +9,8 @@ package enum RegularFile {
         case refused(String)
     }
 
-    /// - Parameter allowsInherited: Whether to accept a pipe that this process inherited: `<(command)` or standard input.
+    /// - Parameter allowsInherited: Whether to accept a pipe that this process inherited: `<(command)` or standard
+    ///   input.
     package static func open(_ path: String, allowsInherited: Bool = false) -> Opening {
         let descriptor = Glibc.open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
         guard descriptor >= 0 else {

@@ -1,4 +1,5 @@
-/// One setting of a program: its documentation, and the place of its value. The value that stands there at first is the default.
+/// One setting of a program: its documentation, and the place of its value. The value that stands there at first is the
+/// default.
 ///
 /// `config show`, the help texts, and the JSON Schema are made from these values, so that none of them can be wrong.
 package struct Setting<Values: Sendable>: Sendable {

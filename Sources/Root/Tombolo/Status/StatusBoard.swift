@@ -101,8 +101,8 @@ final class StatusBoard: Sendable {
             lastInSync: engine?.contact.lastSync.map {
                 Date(timeIntervalSince1970: Double($0.milliseconds) / 1_000)
             },
-            // The engine learns of a write and of a followed space a moment after the program. Before the first contact, it
-            // knows of no space.
+            // The engine learns of a write and of a followed space a moment after the program. Before the first
+            // contact, it knows of no space.
             isInSync: (engine.map { $0.isInSync && !$0.spaces.isEmpty } ?? false) && phase != .blocked
                 && outbox.count == 0
                 && spaces.allSatisfy { followed in engine?.spaces.contains { $0.space == followed.space } ?? false },
@@ -137,8 +137,8 @@ extension ClientStatus: Coalescing {
     }
 }
 
-/// The state of a client's sync, now and after each change. Equal states are never repeated, and a slow reader gets the newest.
-/// Ends when the client is closed.
+/// The state of a client's sync, now and after each change. Equal states are never repeated, and a slow reader gets the
+/// newest. Ends when the client is closed.
 public struct ClientStatusUpdates: AsyncSequence, Sendable {
     public typealias Element = ClientStatus
     public typealias Failure = Never

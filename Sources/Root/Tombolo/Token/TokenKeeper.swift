@@ -2,8 +2,8 @@ import Foundation
 import SyncConcurrency
 import SyncCore
 
-/// Holds the last token that the application's closure returned, and refreshes it. At most one call of the closure runs at a
-/// time.
+/// Holds the last token that the application's closure returned, and refreshes it. At most one call of the closure runs
+/// at a time.
 final class TokenKeeper: Sendable {
     private let provider: @Sendable () async throws -> String?
     private let timeout: Duration
@@ -80,7 +80,7 @@ final class TokenKeeper: Sendable {
         }
         if begins { call() }
         let timer = runtime.spawn { [runtime, timeout] in
-            guard (try? await runtime.clock.sleep(for: timeout)) != nil else { return }
+            do { try await runtime.clock.sleep(for: timeout) } catch { return }  // The caller has stopped waiting.
             self.stopWaiting(waiter, .failed("the token closure has not returned within \(timeout)"))
         }
         await withTaskCancellationHandler {

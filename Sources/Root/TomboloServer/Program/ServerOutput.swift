@@ -3,7 +3,8 @@ import SyncProgram
 
 /// Writes the output of a server command.
 enum ServerOutput {
-    /// Writes a text to standard output. When the reader has gone (`| head`), the program exits with the status of SIGPIPE.
+    /// Writes a text to standard output. When the reader has gone (`| head`), the program exits with the status of
+    /// SIGPIPE.
     ///
     /// - Parameter effect: What the command has done, for the message if the text cannot be written; nil if it has
     ///   changed nothing.

@@ -14,7 +14,8 @@ extension DatabaseFiles {
 
     /// Creates missing files and folders with permissions for the owner only, and takes the serving lock.
     ///
-    /// - Throws: `inUse` when another process serves the database, `missingFile` when the database is missing and `creates` is false, and `corrupt` when the mark shows that there was one.
+    /// - Throws: `inUse` when another process serves the database, `missingFile` when the database is missing and
+    ///   `creates` is false, and `corrupt` when the mark shows that there was one.
     func prepareForServer(creatingIfMissing creates: Bool) throws -> FileLock {
         guard !path.isEmpty, !path.hasPrefix(":"), !path.hasPrefix("file:") else {
             throw AuthorityStoreError(.missingFile, "'\(path)' is not the path of a file")

@@ -38,8 +38,8 @@ package struct FeedCursor: Hashable, Sendable {
 
     private static let format = "1"
 
-    /// The text without its tag: format, epoch, space, version, fingerprint, and kind, separated by dots. A snapshot adds the last
-    /// row that was sent, and a receipt adds the client and the number of its transaction.
+    /// The text without its tag: format, epoch, space, version, fingerprint, and kind, separated by dots. A snapshot
+    /// adds the last row that was sent, and a receipt adds the client and the number of its transaction.
     fileprivate var content: String {
         let head = "\(Self.format).\(epoch).\(space).\(position.version).\(fingerprint.bits)"
         return switch position {

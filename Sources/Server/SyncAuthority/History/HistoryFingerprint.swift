@@ -3,8 +3,9 @@ public import SyncModel
 
 /// The fingerprint of a space's history up to one version.
 ///
-/// `fingerprint(v)` is SHA-256 over `fingerprint(v − 1)`, v, the changes of commit v, its author, and its time, truncated to 16
-/// bytes. Two histories with the same fingerprint at a version have the same commits up to that version.
+/// `fingerprint(v)` is SHA-256 over `fingerprint(v − 1)`, v, the changes of commit v, its author, and its time,
+/// truncated to 16 bytes. Two histories with the same fingerprint at a version have the same commits up to that
+/// version.
 public struct HistoryFingerprint: Hashable, Sendable {
     /// The first 16 bytes of the hash.
     public let bits: Identifier128

@@ -51,7 +51,8 @@ public struct NumberedTransaction: Hashable, Sendable {
     public let hash: PayloadHash
     /// The mutations, as they were written.
     public let transaction: Transaction
-    /// The age of the transaction at the time of the push, as measured by the device, in whole milliseconds; nil when the device cannot determine it.
+    /// The age of the transaction at the time of the push, as measured by the device, in whole milliseconds; nil when
+    /// the device cannot determine it.
     ///
     /// The server orders edits by its own clock minus this age, so that a device with a wrong clock neither wins nor
     /// loses because of it. The age is not part of the hash, because each attempt has a different age.

@@ -1,8 +1,8 @@
 /// A condition on the records of one collection, as data.
 ///
 /// The same tree has three readers: a store translates it to SQL, ``matches(_:schema:)`` evaluates it in memory, and
-/// ``description`` prints it. All readers use two-valued logic: a comparison with a missing value is false, so its negation
-/// is true. Texts compare by their bytes.
+/// ``description`` prints it. All readers use two-valued logic: a comparison with a missing value is false, so its
+/// negation is true. Texts compare by their bytes.
 public indirect enum RecordFilter: Hashable, Sendable {
     /// True if every part is true. An empty list is true.
     case all([RecordFilter])

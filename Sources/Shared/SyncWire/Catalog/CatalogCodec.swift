@@ -3,8 +3,8 @@ package import SyncModel
 
 /// Codec for the models of an application, as JSON.
 ///
-/// `syncd --catalog` serves such a file, and both stores keep the models of their database in this format. `Schemas/catalog`
-/// describes it.
+/// `syncd --catalog` serves such a file, and both stores keep the models of their database in this format.
+/// `Schemas/catalog` describes it.
 package enum CatalogCodec {
     /// The version of the format. A build that adds a key or a type increments it, so that older builds can tell its
     /// models from damaged ones.

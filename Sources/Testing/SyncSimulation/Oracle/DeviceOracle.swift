@@ -89,8 +89,8 @@ final class DeviceOracle: DeviceObserver, ServerObserver {
             guard [.corrupt, .contradiction].contains(failure.code), !known.hasTwoEngines, !known.isMisled else {
                 return
             }
-            // A server that was restored silently gives away uids again. A device may see that in one space before another
-            // space proves the restore.
+            // A server that was restored silently gives away uids again. A device may see that in one space before
+            // another space proves the restore.
             if state.serverMayHaveForgotten, failure.message.contains(" the uid ") { return }
             violations.report(Violation(.I8, "\(device) cannot take a page: \(failure.message)"))
         }

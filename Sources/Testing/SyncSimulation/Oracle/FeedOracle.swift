@@ -5,8 +5,8 @@ import SyncModel
 /// A check of the change feed that the server sends.
 ///
 /// Each version must appear once, in order, and with the same contents for everyone (I9). A client below the horizon
-/// must be told to start over, and never gets a feed with gaps (I14). The check sees the responses before the network can
-/// change them, and also reads the feed itself: see `World.followFeed`.
+/// must be told to start over, and never gets a feed with gaps (I14). The check sees the responses before the network
+/// can change them, and also reads the feed itself: see `World.followFeed`.
 final class FeedOracle: ServerObserver {
     fileprivate struct State: Sendable {
         /// The version of each cursor that the server has issued.

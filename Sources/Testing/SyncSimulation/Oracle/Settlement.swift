@@ -62,18 +62,21 @@ struct Settlement {
         }
     }
 
-    /// A lost value, as a user learns of it from a conflict. Two histories of the server may have different values from before both edits.
+    /// A lost value, as a user learns of it from a conflict. Two histories of the server may have different values from
+    /// before both edits.
     private struct Loss: Hashable {
         let record: RecordAddress
         let field: FieldName
         let winner: Stamp
-        let loser: Contender
+        let loser: Stamp
+        let value: FieldValue
 
         init(_ conflict: FieldConflict) {
             record = RecordAddress(conflict.collection, conflict.record)
             field = conflict.field
             winner = conflict.winner.stamp
-            loser = conflict.loser
+            loser = conflict.loser.stamp
+            value = conflict.loser.value
         }
     }
 

@@ -70,8 +70,8 @@ extension World {
             throw Violation(
                 .I21, "\(device.name) has no access to \(stored.space), and its file holds \(count) records of it")
         }
-        // Behind the horizon of a server that was restored, a device cannot prove the loss of what others wrote (decision 19).
-        // It shows what the server has, and the others' devices prove the loss when they return.
+        // Behind the horizon of a server that was restored, a device cannot prove the loss of what others wrote
+        // (decision 19). It shows what the server has, and the others' devices prove the loss when they return.
         let isInDoubt = history.epoch == WorldHistories.inDoubt
         let resets = isInDoubt ? session.spaces.map { device.setbackCount(of: $0.space) }.reduce(0, +) : 0
         try bases[device.name, default: ReplicaHistory()].check(

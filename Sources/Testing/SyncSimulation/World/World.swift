@@ -268,8 +268,8 @@ public final class World {
         record("healed")
     }
 
-    /// The longest time to rest after the last fault: a backoff, or the time until the next poll, unless a device has a reason
-    /// to pause.
+    /// The longest time to rest after the last fault: a backoff, or the time until the next poll, unless a device has a
+    /// reason to pause.
     private var timeout: Duration {
         var pause = network.watch.longestPause
         for case .device(_, .receivesFalseResponses) in script.moments.flatMap(\.happenings) {

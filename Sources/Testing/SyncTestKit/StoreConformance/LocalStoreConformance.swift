@@ -16,8 +16,8 @@ public struct LocalStoreConformance<Store: LocalStore & EngineStore> {
     let noticeEntries: Int?
 
     /// - Parameters:
-    ///   - noticeEntries: the number of unhandled notices from which on a store requests no more; nil skips the rules about
-    ///     it.
+    ///   - noticeEntries: the number of unhandled notices from which on a store requests no more; nil skips the rules
+    ///     about it.
     ///   - makeStore: makes a new empty store for each call, which has not met a server yet.
     public init(noticeEntries: Int? = nil, makeStore: @escaping (SchemaCatalog) throws -> Store) {
         self.noticeEntries = noticeEntries

@@ -181,8 +181,8 @@ final class UserOracle: Sendable {
             where shown[saved.field.address]??.value(at: saved.field, in: catalog) != saved.value {
                 if !offer.values.contains(saved) { state.values[saved]?.holders.remove(device) }
             }
-            // A record that is not shown may have been deleted, or its creation may have been lost with its deletion: the
-            // server then shows it again. Only a deletion in the outbox is certain.
+            // A record that is not shown may have been deleted, or its creation may have been lost with its deletion:
+            // the server then shows it again. Only a deletion in the outbox is certain.
             for address in held.deletes where !waiting.deletes.contains(address) {
                 if !offer.deletes.contains(address) { state.deletes[address]?.holders.remove(device) }
             }
