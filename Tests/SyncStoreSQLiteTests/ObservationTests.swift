@@ -71,6 +71,37 @@ import Testing
         #expect(try await seen.next()??.values[0] == .text("eve"))
     }
 
+    @Test func `a page is applied over an edit that another program has joined to a known entry`() throws {
+        let scratch = try Scratch()
+        let (store, other) = (try scratch.open(), try scratch.open())
+        let epoch = Epoch(rawValue: "first")
+        _ = try store.adopt(epoch, as: AccountID(rawValue: "ada"))
+        try store.follow(.default)
+        func page(_ version: Int64) -> PullPage {
+            let name: Patch = ["username": .text("theirs \(version)")]
+            let effect: RecordChange.Effect = version == 1 ? .created(uid: UID(1), name) : .updated(name)
+            let change = RecordChange(collection: "users", id: Samples.id(1), effect: effect)
+            return PullPage(
+                space: .default, epoch: epoch, serverTime: .zero,
+                content: .commits([Commit(version: Version(version), changes: [change])]),
+                cursor: Cursor(rawValue: "\(version)"), version: Version(version), head: Version(version),
+                hasMore: false)
+        }
+        func apply(_ version: Int64) throws {
+            let cursor = version == 1 ? nil : Cursor(rawValue: "\(version - 1)")
+            _ = try store.apply(page(version), after: cursor, brake: nil, now: Samples.now)
+        }
+        try apply(1)
+        for (program, age) in [(store, 1), (other, 2)] as [(SQLiteStore, Int64)] {
+            _ = try program.commit(
+                [.update("users", Samples.id(1), ["age": .integer(age)])], in: .default, now: Samples.now)
+            try apply(age + 1)
+            let record = try #require(try store.record("users", .id(Samples.id(1))))
+            #expect(record.values == [.text("theirs \(age + 1)"), .integer(age)])
+        }
+        #expect(try store.outboxSummary().count == 1)
+    }
+
     @Test func `a poll without changes writes nothing and wakes no other program`() throws {
         let scratch = try Scratch()
         let store = try scratch.open()
