@@ -22,7 +22,7 @@ import Testing
     }
 
     private static func run<Result: Sendable>(
-        allowsHTTP2: Bool, call: Duration, silence: Duration = .seconds(900),
+        call: Duration, silence: Duration = .seconds(900),
         _ body: @Sendable @escaping (HTTPTransport, ForgetfulRouter) async throws -> Result
     ) async throws -> Result {
         let files = try TestCertificate.make()
@@ -32,8 +32,7 @@ import Testing
             try await ForgetfulRouter.run(to: port) { router, port in
                 let configuration = HTTPTransportConfiguration(
                     baseURL: "https://localhost:\(port)", connectTimeout: .seconds(900), readTimeout: call,
-                    callTimeout: call, hintsTimeout: silence, trustedCertificates: files.certificate,
-                    allowsHTTP2: allowsHTTP2)
+                    callTimeout: call, hintsTimeout: silence, trustedCertificates: files.certificate)
                 return try await TestServer.withTransport(configuration) { try await body($0, router) }
             }
         }
@@ -48,10 +47,9 @@ import Testing
         }
     }
 
-    @Test(arguments: [true, false])
-    func `the call after a timeout uses another connection`(allowsHTTP2: Bool) async throws {
+    @Test func `the call after a timeout uses another connection`() async throws {
         try await Self.untilInTime { timeout in
-            try await Self.run(allowsHTTP2: allowsHTTP2, call: timeout) { transport, router in
+            try await Self.run(call: timeout) { transport, router in
                 guard try await Self.hasResponse(transport) else { return false }
                 router.forget()
                 let isLost = try await !Self.hasResponse(transport)
@@ -61,9 +59,8 @@ import Testing
         }
     }
 
-    @Test(arguments: [true, false])
-    func `the call after a canceled one uses another connection`(allowsHTTP2: Bool) async throws {
-        try await Self.run(allowsHTTP2: allowsHTTP2, call: .seconds(900)) { transport, router in
+    @Test func `the call after a canceled one uses another connection`() async throws {
+        try await Self.run(call: .seconds(900)) { transport, router in
             _ = try await transport.hello()
             router.forget()
             await withTaskGroup { group in
@@ -78,10 +75,9 @@ import Testing
         }
     }
 
-    @Test(arguments: [true, false])
-    func `the event stream after a silent one uses another connection`(allowsHTTP2: Bool) async throws {
+    @Test func `the event stream after a silent one uses another connection`() async throws {
         try await Self.untilInTime { timeout in
-            try await Self.run(allowsHTTP2: allowsHTTP2, call: .seconds(900), silence: timeout) { transport, router in
+            try await Self.run(call: .seconds(900), silence: timeout) { transport, router in
                 for _ in 0..<3 {
                     var hasBegun = false
                     do {

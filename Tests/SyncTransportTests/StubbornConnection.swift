@@ -3,8 +3,7 @@ import NIOPosix
 import NIOSSL
 import NIOTLS
 
-/// An HTTP/2 client that ignores everything it receives after the connection is established, and sends one request each
-/// time data arrives.
+/// A client that ignores everything it receives after the first response, and sends one request each time data arrives.
 struct StubbornConnection: Sendable {
     private let channel: any Channel
 
@@ -12,7 +11,7 @@ struct StubbornConnection: Sendable {
     init(to port: Int) async throws {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.certificateVerification = .none
-        tls.applicationProtocols = ["h2"]
+        tls.applicationProtocols = ["http/1.1"]
         let context = try NIOSSLContext(configuration: tls)
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         let ready = loop.makePromise(of: Void.self)
@@ -69,29 +68,24 @@ private final class Mouth: ChannelInboundHandler {
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         guard case .handshakeCompleted? = event as? TLSUserEvent else { return }
-        var bytes = ByteBuffer(string: "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
-        // An empty SETTINGS frame (RFC 9113 §6.5).
-        bytes.writeBytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
-        context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
+        send(context)
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard !hasGreeted else { return }
         hasGreeted = true
-        var stream: UInt8 = 1
-        inbound.dataWithheld = { [self] in
-            // GET https://localhost/ as a complete stream (RFC 7541 §6.1 and §6.2.1).
-            let fields: [UInt8] = [0x82, 0x87, 0x84, 0x41, 9] + Array("localhost".utf8)
-            let head: [UInt8] = [0, 0, UInt8(fields.count), 1, 5, 0, 0, 0, stream]
-            stream = min(stream + 2, 101)
-            context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: head + fields)), promise: nil)
-        }
+        inbound.dataWithheld = { [self] in send(context) }
         ready.succeed()
     }
 
     func channelInactive(context: ChannelHandlerContext) {
         inbound.dataWithheld = nil
         ready.fail(ChannelError.eof)
+    }
+
+    private func send(_ context: ChannelHandlerContext) {
+        let request = ByteBuffer(string: "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        context.writeAndFlush(wrapOutboundOut(request), promise: nil)
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {

@@ -59,8 +59,9 @@ import Testing
         #expect(Self.everyRule.count > Self.rules.count)
     }
 
-    @Test(.ring(.test), .timeLimit(.minutes(10)), arguments: [true, false])
-    func `the transport over TLS keeps the rules of transports`(allowsHTTP2: Bool) async throws {
+    @Test(.ring(.test), .timeLimit(.minutes(10))) func `the transport over TLS keeps the rules of transports`()
+        async throws
+    {
         let files = try TestCertificate.make()
         defer { files.remove() }
         let configuration = SyncServerConfiguration(
@@ -68,8 +69,7 @@ import Testing
         let violations = try await TestServer.run(TestServer.authority(), configuration: configuration) { port in
             try await Self.check(
                 HTTPTransportConfiguration(
-                    baseURL: "https://localhost:\(port)", trustedCertificates: files.certificate,
-                    allowsHTTP2: allowsHTTP2))
+                    baseURL: "https://localhost:\(port)", trustedCertificates: files.certificate))
         }
         #expect(violations.isEmpty, "\(violations)")
     }

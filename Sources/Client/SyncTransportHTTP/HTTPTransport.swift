@@ -183,7 +183,7 @@ public final class HTTPTransport: RemoteTransport {
             write: TimeAmount(configuration.readTimeout))
         // Without this, a refused connection fails only after the whole connect timeout and looks like a slow network.
         settings.connectionPool.retryConnectionEstablishment = false
-        settings.httpVersion = configuration.allowsHTTP2 ? .automatic : .http1Only
+        settings.httpVersion = .http1Only
         ResponseStatusGuard.install(in: &settings)
         return settings
     }

@@ -17,8 +17,6 @@ public struct HTTPTransportConfiguration: Sendable {
     public var maximumResponseBytes: Int
     /// Path of a PEM file with the certificates to trust instead of the system's.
     public var trustedCertificates: String?
-    /// Whether to use HTTP/2 when TLS negotiates it.
-    public var allowsHTTP2: Bool
     /// Whether the token may be sent over plain HTTP to another machine, where anyone on the path can read it. It may
     /// always be sent to this machine itself.
     public var sendsTokenInPlainText: Bool
@@ -31,7 +29,7 @@ public struct HTTPTransportConfiguration: Sendable {
         baseURL: String, connectTimeout: Duration = Self.connectTimeout,
         readTimeout: Duration = SyncPolicy().requestDeadline, callTimeout: Duration = SyncPolicy().requestDeadline,
         hintsTimeout: Duration = .seconds(60),
-        maximumResponseBytes: Int = 64 * 1_024 * 1_024, trustedCertificates: String? = nil, allowsHTTP2: Bool = true,
+        maximumResponseBytes: Int = 64 * 1_024 * 1_024, trustedCertificates: String? = nil,
         sendsTokenInPlainText: Bool = false
     ) {
         self.sendsTokenInPlainText = sendsTokenInPlainText
@@ -42,7 +40,6 @@ public struct HTTPTransportConfiguration: Sendable {
         self.hintsTimeout = hintsTimeout
         self.maximumResponseBytes = maximumResponseBytes
         self.trustedCertificates = trustedCertificates
-        self.allowsHTTP2 = allowsHTTP2
     }
 }
 

@@ -6,9 +6,9 @@ import SyncCore
 /// An HTTP client that is replaced, with all its connections, once a call has been abandoned.
 ///
 /// The other end of a connection can vanish silently: a laptop slept, an address changed, a router lost its state. Such
-/// a connection looks usable while TCP keeps retransmitting, which takes a quarter of an hour on Linux. Over HTTP/1.1,
-/// an abandoned call closes its connection. Over HTTP/2 it only ends its stream (RFC 9113 §5.4.2), and every later call
-/// would use the same dead connection.
+/// a connection looks usable while TCP keeps retransmitting, which takes a quarter of an hour on Linux. An abandoned call
+/// closes its own connection, but others that the pool holds may be as dead, and each would cost the next call its
+/// timeout.
 final class ReplaceableClient: Sendable {
     private struct State {
         var number = 0

@@ -23,9 +23,7 @@ final class ResponseStatusGuard: ChannelInboundHandler {
         context.fireChannelRead(data)
     }
 
-    /// Makes each HTTP/1.1 connection of a client have a guard, before its first request is written.
-    ///
-    /// HTTP/2 needs a server with a trusted certificate, so there is no guard for its streams.
+    /// Makes each connection of a client have a guard, before its first request is written.
     static func install(in settings: inout HTTPClient.Configuration) {
         settings.http1_1ConnectionDebugInitializer = { channel in
             channel.eventLoop.makeCompletedFuture {

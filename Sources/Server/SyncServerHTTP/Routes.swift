@@ -71,7 +71,7 @@ struct Routes: HTTPResponder {
         guard let principal = try await principal(bearing: secret) else {
             throw Refusal(.unauthorized, .unauthorized, "the token is unknown or revoked")
         }
-        connections.authenticated(context.connection)
+        connections.authenticated(context.channel)
         guard let method = route.method else { throw Refusal(.notFound, .malformed, "the route does not exist") }
         guard request.method == method else {
             throw Refusal(
@@ -275,16 +275,9 @@ struct RouteContext: RequestContext {
         channel = source.channel
     }
 
-    /// Whether the channel is one stream of an HTTP/2 connection.
-    private var isStream: Bool { channel.parent?.parent != nil }
-
-    /// The connection on which the request arrived.
-    var connection: any Channel { isStream ? channel.parent ?? channel : channel }
-
     /// Announces that the connection closes, and cuts it after the peer has had time to read the response.
     func close(after response: inout Response) {
-        // On HTTP/2, the channel is one stream, and a Connection field would be malformed (RFC 9113 §8.2.2).
-        if !isStream { response.headers[.connection] = "close" }
+        response.headers[.connection] = "close"
         channel.eventLoop.scheduleTask(in: TimeAmount(SyncServerLimits.closeDelay)) { [channel] in
             channel.close(promise: nil)
         }

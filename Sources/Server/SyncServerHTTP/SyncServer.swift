@@ -2,7 +2,6 @@ import Glibc
 import HTTPTypes
 import Hummingbird
 import HummingbirdCore
-import HummingbirdHTTP2
 public import Logging
 import NIOCore
 import NIOPosix
@@ -11,7 +10,7 @@ public import ServiceLifecycle
 public import SyncAuthority
 public import SyncModel
 
-/// The HTTP server for an authority. It supports HTTP/1.1, and HTTP/2 when TLS is configured.
+/// The HTTP/1.1 server for an authority, with TLS if it is configured.
 ///
 /// It runs until its task is cancelled or its service group shuts down. A graceful shutdown lets current requests
 /// finish, ends event streams, and closes the remaining connections after `drain`.
@@ -124,14 +123,7 @@ public struct SyncServer: Service {
                 http1: HTTP1Channel(
                     responder: responder,
                     configuration: .init(idleTimeout: idle, httpDecoderConfiguration: limits)),
-                http2: HTTP2Channel(
-                    responder: responder,
-                    configuration: .init(
-                        idleTimeout: configuration.idleTimeout,
-                        streamConfiguration: .init(
-                            additionalChannelHandlers: [StreamGuard()], idleTimeout: idle))),
-                tls: tls, handshakeTimeout: configuration.handshakeTimeout, idleTimeout: configuration.idleTimeout,
-                connections: connections)
+                tls: tls, handshakeTimeout: configuration.handshakeTimeout, connections: connections)
         }
     }
 
@@ -139,7 +131,7 @@ public struct SyncServer: Service {
         var tls = TLSConfiguration.makeServerConfiguration(
             certificateChain: try certificates(files.certificateChain), privateKey: try key(files.privateKey))
         tls.minimumTLSVersion = .tlsv12
-        tls.applicationProtocols = ["h2", "http/1.1"]
+        tls.applicationProtocols = ["http/1.1"]
         do {
             return try NIOSSLContext(configuration: tls)
         } catch {

@@ -36,7 +36,7 @@ enum SyncServerLimits {
     /// The number of unsent bytes that the system takes from a connection (TCP_NOTSENT_LOWAT). With more, it would take
     /// minutes to see whether a slow peer still reads.
     static let unsentBytes = 16 * 1_024
-    /// The length of the pieces in which a response is written, in bytes, so that the progress on a stream is visible.
+    /// The length of the pieces in which a response is written, in bytes, so that little of it waits in memory.
     static let responseBytes = 16 * 1_024
 
     // MARK: Connections
@@ -46,9 +46,6 @@ enum SyncServerLimits {
     /// The divisor that gives the share of all connections reserved for those that have not presented a valid token
     /// yet.
     static let unauthenticatedShare = 4
-    /// Maximum number of open HTTP/2 streams of a connection that has not presented a valid token. A Tombolo client
-    /// opens two.
-    static let streamsOfUnauthenticated = 16
 
     // MARK: Principals
 

@@ -94,7 +94,6 @@ import Testing
         table.requestEnded(1)
         table.requestEnded(2)
         #expect(table.count == 0 && table.strangers == 0)
-        #expect(table.isUnauthenticated(1))
     }
 
     /// Compares the table with a naive one that scans all connections on each decision.

@@ -116,8 +116,6 @@ struct ConnectionTable<ID: Hashable & Sendable>: Sendable {
         }
     }
 
-    func isUnauthenticated(_ id: ID) -> Bool { entries[id]?.isMember != true }
-
     private mutating func change(_ address: PeerAddress, _ body: (inout Group) -> Void) {
         body(&everyone)
         body(&groups[address, default: Group()])

@@ -6,7 +6,7 @@ import SyncConcurrency
 /// The open connections of the server. It enforces their limits, and lets a shutdown close the connections that do not
 /// end otherwise.
 ///
-/// A peer that disappeared without closing its connection never responds to a GOAWAY and never finishes a handshake, so
+/// A peer that disappeared without closing its connection never ends its request and never finishes a handshake, so
 /// waiting for it could last forever.
 final class OpenConnections: Sendable {
     typealias Table = ConnectionTable<ObjectIdentifier>
@@ -81,11 +81,6 @@ final class OpenConnections: Sendable {
     func requestEnded(_ channel: any Channel) {
         let key = ObjectIdentifier(channel)
         state.withLock { $0.table.requestEnded(key) }
-    }
-
-    func isUnauthenticated(_ channel: any Channel) -> Bool {
-        let key = ObjectIdentifier(channel)
-        return state.withLock { $0.table.isUnauthenticated(key) }
     }
 
     /// Closes all current and all later connections.

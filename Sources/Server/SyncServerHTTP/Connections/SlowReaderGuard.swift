@@ -5,27 +5,43 @@ final class SlowReaderGuard: ChannelOutboundHandler {
     typealias OutboundIn = IOData
     typealias OutboundOut = IOData
 
-    private let watch: WriteWatch
+    private var allowance: WriteAllowance
     private var written = 0
+    /// The next check; nil while no bytes wait.
+    private var timer: Scheduled<Void>?
 
     init(_ allowance: WriteAllowance = WriteAllowance()) {
-        watch = WriteWatch(allowance)
+        self.allowance = allowance
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
-        watch.stop()
+        timer?.cancel()
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        if watch.isWaiting, waiting(context) == 0 { watch.restartTimeout(context, taken: written) }
+        if timer != nil, waiting(context) == 0 {
+            // The peer has taken everything, so bytes that wait from now on get the whole timeout.
+            _ = allowance.update(taken: written, waiting: 0, now: context.eventLoop.now)
+        }
         written += unwrapOutboundIn(data).readableBytes
         context.write(data, promise: promise)
     }
 
     func flush(context: ChannelHandlerContext) {
         context.flush()
-        watch.startWatching(context) { [self] in
-            waiting(context).map { (taken: written - $0, waiting: $0) }
+        if timer == nil { check(context) }
+    }
+
+    private func check(_ context: ChannelHandlerContext) {
+        guard let waiting = waiting(context) else { return }
+        switch allowance.update(taken: written - waiting, waiting: waiting, now: context.eventLoop.now) {
+        case .rest: break
+        case .wait(let deadline):
+            timer = context.eventLoop.assumeIsolated().scheduleTask(deadline: deadline) { [self] in
+                timer = nil
+                check(context)
+            }
+        case .close: context.close(promise: nil)
         }
     }
 
