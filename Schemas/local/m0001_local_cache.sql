@@ -281,15 +281,17 @@ CREATE TABLE sync_foreign (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX sync_foreign_space ON sync_foreign (space);
 
--- The optional references that a restored entry left out, because their targets were not here. They are set when another entry
--- creates the target.
+-- The optional references that a restored entry left out, because their targets were not here. When another entry creates the
+-- target, each is set, unless its field has changed since: `held` is the reference that the field kept.
 CREATE TABLE sync_dropped_reference (
-    target BLOB NOT NULL,
     collection TEXT NOT NULL,
     id BLOB NOT NULL,
     field TEXT NOT NULL,
-    PRIMARY KEY (target, collection, id, field)
+    target BLOB NOT NULL,
+    held BLOB,
+    PRIMARY KEY (collection, id, field)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX sync_dropped_reference_by_target ON sync_dropped_reference (target);
 
 -- The flight recorder's ring: lines of JSON, described in Schemas/recording. The oldest segments are deleted first.
 

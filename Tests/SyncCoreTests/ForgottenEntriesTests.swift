@@ -19,7 +19,7 @@ import Testing
     private static func selection(_ entries: [Mutation]...) -> (restored: [Int64], left: [ForgottenEntries.Conflict]) {
         var forgotten = ForgottenEntries()
         for (index, mutations) in entries.enumerated().reversed() {
-            forgotten.add(Int64(index + 1), Transaction(space: .default, mutations: mutations))
+            forgotten.add(Int64(index + 1), Transaction(space: .default, mutations: mutations), isOutdated: false)
         }
         return forgotten.selection()
     }
@@ -42,6 +42,15 @@ import Testing
             [Self.creation(1, "first")], [Self.change(1, "name", "second")], [Self.change(1, "bio", "text")])
         #expect(restored == [1, 3])
         #expect(left.map(\.entry) == [2] && left.map(\.selected) == [1])
+    }
+
+    @Test func `an entry whose field has been changed since is left, and does not take the place of another`() {
+        var forgotten = ForgottenEntries()
+        let older = Transaction(space: .default, mutations: [Self.change(1, "name", "first")])
+        forgotten.add(2, Transaction(space: .default, mutations: [Self.change(1, "name", "second")]), isOutdated: true)
+        forgotten.add(1, older, isOutdated: false)
+        #expect(forgotten.selection().restored == [1] && forgotten.selection().left.isEmpty)
+        #expect(forgotten.outdated == [2])
     }
 
     @Test func `without entries, nothing is selected`() {

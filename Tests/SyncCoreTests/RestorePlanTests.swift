@@ -53,6 +53,7 @@ import Testing
     private static func plan(
         _ event: JournalEntry.Event, shown: Set<RecordID> = [], elsewhere: Set<RecordID> = [],
         state: JournalEntry.State = .active, records: Transaction? = nil, replaced: [RecordID: RecordID] = [:],
+        offered: Set<RecordID> = [],
         newID: @escaping () -> RecordID = { remade }
     ) throws -> RestorePlan {
         let entry = JournalEntry(
@@ -61,7 +62,8 @@ import Testing
             of: entry, in: .default,
             RestorePlan.Records(
                 catalog, newID: newID, replacement: { replaced[$0.id] },
-                space: { shown.contains($0.id) ? .default : elsewhere.contains($0.id) ? "elsewhere" : nil }))
+                space: { shown.contains($0.id) ? .default : elsewhere.contains($0.id) ? "elsewhere" : nil },
+                isOffered: { offered.contains($0.id) }))
     }
 
     private static let remade = id(99)
@@ -329,7 +331,7 @@ import Testing
             // Two edits refer to each other's records, and one of the records is missing.
             (
                 transaction(linked(ada, to: art), authored(art, by: ada)), [ada],
-                [[.update("users", ada, [:])]], []
+                [[.update("users", ada, [:])]], [art]
             ),
             (
                 transaction(linked(ada, to: art), authored(art, by: ada), user(bo)), [art],
@@ -342,10 +344,12 @@ import Testing
             ),
             // A record that exists again is edited.
             (transaction(user(ada)), [ada], [[.update("users", ada, name(ada))]], []),
-            // An edit of a missing record has no effect, and does not satisfy a reference to that record.
-            (transaction(renamed(ada)), [], [[]], []),
+            // An edit of a missing record waits, and does not satisfy a reference to that record.
             (transaction(renamed(ada)), [ada], [[.update("users", ada, ["name": .text("new")])]], []),
-            (transaction(renamed(bo), avatar(art, of: bo)), [], [[]], [art]),
+            (
+                transaction(renamed(bo), avatar(art, of: bo), user(ada)), [], [[.create("users", ada, name(ada))]],
+                [bo, art]
+            ),
         ]
 
     private static func name(_ id: RecordID, avatar: RecordID? = nil) -> Patch { user(id, avatar: avatar).patch }

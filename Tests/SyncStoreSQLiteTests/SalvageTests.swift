@@ -327,8 +327,9 @@ import Testing
             UPDATE sync_space SET key = 7;
             INSERT INTO sync_confirmed VALUES (0, 7, 3), (9, 7, 4), (10, 8, 5);
             INSERT INTO sync_replacement VALUES ('users', \(id), \(id)), ('users', x'01', \(id));
-            INSERT INTO sync_dropped_reference VALUES (\(id), 'users', \(id), 'age'), (x'01', 'users', \(id), 'age'),
-                (\(id), 'users', \(id), 'A B');
+            INSERT INTO sync_dropped_reference VALUES ('users', \(id), 'age', \(id), NULL),
+                ('users', \(id), 'name', x'01', NULL), ('users', \(id), 'A B', \(id), NULL),
+                ('users', \(id), 'avatar', \(id), x'01');
             INSERT INTO sync_deleted VALUES ('users', \(id), 7, '{"username":"x"}'), ('users', x'02', 7, '{}');
             INSERT INTO sync_former VALUES ('users', \(id), 3, NULL)
             """)

@@ -82,7 +82,8 @@ import Testing
             INSERT INTO sync_replacement VALUES
                 ('users', x'00112233445566778899aabbccddeeff', x'00112233445566778899aabbccddeef0');
             INSERT INTO sync_dropped_reference VALUES
-                (x'00112233445566778899aabbccddeeff', 'users', x'00112233445566778899aabbccddeef0', 'age');
+                ('users', x'00112233445566778899aabbccddeef0', 'age', x'00112233445566778899aabbccddeeff',
+                x'00112233445566778899aabbccddeef1');
             INSERT INTO sync_confirmed VALUES (5, 1, 3);
             INSERT INTO sync_seen VALUES (1, 'users', x'00112233445566778899aabbccddeeff');
             INSERT INTO sync_server_models VALUES (1, 'users(age)');
@@ -147,7 +148,8 @@ import Testing
         "UPDATE sync_former SET field_versions = x'ff'", "UPDATE sync_former SET collection = 'uzers'",
         "UPDATE sync_foreign SET fields = 'x'", "UPDATE sync_foreign SET id = x'00'",
         "UPDATE sync_deleted SET fields = 'x'", "UPDATE sync_replacement SET replacement = x'00'",
-        "UPDATE sync_dropped_reference SET target = x'00'", "UPDATE sync_dropped_reference SET field = 'A B'",
+        "UPDATE sync_dropped_reference SET target = x'00'", "UPDATE sync_dropped_reference SET held = x'00'",
+        "UPDATE sync_dropped_reference SET field = 'A B'",
         "UPDATE sync_confirmed SET slot = 70000", "UPDATE sync_seen SET id = x'00'",
         "UPDATE sync_server_models SET names = CAST(x'ff' AS TEXT)",
         "UPDATE sync_recording_turn SET line = CAST(x'ff' AS TEXT)", "DELETE FROM sync_recording_turn",

@@ -98,12 +98,15 @@ CREATE TABLE sync_deleted (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE sync_dropped_reference (
-    target BLOB NOT NULL,
     collection TEXT NOT NULL,
     id BLOB NOT NULL,
     field TEXT NOT NULL,
-    PRIMARY KEY (target, collection, id, field)
+    target BLOB NOT NULL,
+    held BLOB,
+    PRIMARY KEY (collection, id, field)
 ) STRICT, WITHOUT ROWID;
+
+CREATE INDEX sync_dropped_reference_by_target ON sync_dropped_reference (target);
 
 CREATE TABLE sync_field (
     collection TEXT NOT NULL,

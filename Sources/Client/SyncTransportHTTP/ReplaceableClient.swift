@@ -6,8 +6,8 @@ import SyncCore
 /// An HTTP client that is replaced, with all its connections, once a call has been abandoned.
 ///
 /// The other end of a connection can vanish silently: a laptop slept, an address changed, a router lost its state. Such
-/// a connection looks usable while TCP keeps retransmitting, which takes a quarter of an hour on Linux. An abandoned call
-/// closes its own connection, but others that the pool holds may be as dead, and each would cost the next call its
+/// a connection looks usable while TCP keeps retransmitting, which takes a quarter of an hour on Linux. An abandoned
+/// call closes its own connection, but others that the pool holds may be as dead, and each would cost the next call its
 /// timeout.
 final class ReplaceableClient: Sendable {
     private struct State {

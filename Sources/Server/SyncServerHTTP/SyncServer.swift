@@ -162,8 +162,8 @@ public struct SyncServer: Service {
         return .privateKey(key)
     }
 
-    /// Throws if a file cannot be opened. Opening a named pipe would wait for its writer, so it is refused, except for one
-    /// that a shell has given to this process.
+    /// Throws if a file cannot be opened. Opening a named pipe would wait for its writer, so it is refused, except for
+    /// one that a shell has given to this process.
     private static func checkReadable(_ path: String, _ what: String) throws {
         let file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
         guard file >= 0 else {

@@ -71,7 +71,7 @@ enum SyncServerLimits {
     /// The time for which the result of a health check is reused. The route is open to everyone, and each check costs a
     /// read of the store.
     static let healthInterval = Duration.seconds(1)
-    /// The time for which the store counts as damaged after a call has found damage, and between two checks of the whole
-    /// store. Such a check reads the whole database.
+    /// The time for which the store counts as damaged after a call has found damage, and between two checks of the
+    /// whole store. Such a check reads the whole database.
     static let damageInterval = Duration.seconds(10)
 }

@@ -3,7 +3,8 @@ package import SyncModel
 /// Selects which of several forgotten entries to restore together, so that none overwrites the value of another.
 ///
 /// After two restores of a server, the journal may have two values of one field. If both were written, the first would
-/// be gone although its entry counts as restored. The newest entry is selected, and the other stays in the journal.
+/// be gone although its entry counts as restored. The newest entry is selected, and the other stays in the journal. An
+/// entry also stays if somebody has changed one of its fields since it was made: that value is newer.
 package struct ForgottenEntries: Sendable {
     /// An entry that is not selected, because another one has a different value of the same field.
     package struct Conflict: Hashable, Sendable {
@@ -24,10 +25,16 @@ package struct ForgottenEntries: Sendable {
     }
 
     private var entries: [Entry] = []
+    /// The entries whose fields have been changed since.
+    package private(set) var outdated: [Int64] = []
 
     package init() {}
 
-    package mutating func add(_ number: Int64, _ changes: Transaction) {
+    /// Adds an entry.
+    ///
+    /// - Parameter isOutdated: Whether a field has been changed since the entry was made.
+    package mutating func add(_ number: Int64, _ changes: Transaction, isOutdated: Bool) {
+        guard !isOutdated else { return outdated.append(number) }
         var values: [Field: Int] = [:]
         var createsRecords = false
         for mutation in changes.mutations {
@@ -62,5 +69,37 @@ package struct ForgottenEntries: Sendable {
         let creating = Set(entries.filter(\.createsRecords).map(\.number))
         restored.sort { creating.contains($0) == creating.contains($1) ? $0 < $1 : creating.contains($0) }
         return (restored, left.sorted { $0.entry < $1.entry })
+    }
+}
+
+extension LocalStore {
+    /// Returns whether somebody has written another value to a field of forgotten changes since they were noted.
+    package func hasChanged(since forgotten: Transaction) throws(StoreError) -> Bool {
+        for mutation in forgotten.mutations {
+            guard let schema = catalog[mutation.collection],
+                let record = try record(mutation.collection, .id(mutation.record))
+            else { continue }
+            switch mutation.intent {
+            case .create(let patch):
+                // The record has been created again.
+                for (field, value) in patch where record.value(of: field, schema) != value { return true }
+            case .update(let edits):
+                for edit in edits {
+                    guard let position = schema.position(of: edit.field) else { continue }
+                    let (shown, version) = (record.values[position], record.version(ofFieldAt: position))
+                    // A pending edit of this device changes the value, and not its version.
+                    let isNewer = version > edit.seen || version == edit.seen && shown != edit.before
+                    if isNewer, shown != edit.value { return true }
+                }
+            case .delete: break
+            }
+        }
+        return false
+    }
+}
+
+extension Record {
+    fileprivate func value(of field: FieldName, _ schema: ModelSchema) -> FieldValue? {
+        schema.position(of: field).map { values[$0] }
     }
 }

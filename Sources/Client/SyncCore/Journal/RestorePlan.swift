@@ -17,8 +17,12 @@ package struct RestorePlan {
     private let deleted: [RecordAddress: Patch]
     /// The new ids of records that replace deleted ones, in this plan or an earlier one.
     private var newIDs: [RecordAddress: RecordID] = [:]
-    /// The records that the plan creates under their own ids.
+    /// The records that the plan creates, those in place of deleted ones under their new ids.
     private var created: Set<RecordAddress> = []
+    /// Whether the plan writes at least one of the changes that the entry is about.
+    private var keepsContents = false
+    /// The records that the plan deletes.
+    private var removed: Set<RecordAddress> = []
 
     /// A deleted record that is created again under a new id.
     package struct Replacement: Hashable, Sendable {
@@ -56,6 +60,7 @@ package struct RestorePlan {
         let newID: () -> RecordID
         let replacement: (RecordAddress) throws -> RecordID?
         let space: (RecordAddress) throws -> SpaceID?
+        let isOffered: (RecordAddress) throws -> Bool
 
         /// Creates the view of the records.
         ///
@@ -64,15 +69,18 @@ package struct RestorePlan {
         ///   - replacement: Returns the record that an earlier plan created in place of a deleted one, or nil when
         ///     there is none.
         ///   - space: Returns the space that a record is in now, or nil when it is not on this device.
+        ///   - isOffered: Returns whether another entry creates a record under its own id when it is restored.
         package init(
             _ catalog: SchemaCatalog, newID: @escaping () -> RecordID,
             replacement: @escaping (RecordAddress) throws -> RecordID?,
-            space: @escaping (RecordAddress) throws -> SpaceID?
+            space: @escaping (RecordAddress) throws -> SpaceID?,
+            isOffered: @escaping (RecordAddress) throws -> Bool
         ) {
             self.catalog = catalog
             self.newID = newID
             self.replacement = replacement
             self.space = space
+            self.isOffered = isOffered
         }
     }
 
@@ -128,10 +136,12 @@ package struct RestorePlan {
             case .create where rejection?.code == .recordDeleted && (rejection?.mutation ?? position) == position:
                 replace(address)
             case .create: created.insert(address)
-            case .update: if deleted[address] != nil { replace(address) }
+            case .update: if try values(ofDeleted: address) != nil { replace(address) }
             case .delete: break
             }
         }
+        removed = Set(
+            transaction.mutations.filter { if case .delete = $0.intent { true } else { false } }.map(\.address))
         var edits: [RecordEdit] = []
         for mutation in transaction.mutations {
             let (id, collection) = (newIDs[mutation.address] ?? mutation.record, mutation.collection)
@@ -141,6 +151,10 @@ package struct RestorePlan {
             let whole = isNew ? deleted[mutation.address] : nil
             let patch = try redirecting(
                 whole ?? mutation.patch, of: RecordAddress(collection, id), droppingMissing: whole != nil)
+            switch mutation.intent {
+            case .update where !mutation.patch.contains { patch[$0.field] != nil }: break
+            case .create, .update, .delete: keepsContents = true
+            }
             switch mutation.intent {
             case .create where isHere: edits.append(.update(collection, id, patch))
             case .create: edits.append(.create(collection, id, patch))
@@ -155,7 +169,7 @@ package struct RestorePlan {
             case .delete: if isHere { edits.append(.delete(collection, id)) }
             }
         }
-        transactions = [try addingTargets(of: edits)]
+        transactions = [try requiringContents(of: try addingTargets(of: edits))]
     }
 
     // MARK: References
@@ -173,7 +187,7 @@ package struct RestorePlan {
                 guard case .reference(let id) = value,
                     let target = records.catalog[edit.collection]?.field(named: name)?.target,
                     case let address = RecordAddress(target, id), newIDs[address] == nil, !created.contains(address),
-                    try records.space(address) == nil, let patch = deleted[address]
+                    try records.space(address) == nil, let patch = try values(ofDeleted: address)
                 else { continue }
                 let new = RecordAddress(target, replace(address))
                 all.append(.create(target, new.id, try redirecting(patch, of: new, droppingMissing: true)))
@@ -192,8 +206,9 @@ package struct RestorePlan {
 
     /// Returns the patch of a record with its references redirected to the records that replaced deleted ones.
     ///
-    /// - Parameter drops: Whether to leave out, and note, optional references to records that do not exist, and that
-    ///   the plan does not create again.
+    /// Optional references to records that nothing can create again are left out, and noted.
+    ///
+    /// - Parameter drops: Whether to leave out those to records that other entries create, too.
     private mutating func redirecting(
         _ patch: Patch, of record: RecordAddress, droppingMissing drops: Bool
     ) throws -> Patch {
@@ -201,7 +216,7 @@ package struct RestorePlan {
         for (name, value) in patch {
             guard case .reference(let id) = value, let field = records.catalog[record.collection]?.field(named: name),
                 let target = field.target, case let address = RecordAddress(target, id), !created.contains(address),
-                try records.space(address) == nil
+                try records.space(address) == nil || drops && removed.contains(address)
             else { continue }
             if let new = newIDs[address] {
                 result.set(name, to: .reference(new))
@@ -209,12 +224,30 @@ package struct RestorePlan {
                 try records.space(RecordAddress(target, earlier)) != nil
             {
                 result.set(name, to: .reference(earlier))
-            } else if drops, !field.isRequired, deleted[address] == nil {
+            } else if !field.isRequired, try values(ofDeleted: address) == nil, try drops || !records.isOffered(address)
+            {
                 result.remove(name)
                 droppedReferences.append(DroppedReference(record: record, field: name, target: address))
             }
         }
         return result
+    }
+
+    /// Returns the edits.
+    ///
+    /// - Throws: `danglingReference` when they hold none of the entry's changes, because references were left out.
+    private func requiringContents(of edits: [RecordEdit]) throws -> [RecordEdit] {
+        guard !keepsContents, let dropped = droppedReferences.first else { return edits }
+        throw StoreError(
+            .danglingReference,
+            "\(dropped.record): \(dropped.field) refers to \(dropped.target), which does not exist any more")
+    }
+
+    /// Returns the values with which a deleted record is created again under a new id; nil when the entry does not have
+    /// them, or when another entry creates the record under its own id.
+    private func values(ofDeleted address: RecordAddress) throws -> Patch? {
+        guard let values = deleted[address], try !records.isOffered(address) else { return nil }
+        return values
     }
 
     /// Returns the record of this space that an earlier plan created in place of a deleted one.
@@ -229,6 +262,7 @@ package struct RestorePlan {
     private mutating func replace(_ address: RecordAddress) -> RecordID {
         let new = records.newID()
         newIDs[address] = new
+        created.insert(RecordAddress(address.collection, new))
         replacements.append(Replacement(collection: address.collection, deleted: address.id, replacement: new))
         return new
     }
@@ -247,13 +281,21 @@ package struct RestorePlan {
             losers[address, default: Patch()].set(conflict.field, to: conflict.loser.value)
         }
         for address in order where try records.space(address) != space {
-            if let earlier = try earlierReplacement(of: address) { newIDs[address] = earlier } else { replace(address) }
+            if let earlier = try earlierReplacement(of: address) {
+                newIDs[address] = earlier
+            } else if try records.isOffered(address) {
+                throw StoreError(
+                    .missingRecord, "\(address) is not on this device: restore the entry that creates it first")
+            } else {
+                replace(address)
+            }
         }
         var edits: [RecordEdit] = []
         for address in order {
             let (id, collection) = (newIDs[address] ?? address.id, address.collection)
             let record = RecordAddress(collection, id)
             let lost = try redirecting(losers[address] ?? Patch(), of: record, droppingMissing: false)
+            if !lost.isEmpty { keepsContents = true }
             guard replacements.contains(where: { $0.replacement == id }) else {
                 edits.append(.update(collection, id, lost))
                 continue
@@ -269,64 +311,19 @@ package struct RestorePlan {
             }
             edits.append(.create(collection, id, patch))
         }
-        transactions = [try addingTargets(of: edits)]
+        transactions = [try requiringContents(of: try addingTargets(of: edits))]
     }
 
     // MARK: Forgotten changes
 
     private mutating func restoreForgotten(_ forgotten: Transaction) throws {
         // A part never refers to a later one, so every referenced record is here, already planned, or missing.
-        var planned: Set<RecordAddress> = []
         for part in forgotten.referenceGroups {
-            let creations = part.filter { if case .create = $0.intent { true } else { false } }
-            planned.formUnion(creations.map(\.address))
+            let restored = try restorable(part)
+            guard !restored.isEmpty else { continue }
             var edits: [RecordEdit] = []
-            var dropped: [DroppedReference] = []
-            var lacksRecord = false
-            for mutation in part {
-                let (id, collection) = (mutation.record, mutation.collection)
-                let current = try records.space(mutation.address)
-                let earlier = current == nil ? try earlierReplacement(of: mutation.address) : nil
-                var patch = mutation.patch
-                for (name, value) in mutation.patch {
-                    guard case .reference(let target) = value,
-                        let field = records.catalog[collection]?.field(named: name), let targets = field.target,
-                        case let address = RecordAddress(targets, target), !planned.contains(address),
-                        try records.space(address) != space
-                    else { continue }
-                    if let earlier = try earlierReplacement(of: address) {
-                        patch.set(name, to: .reference(earlier))
-                        continue
-                    }
-                    patch.remove(name)
-                    // A missing record in an optional reference does not hold up the rest.
-                    if field.isRequired {
-                        lacksRecord = true
-                    } else {
-                        let record = RecordAddress(collection, earlier ?? id)
-                        dropped.append(DroppedReference(record: record, field: name, target: address))
-                    }
-                }
-                if let earlier {
-                    if !patch.isEmpty { edits.append(.update(collection, earlier, patch)) }
-                    continue
-                }
-                switch (mutation.intent, current) {
-                case (.delete, _): break
-                case (_, let current?) where current != space: lacksRecord = true
-                case (.create, nil): edits.append(.create(collection, id, patch))
-                // The record was deleted after this edit.
-                case (.update, nil) where !planned.contains(mutation.address): break
-                case (.create, _), (.update, _): edits.append(.update(collection, id, patch))
-                }
-            }
-            if lacksRecord {
-                postponed += part
-                planned.subtract(creations.map(\.address))
-            } else {
-                transactions.append(edits)
-                droppedReferences += dropped
-            }
+            for mutation in restored { if let edit = try edit(restoring: mutation) { edits.append(edit) } }
+            transactions.append(try addingTargets(of: edits))
         }
         guard postponed.count < forgotten.mutations.count else {
             throw StoreError(
@@ -334,6 +331,96 @@ package struct RestorePlan {
                 "the entry refers to records that are not on this device, or its ids are in use in another space: restore the entries with those records first"
             )
         }
+    }
+
+    /// Returns the changes of a part that can be restored together, and postpones the others.
+    private mutating func restorable(_ part: [Mutation]) throws -> [Mutation] {
+        let before = created
+        var rest = part
+        while true {
+            created = before
+            for mutation in rest {
+                guard case .create = mutation.intent else { continue }
+                let address = mutation.address
+                if try records.space(address) != nil || earlierReplacement(of: address) == nil {
+                    created.insert(address)
+                }
+            }
+            // A change that is postponed may take away a record that another one requires.
+            var (kept, held): ([Mutation], [Mutation]) = ([], [])
+            for mutation in rest {
+                if try canRestore(forgotten: mutation) { kept.append(mutation) } else { held.append(mutation) }
+            }
+            guard !held.isEmpty else { return rest }
+            postponed += held
+            rest = kept
+        }
+    }
+
+    /// Returns whether the record of a forgotten change, and those that it requires, are here or can be created again.
+    private func canRestore(forgotten mutation: Mutation) throws -> Bool {
+        guard try canWrite(to: mutation.address, creating: mutation.intent) else { return false }
+        return try mutation.patch.allSatisfy { name, value in
+            guard case .reference(let id) = value,
+                let field = records.catalog[mutation.collection]?.field(named: name), field.isRequired,
+                let target = field.target
+            else { return true }
+            return try canRefer(to: RecordAddress(target, id))
+        }
+    }
+
+    private func canWrite(to address: RecordAddress, creating intent: Mutation.Intent) throws -> Bool {
+        if let current = try records.space(address) { return current == space }
+        switch intent {
+        case .create, .delete: return true
+        case .update:
+            if created.contains(address) || newIDs[address] != nil { return true }
+            return try earlierReplacement(of: address) != nil || values(ofDeleted: address) != nil
+        }
+    }
+
+    private func canRefer(to address: RecordAddress) throws -> Bool {
+        if created.contains(address) || newIDs[address] != nil { return true }
+        if try records.space(address) == space { return true }
+        if try earlierReplacement(of: address) != nil { return true }
+        return try records.space(address) == nil && values(ofDeleted: address) != nil
+    }
+
+    /// Returns the edit that restores a forgotten change; nil for a delete, which is never restored.
+    ///
+    /// An optional reference to a record that cannot be restored does not hold up the rest. It is left out, and noted.
+    private mutating func edit(restoring mutation: Mutation) throws -> RecordEdit? {
+        let (address, collection) = (mutation.address, mutation.collection)
+        var patch = mutation.patch
+        var id = mutation.record
+        var creates = false
+        switch mutation.intent {
+        case .delete: return nil
+        case .create where try records.space(address) == nil:
+            if let earlier = try earlierReplacement(of: address) { id = earlier } else { creates = true }
+        case .create: break
+        case .update where try records.space(address) == nil && !created.contains(address):
+            if let new = try newIDs[address] ?? earlierReplacement(of: address) {
+                id = new
+            } else if var whole = try values(ofDeleted: address) {
+                id = replace(address)
+                creates = true
+                for (name, value) in patch { whole.set(name, to: value) }
+                patch = whole
+            }
+        case .update: break
+        }
+        for (name, value) in patch {
+            guard case .reference(let target) = value, let field = records.catalog[collection]?.field(named: name),
+                let targets = field.target, !field.isRequired,
+                case let address = RecordAddress(targets, target), try !canRefer(to: address)
+            else { continue }
+            patch.remove(name)
+            droppedReferences.append(
+                DroppedReference(record: RecordAddress(collection, id), field: name, target: address))
+        }
+        patch = try redirecting(patch, of: RecordAddress(collection, id), droppingMissing: false)
+        return creates ? .create(collection, id, patch) : .update(collection, id, patch)
     }
 }
 
@@ -347,7 +434,8 @@ extension JournalEntry {
 }
 
 extension RecordEdit {
-    fileprivate var patch: Patch {
+    /// The values that the edit sets; empty for a delete.
+    package var patch: Patch {
         switch self {
         case .create(_, _, let patch), .update(_, _, let patch): patch
         case .delete: Patch()

@@ -108,9 +108,9 @@ public struct JournalEntry: Hashable, Sendable {
     public let state: State
     /// Creates of the records that restoring the entry may have to create again.
     ///
-    /// For a rejected or cancelled transaction: the records that it changes or refers to, with the values shown when the
-    /// entry was made. For a merged or overwritten one: its deleted records, with the values shown before the deletion.
-    /// The records that these require are included. Nil when there are none, or none that a server has shown.
+    /// For a rejected, cancelled, or forgotten transaction: the records that it changes or refers to, with the values
+    /// shown when the entry was made. For a merged or overwritten one: its deleted records, with the values shown
+    /// before the deletion. The records that these require are included. Nil when there are none.
     public let records: Transaction?
 
     /// The reasons for an entry, each with the changes that it keeps.

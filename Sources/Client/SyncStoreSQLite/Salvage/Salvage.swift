@@ -343,11 +343,11 @@ struct Salvage {
     /// Copies which records replaced deleted ones, and which references were dropped. The journal needs them to restore
     /// entries.
     private func takeOverReplacements() throws {
-        let reference = ["target", "collection", "id", "field"]
-        _ = try damaged.forEachRow(of: "sync_dropped_reference", orderedBy: reference) { row in
+        let reference = ["collection", "id", "field", "target", "held"]
+        _ = try damaged.forEachRow(of: "sync_dropped_reference", orderedBy: Array(reference.prefix(3))) { row in
             guard row.text("collection").flatMap(CollectionName.init(rawValue:)) != nil,
                 row.text("field").flatMap(FieldName.init(rawValue:)) != nil,
-                row.bytes("id")?.count == 16, row.bytes("target")?.count == 16
+                row.bytes("id")?.count == 16, row.bytes("target")?.count == 16, row.bytes("held")?.count ?? 16 == 16
             else { return }
             _ = try copy(row, reference, into: "sync_dropped_reference")
         }

@@ -188,10 +188,11 @@ extension Verification {
     }
 
     private func checkDroppedReferences() throws {
-        try checkRecords(of: "sync_dropped_reference", "field, target") { row in
+        try checkRecords(of: "sync_dropped_reference", "field, target, held") { row in
             try expect(
                 FieldName(rawValue: row.text(2)) != nil, "sync_dropped_reference has the field name '\(row.text(2))'")
             _ = try row.recordID(3)
+            if !row.isNull(4) { _ = try row.recordID(4) }
         }
     }
 

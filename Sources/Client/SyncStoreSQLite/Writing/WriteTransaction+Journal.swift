@@ -93,11 +93,15 @@ extension WriteTransaction {
         statement.bind(column + 3, side.account?.rawValue)
     }
 
-    /// Notes a record that only a lost history of the server had, with the transaction that would bring it back.
-    func note(forgotten transaction: Transaction, now: WallTime) throws {
+    /// Notes changes that only a lost history of the server had, as the transaction that would bring them back.
+    ///
+    /// - Parameter known: creates of records that restoring the entry may need, and that may be gone from here.
+    func note(forgotten transaction: Transaction, keeping known: [Mutation] = [], now: WallTime) throws {
+        var kept = try recordsNeeded(by: transaction)
+        for create in known { kept.add(create) }
         try insert(
             event: "forgotten", in: transaction.space, sequence: nil, payload: try StoredForm.bytes(of: transaction),
-            rejection: nil, now: now)
+            records: try kept.stored(in: transaction.space), rejection: nil, now: now)
     }
 
     @discardableResult
@@ -290,18 +294,24 @@ extension WriteTransaction {
             of: entry, in: try JournalReading.space(of: entry.number, connection),
             RestorePlan.Records(
                 catalog, newID: newID, replacement: { try self.replacement(of: $0.collection, $0.id) },
-                space: { try self.table($0.collection).space(of: $0.id, on: self.connection) }))
+                space: { try self.table($0.collection).space(of: $0.id, on: self.connection) },
+                isOffered: { try self.openEntry(creating: $0, besides: entry.number) != nil }))
         var sequences: [OutboxSequence] = []
-        let regained = try referencesThatWereDropped(to: plan.creations, in: plan.space)
-        for edits in plan.transactions + (regained.isEmpty ? [] : [regained]) {
-            // The edits changed nothing, or joined the previous entry.
-            guard let sequence = try commit(edits, in: plan.space, now: now), sequences.last != sequence else {
-                continue
-            }
+        func write(_ edits: [RecordEdit]) throws {
+            // The edits may change nothing, or join the previous entry.
+            guard let sequence = try commit(edits, in: plan.space, now: now), sequences.last != sequence else { return }
             sequences.append(sequence)
         }
+        for edits in plan.transactions {
+            try forgetDroppedReferences(in: edits)
+            try write(edits)
+        }
+        let regained = try referencesThatWereDropped(to: plan.creations, in: plan.space)
+        if !regained.isEmpty { try write(regained) }
         if !plan.postponed.isEmpty {
-            try note(forgotten: Transaction(space: plan.space, mutations: plan.postponed), now: now)
+            try note(
+                forgotten: Transaction(space: plan.space, mutations: plan.postponed),
+                keeping: entry.records?.mutations ?? [], now: now)
         }
         for made in plan.replacements { try keep(made) }
         for reference in plan.droppedReferences { try keep(reference) }
@@ -317,14 +327,15 @@ extension WriteTransaction {
         var patches: [RecordAddress: Patch] = [:]
         var order: [RecordAddress] = []
         for target in created {
-            for (record, field) in try takeDroppedReferences(to: target.deleted) {
+            for dropped in try takeDroppedReferences(to: target.deleted) {
+                let (record, field) = (dropped.record, dropped.field)
                 let id = try replacement(of: record.collection, record.id) ?? record.id
                 guard let position = tables.firstIndex(where: { $0.model.collection == record.collection }),
                     case let model = tables[position].model, let index = model.position(of: field),
                     model.fields[index].target == target.collection,
                     let row = try row(RecordRow(table: position, id: id)), try row.space == key(of: space),
-                    // The user may have set another reference since.
-                    row.record.values[index].isNull
+                    // Somebody may have set another reference since.
+                    row.record.values[index] == dropped.held
                 else { continue }
                 let address = RecordAddress(record.collection, id)
                 if patches[address] == nil { order.append(address) }
@@ -336,26 +347,56 @@ extension WriteTransaction {
         }
     }
 
-    private func takeDroppedReferences(to target: RecordID) throws -> [(RecordAddress, FieldName)] {
+    private typealias StoredReference = (record: RecordAddress, field: FieldName, held: FieldValue)
+
+    private func takeDroppedReferences(to target: RecordID) throws -> [StoredReference] {
         let take = try connection.statement(
-            "DELETE FROM sync_dropped_reference WHERE target = ?1 RETURNING collection, id, field")
+            "DELETE FROM sync_dropped_reference WHERE target = ?1 RETURNING collection, id, field, held")
         take.bind(1, target)
-        var references: [(RecordAddress, FieldName)] = []
+        var references: [StoredReference] = []
         while try take.step() {
             guard let collection = CollectionName(rawValue: take.text(0)), let field = FieldName(rawValue: take.text(2))
             else { continue }
-            references.append((RecordAddress(collection, try take.recordID(1)), field))
+            let held: FieldValue = take.isNull(3) ? .null : .reference(try take.recordID(3))
+            references.append((RecordAddress(collection, try take.recordID(1)), field, held))
         }
         return references
     }
 
+    /// Forgets the references that earlier restores dropped from fields that edits set, even to the values that they
+    /// have.
+    private func forgetDroppedReferences(in edits: [RecordEdit]) throws {
+        let forget = try connection.statement(
+            "DELETE FROM sync_dropped_reference WHERE collection = ?1 AND id = ?2 AND field = ?3")
+        for edit in edits {
+            for (field, _) in edit.patch {
+                forget.bind(1, edit.collection.rawValue)
+                forget.bind(2, edit.record)
+                forget.bind(3, field.rawValue)
+                try forget.run()
+            }
+        }
+    }
+
+    /// Keeps a reference that a restore left out, with the one that its field has instead.
     private func keep(_ reference: RestorePlan.DroppedReference) throws {
+        let record = reference.record
+        guard let table = tables.first(where: { $0.model.collection == record.collection }),
+            let row = try row(RecordRow(table: table.position, id: record.id)),
+            let index = table.model.position(of: reference.field)
+        else { return }
         let insert = try connection.statement(
-            "INSERT OR IGNORE INTO sync_dropped_reference (target, collection, id, field) VALUES (?1, ?2, ?3, ?4)")
+            "INSERT OR REPLACE INTO sync_dropped_reference (target, collection, id, field, held) VALUES (?1, ?2, ?3, ?4, ?5)"
+        )
         insert.bind(1, reference.target.id)
-        insert.bind(2, reference.record.collection.rawValue)
-        insert.bind(3, reference.record.id)
+        insert.bind(2, record.collection.rawValue)
+        insert.bind(3, record.id)
         insert.bind(4, reference.field.rawValue)
+        if case .reference(let held) = row.record.values[index] {
+            insert.bind(5, held)
+        } else {
+            insert.bind(5, nil as String?)
+        }
         try insert.run()
     }
 
@@ -392,7 +433,7 @@ extension WriteTransaction {
                 try table.space(of: record.id, on: connection) == nil
             else { continue }
             searches += 1
-            if let first = try openEntry(creating: record.id, in: record.collection, besides: entry.number) {
+            if let first = try openEntry(creating: record, besides: entry.number) {
                 return (record.description, first)
             }
         }
@@ -400,9 +441,7 @@ extension WriteTransaction {
     }
 
     /// Returns the oldest entry that creates a record and has not been restored; nil when there is none.
-    private func openEntry(
-        creating id: RecordID, in collection: CollectionName, besides number: Int64
-    ) throws -> Int64? {
+    private func openEntry(creating record: RecordAddress, besides number: Int64) throws -> Int64? {
         let statement = try connection.statement(
             """
             SELECT number, payload FROM sync_journal
@@ -410,14 +449,14 @@ extension WriteTransaction {
                 AND instr(payload, ?2) > 0 ORDER BY number
             """)
         statement.bind(1, number)
-        statement.bind(2, id.description)
+        statement.bind(2, record.id.description)
         defer { statement.reset() }
         while try statement.step() {
             let found = statement.integer(0)
             let transaction = try StoredForm.transaction(from: statement.bytes(1), of: "journal entry \(found)")
             let isCreated = transaction.mutations.contains {
                 guard case .create = $0.intent else { return false }
-                return $0.record == id && $0.collection == collection
+                return $0.address == record
             }
             if isCreated { return found }
         }

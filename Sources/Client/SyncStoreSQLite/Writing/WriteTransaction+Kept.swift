@@ -5,7 +5,7 @@ import SyncModel
 /// Records that restoring a journal entry may have to create again, each once.
 struct KeptRecords {
     private(set) var creates: [Mutation] = []
-    private var known: Set<RecordRow> = []
+    private var known: Set<RecordAddress> = []
     private var bytes = 0
 
     /// Whether one transaction has room for more records.
@@ -13,14 +13,20 @@ struct KeptRecords {
         creates.count < SchemaLimits.mutationsPerTransaction && bytes < SchemaLimits.transactionBytes
     }
 
-    func holds(_ place: RecordRow) -> Bool { known.contains(place) }
+    func holds(_ address: RecordAddress) -> Bool { known.contains(address) }
 
     /// Adds a record with its values, unless it is already here.
-    mutating func add(_ place: RecordRow, in collection: CollectionName, _ values: Patch) {
-        guard known.insert(place).inserted else { return }
-        let create = Mutation(
-            collection: collection, record: place.id, time: .zero,
-            intent: .create(values.storable(keepingNulls: false)))
+    mutating func add(_ address: RecordAddress, _ values: Patch) {
+        guard !holds(address) else { return }
+        add(
+            Mutation(
+                collection: address.collection, record: address.id, time: .zero,
+                intent: .create(values.storable(keepingNulls: false))))
+    }
+
+    /// Adds a record, unless it is already here.
+    mutating func add(_ create: Mutation) {
+        guard known.insert(create.address).inserted else { return }
         creates.append(create)
         bytes += create.byteCount
     }
@@ -36,20 +42,18 @@ struct KeptRecords {
 extension WriteTransaction {
     // MARK: For new entries
 
-    /// Returns the records that a rejected or cancelled transaction updates or refers to, and those that they require
-    /// in turn.
+    /// Returns the records that the transaction of an entry updates or refers to, and those that they require in turn.
     ///
-    /// They have their current values, or those from before a server deleted them. Records that no server has shown are
-    /// left out.
+    /// They have their current values, or those from before a server deleted them.
     func recordsNeeded(by transaction: Transaction) throws -> KeptRecords {
         var kept = KeptRecords()
         var wholes: [(CollectionName, Patch)] = []
         for mutation in transaction.mutations {
             guard case .update = mutation.intent, let place = place(mutation.collection, mutation.record),
-                var whole = try lastShown(place)
+                var whole = try values(of: place)
             else { continue }
             for (field, value) in mutation.patch { whole.set(field, to: value) }
-            kept.add(place, in: mutation.collection, whole)
+            kept.add(mutation.address, whole)
             wholes.append((mutation.collection, whole))
         }
         for (collection, whole) in wholes { try keepTargets(of: whole, in: collection, onlyRequired: true, &kept) }
@@ -74,11 +78,11 @@ extension WriteTransaction {
         return kept
     }
 
-    /// Keeps a record that a server has shown, and the records that it requires.
+    /// Keeps a record, and the records that it requires.
     private func keep(_ place: RecordRow, _ kept: inout KeptRecords) throws {
-        guard let values = try shownValues(of: place) else { return }
+        guard let values = try values(of: place) else { return }
         let collection = tables[place.table].model.collection
-        kept.add(place, in: collection, values)
+        kept.add(RecordAddress(collection, place.id), values)
         try keepTargets(of: values, in: collection, onlyRequired: true, &kept)
     }
 
@@ -94,25 +98,20 @@ extension WriteTransaction {
             for (name, value) in values {
                 guard kept.hasRoom, case .reference(let id) = value,
                     let field = catalog[collection]?.field(named: name), let target = field.target,
-                    field.isRequired || !onlyRequired, let place = place(target, id), !kept.holds(place),
-                    let shown = try shownValues(of: place)
+                    field.isRequired || !onlyRequired, case let address = RecordAddress(target, id),
+                    !kept.holds(address), let place = place(target, id), let values = try self.values(of: place)
                 else { continue }
-                kept.add(place, in: target, shown)
-                open.append((target, shown, true))
+                kept.add(address, values)
+                open.append((target, values, true))
             }
         }
     }
 
-    /// Returns the values that a record has here, or had before it was deleted; nil when the current history of the
-    /// server has not shown it.
-    private func shownValues(of place: RecordRow) throws -> Patch? {
-        if try hasPending(place) {
-            return try base(place).record?.version == .zero ? nil : try lastShown(place)
-        }
+    /// Returns the values that a record has here, or had before it was deleted; nil when nothing is known of it.
+    private func values(of place: RecordRow) throws -> Patch? {
         let table = tables[place.table]
-        if let record = try row(place)?.record {
-            return record.version == .zero ? nil : record.patch(schema: table.model)
-        }
+        if let record = try row(place)?.record { return record.patch(schema: table.model) }
+        if let base = try lastShown(place) { return base }
         let statement = try connection.statement("SELECT fields FROM sync_deleted WHERE collection = ?1 AND id = ?2")
         statement.bind(1, table.name)
         statement.bind(2, place.id)
@@ -187,10 +186,7 @@ extension WriteTransaction {
                 try keep(place, &kept)
             }
         }
-        for create in known {
-            guard let place = place(create.collection, create.record) else { continue }
-            kept.add(place, in: create.collection, create.patch)
-        }
+        for create in known { kept.add(create) }
         guard let records = try kept.stored(in: space) else { return }
         let size = try connection.statement(
             "SELECT coalesce(length(CAST(records AS BLOB)), 0) FROM sync_journal WHERE number = ?1")
@@ -207,7 +203,8 @@ extension WriteTransaction {
         if isActive { meta.journal.unseenBytes += growth }
     }
 
-    /// Returns the records that records with pending changes refer to.
+    /// Returns the records that pending changes set references to, and those that records with pending changes refer
+    /// to.
     private func recordsReferredToByPending() throws -> Set<RecordRow> {
         if let referredToByPending { return referredToByPending }
         var referred: Set<RecordRow> = []
@@ -228,6 +225,11 @@ extension WriteTransaction {
                 referred.formUnion(try self.places(in: other, from: statement))
             }
         }
+        let entries = try connection.statement("SELECT sequence FROM sync_outbox ORDER BY sequence")
+        var sequences: [Int64] = []
+        while try entries.step() { sequences.append(entries.integer(0)) }
+        // A reference that a later edit has replaced is in no record.
+        for sequence in sequences { referred.formUnion(try referredPlaces(of: try transaction(at: sequence))) }
         referredToByPending = referred
         return referred
     }

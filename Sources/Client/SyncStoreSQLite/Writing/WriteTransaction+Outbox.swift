@@ -371,7 +371,8 @@ extension WriteTransaction {
         return version
     }
 
-    private func transaction(at sequence: Int64) throws -> Transaction {
+    /// Returns the transaction of an outbox entry that another table names.
+    func transaction(at sequence: Int64) throws -> Transaction {
         if let transaction = decoded[sequence] { return transaction }
         guard let entry = try entry(sequence) else {
             throw StoreError(.corrupt, "sync_pending names outbox entry \(sequence), which does not exist")

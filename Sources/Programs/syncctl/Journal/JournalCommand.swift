@@ -98,7 +98,8 @@ struct RestoreJournal: AsyncParsableCommand {
     @Flag(
         help: """
             Restore everything that a restored server has lost: all open entries listed as forgotten. Of several values of \
-            one field, only the newest entry is restored; the others stay in the journal.
+            one field, only the newest entry is restored; the others stay in the journal, and so do entries whose records \
+            have been changed since.
             """)
     var forgotten = false
 
@@ -119,10 +120,14 @@ struct RestoreJournal: AsyncParsableCommand {
                 for entry in entries { try store.requiredEntry(entry).requireNotRestored() }
                 return try restore(entries, in: store, client)
             }
-            let (restored, left) = try store.forgottenEntries().selection()
-            if restored.isEmpty { options.terminal.note("no entry of the journal is forgotten") }
+            let entries = try store.forgottenEntries()
+            let (restored, left) = entries.selection()
+            if restored.isEmpty, entries.outdated.isEmpty {
+                options.terminal.note("no entry of the journal is forgotten")
+            }
             try restore(restored, in: store, client)
-            for conflict in left { say(conflict) }
+            for conflict in left { sayLeft(conflict.entry, because: conflict.selected) }
+            for entry in entries.outdated.sorted() { sayLeft(entry, because: nil) }
         }
     }
 
@@ -156,17 +161,23 @@ struct RestoreJournal: AsyncParsableCommand {
         }
     }
 
-    private func say(_ conflict: ForgottenEntries.Conflict) {
+    /// Reports an entry that stays in the journal.
+    ///
+    /// - Parameter selected: The entry that has another value; nil when the record has been changed since.
+    private func sayLeft(_ entry: Int64, because selected: Int64?) {
         if options.json {
             var line = JSONLine()
-            line.set("entry", conflict.entry)
+            line.set("entry", entry)
             line.set("result", "left")
-            line.set("selected", conflict.selected)
+            if let selected { line.set("selected", selected) }
             options.terminal.say(line, after: nil)
         } else {
+            let reason: TerminalText =
+                if let selected { "entry \(selected) has another value of the same field" } else {
+                    "its records have been changed since"
+                }
             options.terminal.say(
-                "entry \(conflict.entry) was left: entry \(conflict.selected) has another value of the same field; restore it by its number if you want its values"
-            )
+                "entry \(entry) was left: \(reason); restore it by its number if you want its values")
         }
     }
 
@@ -203,8 +214,10 @@ extension LocalStore {
     /// Returns the open entries of changes that a restored server has lost.
     fileprivate func forgottenEntries() throws(StoreError) -> ForgottenEntries {
         var forgotten = ForgottenEntries()
-        try forEachJournalEntry(state: .active) { entry in
-            if case .forgotten(let changes) = entry.event { forgotten.add(entry.number, changes) }
+        try forEachJournalEntry(state: .active) { entry throws(StoreError) in
+            if case .forgotten(let changes) = entry.event {
+                forgotten.add(entry.number, changes, isOutdated: try hasChanged(since: changes))
+            }
             return true
         }
         return forgotten

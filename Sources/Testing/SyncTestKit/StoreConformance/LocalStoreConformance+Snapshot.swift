@@ -190,6 +190,7 @@ extension LocalStoreConformance {
             },
             Check("forgotten values are restored in parts, without references to missing records") { world in
                 let (ada, dee, art, ghost) = (world.id(), world.id(), world.id(), world.id())
+                let orphan = world.id()
                 try world.sendHello()
                 var user = world.shownUser(dee, uid: 2, version: 5, "dee")
                 user.values[3] = .reference(ghost)
@@ -198,7 +199,14 @@ extension LocalStoreConformance {
                 let groups = [
                     SnapshotRows(
                         collection: "users", records: [world.shownUser(ada, uid: 1, version: 1, "ada"), user]),
-                    SnapshotRows(collection: "avatars", records: [avatar]),
+                    SnapshotRows(
+                        collection: "avatars",
+                        records: [
+                            avatar,
+                            Record(
+                                id: orphan, uid: UID(3), version: Version(5),
+                                values: [.null, .reference(ghost), .null, .null]),
+                        ]),
                 ]
                 try world.pull(world.snapshot(groups, at: 5))
                 let restored = Epoch(rawValue: "restored")
@@ -208,10 +216,16 @@ extension LocalStoreConformance {
                 try world.pull(world.snapshot([known], at: 1, of: restored))
                 let offer = try world.store.journal(state: .active, limit: 9)
                 try world.expect(offer.count, is: 1, "the count of offers")
-                // The user that the lost avatar requires is deleted, too.
+                // The user that one lost avatar requires is deleted, too. Nothing is known of the one that the other
+                // requires.
                 try world.pull(world.feed([world.at(2, world.deleted(ada))], to: 2, of: restored))
                 let sequences = try world.store.restore(journal: offer[0].number, now: world.now(), newID: world.newID)
-                try world.expect(sequences.count, is: 1, "the count of transactions")
+                try world.expect(sequences.count, is: 2, "the count of transactions")
+                try world.expect(try world.name(world.newID()), is: .text("ada"), "the author that is created again")
+                try world.expect(
+                    try world.store.record("avatars", .id(art))?.values[1], is: .reference(world.newID()),
+                    "the author of the avatar")
+                try world.expect(try world.store.record("avatars", .id(orphan)), is: nil, "the other avatar")
                 try world.expect(try world.name(dee), is: .text("dee"), "the name")
                 try world.expect(try world.user(dee)?.values[3], is: .null, "the reference to what is gone")
                 let left = try world.store.journal(state: .active, limit: 9)

@@ -7,8 +7,8 @@ public import TomboloModeling
 
 /// Devices and a server on virtual time, for an application's tests.
 ///
-/// Nothing waits in real time, and the same seed runs the same way every time. Use the testbed from one thread, most simply
-/// in a synchronous test:
+/// Nothing waits in real time, and the same seed runs the same way every time. Use the testbed from one thread, most
+/// simply in a synchronous test:
 ///
 /// ```swift
 /// let testbed = try SyncTestbed(models: [Todo.self])
@@ -28,7 +28,7 @@ public final class SyncTestbed {
     private let models: ModelCatalog
     private let policy: SyncPolicy
     private let spaces: Set<SpaceID>
-    private let store: InMemoryAuthorityStore
+    private var store: InMemoryAuthorityStore
     private var authority: Authority
     private var devices: [TestbedDevice] = []
 
@@ -64,8 +64,8 @@ public final class SyncTestbed {
 
     /// Adds a device that is on and has a link.
     ///
-    /// - Parameter spaces: the spaces that the device follows whenever it starts; nil for all spaces of the testbed. It may
-    ///   follow others later.
+    /// - Parameter spaces: the spaces that the device follows whenever it starts; nil for all spaces of the testbed. It
+    ///   may follow others later.
     /// - Throws: `StoreError` when the store cannot be opened.
     public func device(_ name: String, following spaces: Set<SpaceID>? = nil) throws(StoreError) -> TestbedDevice {
         try device(name, catalog: catalog, models: models, spaces: spaces)
@@ -73,7 +73,8 @@ public final class SyncTestbed {
 
     /// Adds a device with an older or newer build of the application.
     ///
-    /// - Throws: `ModelDeclarationError` when a declaration has an error, or `StoreError` when the store cannot be opened.
+    /// - Throws: `ModelDeclarationError` when a declaration has an error, or `StoreError` when the store cannot be
+    ///   opened.
     public func device(_ name: String, models: [any Model.Type]) throws -> TestbedDevice {
         let models = try ModelCatalog(models)
         return try device(name, catalog: models.schemas, models: models)
@@ -107,8 +108,31 @@ public final class SyncTestbed {
     ///
     /// Open hint streams end.
     public func replaceServer(catalog: SchemaCatalog) {
-        let former = authority
         self.catalog = catalog
+        startServer()
+    }
+
+    /// The data of the server at one moment, as an operator's backup keeps them.
+    public struct ServerBackup: Sendable {
+        fileprivate let store: InMemoryAuthorityStore
+    }
+
+    /// Returns a copy of the server's data.
+    public func backUpServer() -> ServerBackup {
+        ServerBackup(store: store.copy())
+    }
+
+    /// Puts the server's data back to a backup, and tells nobody. The first device that has seen more than the backup
+    /// has proves the loss, and the server begins a new history.
+    ///
+    /// Open hint streams end.
+    public func restoreServer(_ backup: ServerBackup) {
+        store = backup.store.copy()
+        startServer()
+    }
+
+    private func startServer() {
+        let former = authority
         authority = Self.authority(store, catalog, spaces)
         for device in devices { device.server.replace(authority: authority, catalog: catalog) }
         former.commits.finish()
