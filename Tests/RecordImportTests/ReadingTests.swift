@@ -188,4 +188,14 @@ enum Village {
         #expect(rows.rows.isEmpty)
         #expect(rows.problems.map(\.line) == [1])
     }
+
+    @Test func `a real is read in decimal notation only, and never becomes zero or infinite`() {
+        let good: [(String, Double)] = [
+            ("1.5", 1.5), ("-2e3", -2_000), ("0.0e-999", 0), ("5e-324", .leastNonzeroMagnitude), ("+7", 7),
+        ]
+        for (text, value) in good { #expect(FieldValue(text, as: .real) == .real(value), "\(text)") }
+        for text in ["0x1p3", "1e-400", "1e400", "inf", "nan", "1,5", " 1", ""] {
+            #expect(FieldValue(text, as: .real) == nil, "\(text)")
+        }
+    }
 }

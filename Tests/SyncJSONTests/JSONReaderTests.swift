@@ -36,6 +36,7 @@ import Testing
         ("1.", 2, "expected a digit"),
         ("1e", 2, "expected a digit"),
         ("1e999", 0, "too large"),
+        ("-1.5e-400", 0, "too small"),
         ("+1", 0, "expected a value"),
         ("NaN", 0, "expected a value"),
         ("[1,]", 3, "expected a value"),

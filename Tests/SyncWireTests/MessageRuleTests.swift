@@ -47,7 +47,8 @@ import Testing
         ),
         Fault("pull-response-commits", #""uid":17,"#, "", #""uid" is missing"#),
         Fault(
-            "pull-response-commits", #""username":"ann""#, #""username":7"#, "users.username holds text, not integer"),
+            "pull-response-commits", #""username":"ann""#, #""username":7"#,
+            "users.username is text in the models of this device, and the server sent integer"),
         Fault("pull-response-commits", #""hasMore":true,"#, "", #""hasMore" is missing"#),
         Fault(
             "pull-response-commits", #""commits":"#, #""commits":[],"snapshot":"#,
@@ -60,11 +61,11 @@ import Testing
             "pull-response-snapshot", "[1,12,1,4,4,1,7]", "[1,13,1,4,4,1,7]",
             "the version of a field is 13; expected 0 to 12"),
         Fault("pull-response-snapshot", #""logins","score""#, #""logins","logins""#, "column logins occurs twice"),
-        Fault("pull-response-snapshot", ",3,1.5,false", ",3,1.5", "users.is_active holds boolean, not json"),
+        Fault("pull-response-snapshot", ",3,1.5,false", ",3,1.5", "users.is_active is boolean in the models"),
         Fault(
             "pull-response-snapshot", ",null,null]", ",null]", "expected a row of 11 elements, and this one has fewer"),
         Fault("pull-response-snapshot", ",null,null]", ",null,null,null]", "and this one has more"),
-        Fault("pull-response-snapshot", ",3,1.5,false", ",3,1,false", "users.score holds real, not integer"),
+        Fault("pull-response-snapshot", ",3,1.5,false", ",3,1,false", "users.score is real in the models"),
     ]
 
     @Test(arguments: pullFaults)

@@ -104,7 +104,7 @@ import Testing
             status: .notSynced,
             text: """
                 syncctl: hello: the response is not JSON: perhaps the network requires a sign-in
-                  check that server.url is that of a sync server, and that the network does not require a sign-in; \(safe)
+                  check that server.url is that of a sync server with these models, and that the network does not require a sign-in; \(safe)
 
                 """),
         Failure(
@@ -112,7 +112,7 @@ import Testing
             preparation: .server(ScriptedServer.json("200 OK", "{}")), status: .notSynced,
             text: """
                 syncctl: hello: the response is not from a sync server, or a proxy removed its header Tombolo-Request
-                  check that server.url is that of a sync server, and that the network does not require a sign-in; \(safe)
+                  check that server.url is that of a sync server with these models, and that the network does not require a sign-in; \(safe)
 
                 """),
         Failure(

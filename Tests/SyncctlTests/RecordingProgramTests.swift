@@ -91,7 +91,7 @@ import Testing
         #expect(!different.output.contains("\u{1B}"))
 
         let again = try programs.run("syncctl", ["recording", "export", "--to", programs.folder + "/one"] + store)
-        #expect(again.status == CommandExitStatus.machine.rawValue)
+        #expect(again.status == CommandExitStatus.failed.rawValue)
         #expect(again.errors.contains("choose a file that does not exist yet"), "\(again.errors)")
         let out = try programs.run("syncctl", ["recording", "export"] + store)
         #expect(try programs.syncctl("replay", "-", input: out.output).status == 0)

@@ -8,6 +8,21 @@ package enum JSONNumber: Hashable, Sendable {
     case rounded(Double)
 }
 
+extension Double {
+    /// Parses a decimal number, such as `1.5` or `-2e3`.
+    ///
+    /// Nil for other notations, and for a number beyond the range of a double: it would become infinite or zero.
+    package init?(decimal text: String) {
+        let notation = text.utf8.allSatisfy { byte in
+            byte &- UInt8(ascii: "0") < 10 || byte | 0x20 == UInt8(ascii: "e") || "+-.".utf8.contains(byte)
+        }
+        guard notation, let value = Double(text), value.isFinite else { return nil }
+        let significand = text.utf8.prefix { $0 | 0x20 != UInt8(ascii: "e") }
+        guard value != 0 || !significand.contains(where: { $0 &- UInt8(ascii: "1") < 9 }) else { return nil }
+        self = value
+    }
+}
+
 extension JSONReader {
     package mutating func number() throws(JSONError) -> JSONNumber {
         let first = next()
@@ -15,8 +30,8 @@ extension JSONReader {
         let start = position
         if let integer = try scanInteger() { return .integer(integer) }
         let text = String(decoding: bytes[start..<position], as: UTF8.self)
-        guard let value = Double(text), value.isFinite else {
-            throw JSONError(.syntax, at: start, "a number that is too large")
+        guard let value = Double(decimal: text) else {
+            throw JSONError(.syntax, at: start, "a number that is too large or too small for a double")
         }
         let isIntegral = bytes[start..<position].allSatisfy { $0 == UInt8(ascii: "-") || $0 &- UInt8(ascii: "0") < 10 }
         return isIntegral ? .rounded(value) : .real(value)

@@ -11,7 +11,7 @@ extension FieldValue {
             guard let number = Int64(text) else { return nil }
             self = .integer(number)
         case .real:
-            guard let number = Double(text), number.isFinite else { return nil }
+            guard let number = Double(decimal: text) else { return nil }
             self = .real(number)
         case .boolean:
             guard let bool = Bool(text) else { return nil }

@@ -15,9 +15,19 @@ struct DigestCommand: AsyncParsableCommand {
 
     @OptionGroup var options: GlobalOptions
     @Flag(help: "Use the records of the server.") var remote = false
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "With --remote: the longest time to wait for the server's records, such as 5m. Default: no limit.",
+            valueName: "duration"), transform: SyncCommand.duration)
+    var wait: Duration?
 
     /// The fingerprint of one collection in one space.
     private typealias Row = (space: SpaceID, schema: ModelSchema, digest: RecordDigest)
+
+    func validate() throws {
+        guard wait == nil || remote else { throw ValidationError("--wait needs --remote") }
+    }
 
     func run() async throws {
         let terminal = options.terminal
@@ -50,9 +60,14 @@ struct DigestCommand: AsyncParsableCommand {
         var digests: [SpaceID: [CollectionName: RecordDigest]] = [:]
         if remote {
             let account = try store.session().account
-            for space in spaces {
-                digests[space] = try await RemoteDigests.read(
-                    space, from: client.transport, as: account, store.catalog, progress)
+            let (transport, catalog) = (try client.transport, store.catalog)
+            digests = try await within(wait, client.runtime.clock) {
+                var digests: [SpaceID: [CollectionName: RecordDigest]] = [:]
+                for space in spaces {
+                    digests[space] = try await RemoteDigests.read(
+                        space, from: transport, as: account, catalog, progress)
+                }
+                return digests
             }
         } else {
             for schema in store.catalog.models {
@@ -67,6 +82,25 @@ struct DigestCommand: AsyncParsableCommand {
             store.catalog.models.map { schema in
                 (space, schema, digests[space]?[schema.collection] ?? RecordDigest())
             }
+        }
+    }
+
+    /// Returns the result of `body`, and cancels it after a time.
+    private func within<Result: Sendable>(
+        _ time: Duration?, _ clock: any Clock<Duration>, _ body: @escaping @Sendable () async throws -> Result
+    ) async throws -> Result {
+        guard let time else { return try await body() }
+        return try await withThrowingTaskGroup(of: Result.self) { group in
+            group.addTask { try await body() }
+            group.addTask {
+                try await clock.sleep(for: time)
+                throw CommandError(
+                    .notSynced, "the server had not sent all its records after \(time.shortText)",
+                    advice: "give the command more time with --wait")
+            }
+            defer { group.cancelAll() }
+            guard let result = try await group.next() else { throw CancellationError() }
+            return result
         }
     }
 

@@ -89,8 +89,20 @@ struct ImportCommand: AsyncParsableCommand {
                     source: source ?? (format == .passwd ? "machine " + ImportInput.machine() : "file")),
                 rules: CommunityRules.prepared, now: runtime.now)
             let progress = Progress(terminal, uptime: runtime.uptime)
-            let summary = try importer.run(input.rows, strict: strict) { done, total in
-                progress.show("importing", done, of: total)
+            let summary: ImportSummary
+            var rows = (done: 0, total: 0)
+            do {
+                summary = try importer.run(input.rows, strict: strict) { done, total in
+                    rows = (done, total)
+                    progress.show("importing", done, of: total)
+                }
+            } catch {
+                progress.finish()
+                if rows.done > 0 {
+                    terminal.note(
+                        "\(rows.done) of \(rows.total) rows were imported before that; importing again adds the others")
+                }
+                throw error
             }
             progress.finish()
             report(summary, input.name, in: progress.elapsed, terminal)

@@ -56,7 +56,7 @@ struct ExportRecording: AsyncParsableCommand {
         guard descriptor >= 0 else {
             let code = errno
             throw CommandError(
-                .machine, "\(path) cannot be created: \(String(cString: strerror(code)))",
+                code == EEXIST ? .failed : .machine, "\(path) cannot be created: \(String(cString: strerror(code)))",
                 advice: code == EEXIST ? "choose a file that does not exist yet" : nil)
         }
         let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)

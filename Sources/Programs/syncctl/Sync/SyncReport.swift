@@ -59,15 +59,18 @@ struct SyncReport {
     /// - Throws: the exit status, unless it is success.
     func print(to terminal: Terminal) throws {
         let effect: String? = if case .inSync = ending { "the sync is complete" } else { nil }
-        if terminal.isJSON { terminal.say(line, after: effect) }
-        switch ending {
-        case .inSync, .syncedByOther, .stopped:
-            if !terminal.isJSON, let sentence { terminal.say("\(sentence)", after: effect) }
-            if news > 0, !terminal.isJSON {
+        if terminal.isJSON {
+            terminal.say(line, after: effect)
+        } else {
+            if let sentence { terminal.say("\(sentence)", after: effect) }
+            if news > 0 {
                 terminal.note(
                     "\(news) new in the journal: changes were rejected, merged, overwritten, or lost (syncctl journal)"
                 )
             }
+        }
+        switch ending {
+        case .inSync, .syncedByOther, .stopped:
             if let failure = missingAccess { throw failure }
             if news > 0 { throw CommandExitStatus.rejected }
         case .held:

@@ -73,7 +73,7 @@ extension CommandError {
             self.init(
                 .notSynced, failure.message,
                 advice:
-                    "check that server.url is that of a sync server, and that the network does not require a sign-in; \(Self.safe)"
+                    "check that server.url is that of a sync server with these models, and that the network does not require a sign-in; \(Self.safe)"
             )
         case .tooLarge:
             self.init(.notSynced, failure.message, advice: "lower sync.batch-bytes; \(Self.safe)")

@@ -108,7 +108,17 @@ package struct DatabaseFiles: Hashable, Sendable {
         }
     }
 
+    /// The longest path of a database in bytes: SQLite's limit of 512, less the names of the files beside it.
+    private static let pathBytes = 500
+
     private func prepareFolder(creates: Bool) throws(DatabaseError) {
+        // SQLite refuses longer names, after it has made an empty file.
+        guard path.utf8.count <= Self.pathBytes else {
+            throw DatabaseError(
+                .unsafePermissions,
+                "the path of the database has \(path.utf8.count) bytes; at most \(Self.pathBytes) are possible: \(path)"
+            )
+        }
         var status = stat()
         if stat(folder, &status) != 0 {
             guard errno == ENOENT else { throw .file("look at", folder) }
@@ -117,7 +127,7 @@ package struct DatabaseFiles: Hashable, Sendable {
             guard stat(folder, &status) == 0 else { throw .file("look at", folder) }
         }
         guard status.st_mode & S_IFMT == S_IFDIR else {
-            throw DatabaseError(.missingFile, "\(folder) is not a folder")
+            throw DatabaseError(.unsafePermissions, "\(folder) is not a folder")
         }
         try Self.checkOwner(folder, status)
         guard status.st_mode & 0o022 == 0 else {

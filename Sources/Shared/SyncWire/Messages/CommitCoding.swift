@@ -62,6 +62,8 @@ enum ValueTypes {
     ) throws(JSONError) {
         guard let found = value.type, found != field.type else { return }
         throw JSONError(
-            .content, at: offset, "\(collection).\(field.name) holds \(field.type.rawValue), not \(found.rawValue)")
+            .content, at: offset,
+            "\(collection).\(field.name) is \(field.type.rawValue) in the models of this device, and the server sent \(found.rawValue)"
+        )
     }
 }
