@@ -5,8 +5,13 @@ import SyncModel
 /// Records that restoring a journal entry may have to create again, each once.
 struct KeptRecords {
     private(set) var creates: [Mutation] = []
-    private var known: Set<RecordAddress> = []
+    private var known: Set<RecordAddress>
     private var bytes = 0
+
+    /// - Parameter others: The records that the entry itself describes.
+    init(except others: Set<RecordAddress> = []) {
+        known = others
+    }
 
     /// Whether one transaction has room for more records.
     var hasRoom: Bool {
@@ -46,7 +51,8 @@ extension WriteTransaction {
     ///
     /// They have their current values, or those from before a server deleted them.
     func recordsNeeded(by transaction: Transaction) throws -> KeptRecords {
-        var kept = KeptRecords()
+        let creates = transaction.mutations.filter { if case .create = $0.intent { true } else { false } }
+        var kept = KeptRecords(except: Set(creates.map(\.address)))
         var wholes: [(CollectionName, Patch)] = []
         for mutation in transaction.mutations {
             guard case .update = mutation.intent, let place = place(mutation.collection, mutation.record),

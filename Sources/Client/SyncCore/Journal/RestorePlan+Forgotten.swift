@@ -1,0 +1,111 @@
+import SyncModel
+
+// Restores changes that only a lost history of the server had.
+extension RestorePlan {
+    mutating func restoreForgotten(_ forgotten: Transaction) throws {
+        // A part never refers to a later one, so every referenced record is here, already planned, or missing.
+        for part in forgotten.referenceGroups {
+            let restored = try restorable(part)
+            guard !restored.isEmpty else { continue }
+            var edits: [RecordEdit] = []
+            for mutation in restored { if let edit = try edit(restoring: mutation) { edits.append(edit) } }
+            transactions.append(try addingTargets(of: edits))
+        }
+        guard postponed.count < forgotten.mutations.count else {
+            throw StoreError(
+                .danglingReference,
+                "the entry refers to records that are not on this device, or its ids are in use in another space: restore the entries with those records first"
+            )
+        }
+    }
+
+    /// Returns the changes of a part that can be restored together, and postpones the others.
+    private mutating func restorable(_ part: [Mutation]) throws -> [Mutation] {
+        let before = created
+        var rest = part
+        while true {
+            created = before
+            for mutation in rest {
+                guard case .create = mutation.intent else { continue }
+                let address = mutation.address
+                if try records.space(address) != nil || earlierReplacement(of: address) == nil {
+                    created.insert(address)
+                }
+            }
+            // A change that is postponed may take away a record that another one requires.
+            var (kept, held): ([Mutation], [Mutation]) = ([], [])
+            for mutation in rest {
+                if try canRestore(forgotten: mutation) { kept.append(mutation) } else { held.append(mutation) }
+            }
+            guard !held.isEmpty else { return rest }
+            postponed += held
+            rest = kept
+        }
+    }
+
+    /// Returns whether the record of a forgotten change, and those that it requires, are here or can be created again.
+    private func canRestore(forgotten mutation: Mutation) throws -> Bool {
+        guard try canWrite(to: mutation.address, creating: mutation.intent) else { return false }
+        return try mutation.patch.allSatisfy { name, value in
+            guard case .reference(let id) = value,
+                let field = records.catalog[mutation.collection]?.field(named: name), field.isRequired,
+                let target = field.target
+            else { return true }
+            return try canRefer(to: RecordAddress(target, id))
+        }
+    }
+
+    private func canWrite(to address: RecordAddress, creating intent: Mutation.Intent) throws -> Bool {
+        if let current = try records.space(address) { return current == space }
+        switch intent {
+        case .create, .delete: return true
+        case .update:
+            if created.contains(address) || newIDs[address] != nil { return true }
+            return try earlierReplacement(of: address) != nil || values(ofDeleted: address) != nil
+        }
+    }
+
+    private func canRefer(to address: RecordAddress) throws -> Bool {
+        if created.contains(address) || newIDs[address] != nil { return true }
+        if try records.space(address) == space { return true }
+        if try earlierReplacement(of: address) != nil { return true }
+        return try records.space(address) == nil && values(ofDeleted: address) != nil
+    }
+
+    /// Returns the edit that restores a forgotten change; nil for a delete, which is never restored.
+    ///
+    /// An optional reference to a record that cannot be restored does not hold up the rest. It is left out, and noted.
+    private mutating func edit(restoring mutation: Mutation) throws -> RecordEdit? {
+        let (address, collection) = (mutation.address, mutation.collection)
+        var patch = mutation.patch
+        var id = mutation.record
+        var creates = false
+        switch mutation.intent {
+        case .delete: return nil
+        case .create where try records.space(address) == nil:
+            if let earlier = try earlierReplacement(of: address) { id = earlier } else { creates = true }
+        case .create: break
+        case .update where try records.space(address) == nil && !created.contains(address):
+            if let new = try newIDs[address] ?? earlierReplacement(of: address) {
+                id = new
+            } else if var whole = try values(ofDeleted: address) {
+                id = replace(address)
+                creates = true
+                for (name, value) in patch { whole.set(name, to: value) }
+                patch = whole
+            }
+        case .update: break
+        }
+        for (name, value) in patch {
+            guard case .reference(let target) = value, let field = records.catalog[collection]?.field(named: name),
+                let targets = field.target, !field.isRequired,
+                case let address = RecordAddress(targets, target), try !canRefer(to: address)
+            else { continue }
+            patch.remove(name)
+            droppedReferences.append(
+                DroppedReference(record: RecordAddress(collection, id), field: name, target: address))
+        }
+        patch = try redirecting(patch, of: RecordAddress(collection, id), droppingMissing: false)
+        return creates ? .create(collection, id, patch) : .update(collection, id, patch)
+    }
+}

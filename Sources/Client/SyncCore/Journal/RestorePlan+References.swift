@@ -1,0 +1,97 @@
+import SyncModel
+
+// Creates deleted records again, and makes references follow them.
+extension RestorePlan {
+    /// Returns the edits with creates of the deleted records that they refer to, under new ids.
+    ///
+    /// References to records whose values the entry does not have stay as they are.
+    mutating func addingTargets(of edits: [RecordEdit]) throws -> [RecordEdit] {
+        var all = edits
+        var position = 0
+        while position < all.count {
+            let edit = all[position]
+            position += 1
+            for (name, value) in edit.patch {
+                guard case .reference(let id) = value,
+                    let target = records.catalog[edit.collection]?.field(named: name)?.target,
+                    case let address = RecordAddress(target, id), newIDs[address] == nil, !created.contains(address),
+                    try records.space(address) == nil, let patch = try values(ofDeleted: address)
+                else { continue }
+                let new = RecordAddress(target, replace(address))
+                all.append(.create(target, new.id, try redirecting(patch, of: new, droppingMissing: true)))
+            }
+        }
+        return try all.map { edit in
+            let patch = try redirecting(
+                edit.patch, of: RecordAddress(edit.collection, edit.record), droppingMissing: false)
+            return switch edit {
+            case .create(let collection, let id, _): .create(collection, id, patch)
+            case .update(let collection, let id, _): .update(collection, id, patch)
+            case .delete: edit
+            }
+        }
+    }
+
+    /// Returns the patch of a record with its references redirected to the records that replaced deleted ones.
+    ///
+    /// Optional references to records that nothing can create again are left out, and noted.
+    ///
+    /// - Parameter drops: Whether to leave out those to records that other entries create, too.
+    mutating func redirecting(
+        _ patch: Patch, of record: RecordAddress, droppingMissing drops: Bool
+    ) throws -> Patch {
+        var result = patch
+        for (name, value) in patch {
+            guard case .reference(let id) = value, let field = records.catalog[record.collection]?.field(named: name),
+                let target = field.target, case let address = RecordAddress(target, id), !created.contains(address),
+                try records.space(address) == nil || drops && removed.contains(address)
+            else { continue }
+            if let new = newIDs[address] {
+                result.set(name, to: .reference(new))
+            } else if let earlier = try records.replacement(address),
+                try records.space(RecordAddress(target, earlier)) != nil
+            {
+                result.set(name, to: .reference(earlier))
+            } else if !field.isRequired, try values(ofDeleted: address) == nil, try drops || !records.isOffered(address)
+            {
+                result.remove(name)
+                droppedReferences.append(DroppedReference(record: record, field: name, target: address))
+            }
+        }
+        return result
+    }
+
+    /// Returns the edits.
+    ///
+    /// - Throws: `danglingReference` when they hold none of the entry's changes, because references were left out.
+    func requiringContents(of edits: [RecordEdit]) throws -> [RecordEdit] {
+        guard !keepsContents, let dropped = droppedReferences.first else { return edits }
+        throw StoreError(
+            .danglingReference,
+            "\(dropped.record): \(dropped.field) refers to \(dropped.target), which does not exist any more")
+    }
+
+    /// Returns the values with which a deleted record is created again under a new id; nil when the entry does not have
+    /// them, or when another entry creates the record under its own id.
+    func values(ofDeleted address: RecordAddress) throws -> Patch? {
+        guard let values = deleted[address], try !records.isOffered(address) else { return nil }
+        return values
+    }
+
+    /// Returns the record of this space that an earlier plan created in place of a deleted one.
+    func earlierReplacement(of address: RecordAddress) throws -> RecordID? {
+        guard let id = try records.replacement(address),
+            try records.space(RecordAddress(address.collection, id)) == space
+        else { return nil }
+        return id
+    }
+
+    @discardableResult
+    mutating func replace(_ address: RecordAddress) -> RecordID {
+        let new = records.newID()
+        newIDs[address] = new
+        created.insert(RecordAddress(address.collection, new))
+        replacements.append(Replacement(collection: address.collection, deleted: address.id, replacement: new))
+        return new
+    }
+}

@@ -1,0 +1,104 @@
+import SyncModel
+
+// Restores a rejected or cancelled transaction, and the values that lost to other edits.
+extension RestorePlan {
+    mutating func restoreTransaction(
+        _ transaction: Transaction, _ rejection: Rejection?, of number: Int64
+    ) throws {
+        // Find the new ids first, because a reference may come before the record that it names.
+        for (position, mutation) in transaction.mutations.enumerated() {
+            let address = mutation.address
+            guard try records.space(address) == nil else { continue }
+            if let earlier = try earlierReplacement(of: address) {
+                newIDs[address] = earlier
+                continue
+            }
+            switch mutation.intent {
+            // Other creates keep their ids, because other entries refer to them. A rejection without a position is
+            // about the whole transaction.
+            case .create where rejection?.code == .recordDeleted && (rejection?.mutation ?? position) == position:
+                replace(address)
+            case .create: created.insert(address)
+            case .update: if try values(ofDeleted: address) != nil { replace(address) }
+            case .delete: break
+            }
+        }
+        removed = Set(
+            transaction.mutations.filter { if case .delete = $0.intent { true } else { false } }.map(\.address))
+        var edits: [RecordEdit] = []
+        for mutation in transaction.mutations {
+            let (id, collection) = (newIDs[mutation.address] ?? mutation.record, mutation.collection)
+            let current = try records.space(RecordAddress(collection, id))
+            let isHere = current == space
+            let isNew = newIDs[mutation.address] != nil && created.contains(RecordAddress(collection, id))
+            let whole = isNew ? deleted[mutation.address] : nil
+            let patch = try redirecting(
+                whole ?? mutation.patch, of: RecordAddress(collection, id), droppingMissing: whole != nil)
+            switch mutation.intent {
+            case .update where !mutation.patch.contains { patch[$0.field] != nil }: break
+            case .create, .update, .delete: keepsContents = true
+            }
+            switch mutation.intent {
+            case .create where isHere: edits.append(.update(collection, id, patch))
+            case .create: edits.append(.create(collection, id, patch))
+            case .update where isNew: edits.append(.create(collection, id, patch))
+            case .update where current != nil || created.contains(mutation.address):
+                edits.append(.update(collection, id, patch))
+            case .update:
+                throw StoreError(
+                    .missingRecord,
+                    "\(collection) \(id) is not on this device, and entry \(number) does not have its other values: create a new record with the values of the entry"
+                )
+            case .delete: if isHere { edits.append(.delete(collection, id)) }
+            }
+        }
+        transactions = [try requiringContents(of: try addingTargets(of: edits))]
+    }
+
+    // MARK: Losing values
+
+    /// Writes the losing values over the current records, and creates deleted records again under new ids.
+    ///
+    /// - Parameter number: The number of the entry.
+    mutating func restoreLosers(of conflicts: [FieldConflict], of number: Int64) throws {
+        var order: [RecordAddress] = []
+        var losers: [RecordAddress: Patch] = [:]
+        for conflict in conflicts {
+            let address = RecordAddress(conflict.collection, conflict.record)
+            if losers[address] == nil { order.append(address) }
+            losers[address, default: Patch()].set(conflict.field, to: conflict.loser.value)
+        }
+        for address in order where try records.space(address) != space {
+            if let earlier = try earlierReplacement(of: address) {
+                newIDs[address] = earlier
+            } else if try records.isOffered(address) {
+                throw StoreError(
+                    .missingRecord, "\(address) is not on this device: restore the entry that creates it first")
+            } else {
+                replace(address)
+            }
+        }
+        var edits: [RecordEdit] = []
+        for address in order {
+            let (id, collection) = (newIDs[address] ?? address.id, address.collection)
+            let record = RecordAddress(collection, id)
+            let lost = try redirecting(losers[address] ?? Patch(), of: record, droppingMissing: false)
+            if !lost.isEmpty { keepsContents = true }
+            guard newIDs[address] != nil, created.contains(record) else {
+                edits.append(.update(collection, id, lost))
+                continue
+            }
+            var patch = try redirecting(deleted[address] ?? Patch(), of: record, droppingMissing: true)
+            for (field, value) in lost { patch.set(field, to: value) }
+            let missing = records.catalog[collection]?.fields.filter { $0.isRequired && patch[$0.name] == nil } ?? []
+            guard missing.isEmpty else {
+                throw StoreError(
+                    .missingRecord,
+                    "\(collection) \(address.id) is not on this device, and entry \(number) lacks its \(missing.map(\.name.rawValue).joined(separator: ", ")): create a new record with the values of the entry"
+                )
+            }
+            edits.append(.create(collection, id, patch))
+        }
+        transactions = [try requiringContents(of: try addingTargets(of: edits))]
+    }
+}

@@ -1,0 +1,227 @@
+import SQLiteDatabase
+import SyncCore
+import SyncModel
+
+// Writes the changes of a journal entry again, over the current records.
+extension WriteTransaction {
+    func restore(
+        journal number: Int64, now: WallTime, newID: @escaping @Sendable () -> RecordID
+    ) throws -> [OutboxSequence] {
+        let entry = try journalEntry(number)
+        do {
+            return try restore(entry, now: now, newID: newID)
+        } catch let error as StoreError {
+            guard error.code == .missingRecord || error.code == .danglingReference else { throw error }
+            if let (record, first) = try recordAndEntryToRestore(before: entry) {
+                throw StoreError(
+                    error.code,
+                    "entry \(number) needs \(record), which entry \(first) creates: restore entry \(first) first")
+            }
+            let space = try JournalReading.space(of: number, connection)
+            guard try SpaceRow.find(space, connection)?.cursor == nil else { throw error }
+            throw StoreError(
+                error.code,
+                "entry \(number) needs records of the space \(space), which this device has not downloaded: follow the space, sync, and then restore the entry"
+            )
+        }
+    }
+
+    private func restore(
+        _ entry: JournalEntry, now: WallTime, newID: @escaping @Sendable () -> RecordID
+    ) throws -> [OutboxSequence] {
+        let plan = try RestorePlan(
+            of: entry, in: try JournalReading.space(of: entry.number, connection),
+            RestorePlan.Records(
+                catalog, newID: newID, replacement: { try self.replacement(of: $0.collection, $0.id) },
+                space: { try self.table($0.collection).space(of: $0.id, on: self.connection) },
+                isOffered: { try self.openEntry(creating: $0, besides: entry.number) != nil }))
+        var sequences: [OutboxSequence] = []
+        func write(_ edits: [RecordEdit]) throws {
+            // The edits may change nothing, or join the previous entry.
+            guard let sequence = try commit(edits, in: plan.space, now: now), sequences.last != sequence else { return }
+            sequences.append(sequence)
+        }
+        for edits in plan.transactions {
+            try forgetDroppedReferences(in: edits)
+            try write(edits)
+        }
+        let regained = try referencesThatWereDropped(to: plan.creations, in: plan.space)
+        if !regained.isEmpty { try write(regained) }
+        if !plan.postponed.isEmpty {
+            try note(
+                forgotten: Transaction(space: plan.space, mutations: plan.postponed),
+                keeping: entry.records?.mutations ?? [], now: now)
+        }
+        for made in plan.replacements { try keep(made) }
+        for reference in plan.droppedReferences { try keep(reference) }
+        try setState(.restored, of: entry)
+        return sequences
+    }
+
+    /// Returns edits that set the references that earlier restores dropped, because these records were missing then,
+    /// and forgets the references.
+    private func referencesThatWereDropped(
+        to created: [RestorePlan.Replacement], in space: SpaceID
+    ) throws -> [RecordEdit] {
+        var patches: [RecordAddress: Patch] = [:]
+        var order: [RecordAddress] = []
+        for target in created {
+            for dropped in try takeDroppedReferences(to: target.deleted) {
+                let (record, field) = (dropped.record, dropped.field)
+                let id = try replacement(of: record.collection, record.id) ?? record.id
+                guard let position = tables.firstIndex(where: { $0.model.collection == record.collection }),
+                    case let model = tables[position].model, let index = model.position(of: field),
+                    model.fields[index].target == target.collection,
+                    let row = try row(RecordRow(table: position, id: id)), try row.space == key(of: space),
+                    // Somebody may have set another reference since.
+                    row.record.values[index] == dropped.held
+                else { continue }
+                let address = RecordAddress(record.collection, id)
+                if patches[address] == nil { order.append(address) }
+                patches[address, default: Patch()].set(field, to: .reference(target.replacement))
+            }
+        }
+        return order.compactMap { address in
+            patches[address].map { .update(address.collection, address.id, $0) }
+        }
+    }
+
+    // MARK: References that were dropped
+
+    private typealias StoredReference = (record: RecordAddress, field: FieldName, held: FieldValue)
+
+    private func takeDroppedReferences(to target: RecordID) throws -> [StoredReference] {
+        let take = try connection.statement(
+            "DELETE FROM sync_dropped_reference WHERE target = ?1 RETURNING collection, id, field, held")
+        take.bind(1, target)
+        var references: [StoredReference] = []
+        while try take.step() {
+            guard let collection = CollectionName(rawValue: take.text(0)), let field = FieldName(rawValue: take.text(2))
+            else { continue }
+            let held: FieldValue = take.isNull(3) ? .null : .reference(try take.recordID(3))
+            references.append((RecordAddress(collection, try take.recordID(1)), field, held))
+        }
+        return references
+    }
+
+    /// Forgets the references that earlier restores dropped from fields that edits set, even to the values that they
+    /// have.
+    private func forgetDroppedReferences(in edits: [RecordEdit]) throws {
+        let forget = try connection.statement(
+            "DELETE FROM sync_dropped_reference WHERE collection = ?1 AND id = ?2 AND field = ?3")
+        for edit in edits {
+            for (field, _) in edit.patch {
+                forget.bind(1, edit.collection.rawValue)
+                forget.bind(2, edit.record)
+                forget.bind(3, field.rawValue)
+                try forget.run()
+            }
+        }
+    }
+
+    /// Keeps a reference that a restore left out, with the one that its field has instead.
+    private func keep(_ reference: RestorePlan.DroppedReference) throws {
+        let record = reference.record
+        guard let table = tables.first(where: { $0.model.collection == record.collection }),
+            let row = try row(RecordRow(table: table.position, id: record.id)),
+            let index = table.model.position(of: reference.field)
+        else { return }
+        let insert = try connection.statement(
+            "INSERT OR REPLACE INTO sync_dropped_reference (target, collection, id, field, held) VALUES (?1, ?2, ?3, ?4, ?5)"
+        )
+        insert.bind(1, reference.target.id)
+        insert.bind(2, record.collection.rawValue)
+        insert.bind(3, record.id)
+        insert.bind(4, reference.field.rawValue)
+        if case .reference(let held) = row.record.values[index] {
+            insert.bind(5, held)
+        } else {
+            insert.bind(5, nil as String?)
+        }
+        try insert.run()
+    }
+
+    // MARK: Other entries and records
+
+    /// Returns a record that an entry needs and that is not here, with the entry that creates it; nil when no other
+    /// entry creates one.
+    private func recordAndEntryToRestore(
+        before entry: JournalEntry
+    ) throws -> (record: String, entry: Int64)? {
+        var needed: [RecordAddress] = []
+        func needTargets(of values: Patch, in collection: CollectionName) {
+            for (name, value) in values {
+                guard case .reference(let id) = value, let target = catalog[collection]?.field(named: name)?.target
+                else { continue }
+                needed.append(RecordAddress(target, id))
+            }
+        }
+        switch entry.event {
+        case .rejected(let transaction, _), .cancelled(let transaction), .forgotten(let transaction):
+            for mutation in transaction.mutations {
+                needed.append(mutation.address)
+                needTargets(of: mutation.patch, in: mutation.collection)
+            }
+            let created = Set(transaction.createdRecords)
+            needed.removeAll { created.contains($0.id) }
+        case .merged(let conflicts), .overwritten(let conflicts, _):
+            for conflict in conflicts {
+                needed.append(RecordAddress(conflict.collection, conflict.record))
+                needTargets(of: [conflict.field: conflict.loser.value], in: conflict.collection)
+            }
+        }
+        var searches = 0
+        for record in needed where searches < StoreLimits.searchesForCreates {
+            guard let table = tables.first(where: { $0.model.collection == record.collection }),
+                try table.space(of: record.id, on: connection) == nil
+            else { continue }
+            searches += 1
+            if let first = try openEntry(creating: record, besides: entry.number) {
+                return (record.description, first)
+            }
+        }
+        return nil
+    }
+
+    /// Returns the oldest entry that creates a record and has not been restored; nil when there is none.
+    private func openEntry(creating record: RecordAddress, besides number: Int64) throws -> Int64? {
+        let statement = try connection.statement(
+            """
+            SELECT number, payload FROM sync_journal
+            WHERE number <> ?1 AND state <> 'restored' AND event IN ('rejected', 'cancelled', 'forgotten')
+                AND instr(payload, ?2) > 0 ORDER BY number
+            """)
+        statement.bind(1, number)
+        statement.bind(2, record.id.description)
+        defer { statement.reset() }
+        while try statement.step() {
+            let found = statement.integer(0)
+            let transaction = try StoredForm.transaction(from: statement.bytes(1), of: "journal entry \(found)")
+            let isCreated = transaction.mutations.contains {
+                guard case .create = $0.intent else { return false }
+                return $0.address == record
+            }
+            if isCreated { return found }
+        }
+        return nil
+    }
+
+    /// Returns the record that was created in place of a deleted one; nil when there is none.
+    private func replacement(of collection: CollectionName, _ id: RecordID) throws -> RecordID? {
+        let statement = try connection.statement(
+            "SELECT replacement FROM sync_replacement WHERE collection = ?1 AND id = ?2")
+        statement.bind(1, collection.rawValue)
+        statement.bind(2, id)
+        defer { statement.reset() }
+        return try statement.step() ? try statement.recordID(0) : nil
+    }
+
+    private func keep(_ made: RestorePlan.Replacement) throws {
+        let statement = try connection.statement(
+            "INSERT OR REPLACE INTO sync_replacement (collection, id, replacement) VALUES (?1, ?2, ?3)")
+        statement.bind(1, made.collection.rawValue)
+        statement.bind(2, made.deleted)
+        statement.bind(3, made.replacement)
+        try statement.run()
+    }
+}
