@@ -4,27 +4,27 @@ import Testing
 /// Rules for the sources that the compiler does not check.
 @Suite struct SourceRuleTests {
     struct Rule: Sendable, CustomTestStringConvertible {
-        let what: String
+        let title: String
         let pattern: String
         /// Lines that break the rule, at least one for each construct that it forbids.
         let samples: [String]
         /// Similar lines that are allowed.
         var harmless: [String] = []
-        /// The path prefixes of files that are exempt from the rule, with the reason.
+        /// The path prefixes of files that are exempt from the rule, each with the reason.
         let except: [String: String]
 
-        var testDescription: String { what }
+        var testDescription: String { title }
     }
 
     static let rules = [
         Rule(
-            what: "no unstructured task but through EngineRuntime.spawn",
+            title: "no unstructured task outside EngineRuntime.spawn",
             pattern: #"\bTask(\.detached|\.immediate)?\s*(\(|\{)"#,
             samples: ["Task { }", "Task.detached { }", "Task.immediate { }", "Task(priority: .low) { }"],
             harmless: ["group.addTask { }", "Task.isCancelled", "Task<Void, Never>"],
             except: ["Sources/Client/SyncCore/Runtime/EngineRuntime.swift": "this is spawn"]),
         Rule(
-            what: "no system clock outside the live runtime",
+            title: "no system clock outside the live runtime",
             pattern:
                 #"\bTask\.sleep|\bDate(\(\)|\.now\b)|\b(Continuous|Suspending)Clock(\(\)|\.now\b)|\bDispatchTime\.now|\busleep\(|\bThread\.sleep|\bclock_gettime\(|\bgettimeofday\("#,
             samples: [
@@ -40,7 +40,7 @@ import Testing
                 "Sources/Shared/SyncRuntimeLive/": "this is the live runtime",
             ]),
         Rule(
-            what: "no global random source outside the live runtime",
+            title: "no global random source outside the live runtime",
             pattern:
                 #"\bUUID\(\)|\bSystemRandomNumberGenerator\(\)|\.random\(in: [^,()]*(\([^()]*\)[^,()]*)*\)|\.shuffled\(\)|\.randomElement\(\)"#,
             samples: [
@@ -49,11 +49,11 @@ import Testing
             ],
             harmless: ["UUID(uuid: bytes)", "Int.random(in: 0...3, using: &random)", "list.shuffled(using: &random)"],
             except: [
-                "Sources/Programs/syncbench/": "no two runs need be alike",
+                "Sources/Programs/syncbench/": "its runs need not be repeatable",
                 "Sources/Shared/SyncRuntimeLive/": "this is the live runtime",
             ]),
         Rule(
-            what: "no unchecked Sendable but in the lock",
+            title: "no unchecked Sendable outside the lock",
             pattern: #"@unchecked|nonisolated\(unsafe\)"#,
             samples: ["final class A: @unchecked Sendable {", "nonisolated(unsafe) var a = 0"],
             harmless: ["nonisolated var a: Int { 0 }"],
@@ -61,13 +61,13 @@ import Testing
                 "Sources/Shared/SyncConcurrency/Guarded.swift": "the one lock type"
             ]),
         Rule(
-            what: "no try! and no as!", pattern: #"\btry!|\bas!"#, samples: ["try! go()", "a as! Int"],
+            title: "no try! and no as!", pattern: #"\btry!|\bas!"#, samples: ["try! go()", "a as! Int"],
             harmless: ["try? go()", "a as? Int"], except: [:]),
         Rule(
-            what: "nothing left for later", pattern: "\\b(TO" + "DO|FIX" + "ME|XX" + "X)\\b",
+            title: "no mark of unfinished work", pattern: "\\b(TO" + "DO|FIX" + "ME|XX" + "X)\\b",
             samples: ["TO" + "DO: more", "FIX" + "ME", "XX" + "X"], except: [:]),
         Rule(
-            what: "no fatalError", pattern: #"\bfatalError\("#, samples: ["fatalError(\"no\")"], except: [:]),
+            title: "no fatalError", pattern: #"\bfatalError\("#, samples: ["fatalError(\"no\")"], except: [:]),
     ]
 
     @Test(arguments: rules)
@@ -87,7 +87,7 @@ import Testing
             let isUsed = files.contains { file in
                 file.path.hasPrefix(place) && !file.lines(matching: pattern).isEmpty
             }
-            #expect(isUsed, "nothing in \(place) needs it")
+            #expect(isUsed, "no line in \(place) needs the exception")
         }
     }
 
@@ -98,7 +98,7 @@ import Testing
             for (number, line) in file.lines(matching: pattern) {
                 let code = line.components(separatedBy: "//")[0]
                 guard pattern.matches(code) else { continue }
-                Issue.record("\(file.path):\(number): \(rule.what): \(line.trimmingCharacters(in: .whitespaces))")
+                Issue.record("\(file.path):\(number): \(rule.title): \(line.trimmingCharacters(in: .whitespaces))")
             }
         }
     }

@@ -3,7 +3,8 @@ import Testing
 
 @testable package import SyncProgram
 
-/// Checks that every setting is listed once, is documented, and takes its own default.
+/// Checks that each setting is listed once, with `environment` first, that its description is a sentence, and that it
+/// accepts its own default value.
 package func checkSettings<Values: SettingValues>(_ settings: [Setting<Values>]) {
     #expect(Set(settings.map(\.name)).count == settings.count)
     #expect(settings.first?.name == "environment")
@@ -14,7 +15,9 @@ package func checkSettings<Values: SettingValues>(_ settings: [Setting<Values>])
     }
 }
 
-/// Checks that the schema beside the sources is the one that the settings make, and names all of them.
+/// Checks that the JSON schema in `Schemas/config` is the one that the settings generate, and that it names them all.
+///
+/// - Parameter program: The program that prints the schema.
 package func checkSchema<Values: SettingValues>(
     _ settings: [Setting<Values>], _ name: String, of program: String
 ) throws {

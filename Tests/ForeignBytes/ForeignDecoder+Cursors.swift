@@ -2,22 +2,24 @@ import SyncAuthority
 import SyncModel
 
 extension ForeignDecoder {
-    /// Texts that a server issues to clients or writes next to its database and later reads: cursors, receipts, and the
-    /// mark.
+    /// Texts that a server writes and later reads again: cursors, which clients send back, and the mark beside the
+    /// database.
     static let cursors: [ForeignDecoder] = [
         ForeignDecoder(
             "cursor", seeds: { seeds.map { Array($0.rawValue.utf8) } },
             check: { bytes in
                 guard let text = String(validating: bytes, as: UTF8.self),
-                    let shown = AuthenticatedCursor(Cursor(rawValue: text))
+                    let parsed = AuthenticatedCursor(Cursor(rawValue: text))
                 else { return }
-                let own = shown.cursor.authenticated(with: key)
-                guard let again = AuthenticatedCursor(own), again.cursor == shown.cursor, again.isAuthentic(for: key)
+                let reissued = parsed.cursor.authenticated(with: key)
+                guard let reread = AuthenticatedCursor(reissued), reread.cursor == parsed.cursor,
+                    reread.isAuthentic(for: key)
                 else {
-                    throw PropertyViolation("the cursor is not read back as it was written: \(own)")
+                    throw PropertyViolation("the cursor is not read back as it was written: \(reissued)")
                 }
-                guard shown.isAuthentic(for: key) == text.utf8.elementsEqual(own.rawValue.utf8) else {
-                    throw PropertyViolation("a forged cursor is taken for an authentic one: \(text)")
+                guard parsed.isAuthentic(for: key) == text.utf8.elementsEqual(reissued.rawValue.utf8) else {
+                    throw PropertyViolation(
+                        "a forged cursor is taken for an authentic one, or the other way around: \(text)")
                 }
             }),
         ForeignDecoder(

@@ -4,7 +4,7 @@ import SyncSimulation
 import SyncStoreSQLite
 
 extension ForeignDecoder {
-    /// A client's database file, damaged as described by the bytes (`FileDamage`).
+    /// Decoders of a client's database file. The bytes describe the damage to the file (`FileDamage`).
     static let databases: [ForeignDecoder] = [
         ForeignDecoder(
             "database", seeds: { FileDamage.seeds(size: try SampleDatabase.bytes.get().count) },
@@ -17,7 +17,7 @@ extension ForeignDecoder {
         salvage,
     ]
 
-    /// A salvage succeeds for any damage, and its report counts the entries in the new database.
+    /// A salvage succeeds for any damage, and its report has the counts of the entries in the new database.
     private static let salvage = ForeignDecoder(
         "salvage", seeds: { FileDamage.seeds(size: try SampleDatabase.bytes.get().count) },
         check: { bytes in
@@ -39,7 +39,7 @@ extension ForeignDecoder {
                 try store.verify()
                 let saved = try store.outbox(after: nil, limit: 1_000).count
                 let journal = try store.journal(state: nil, limit: 1_000).count
-                // Offers of lost writes come in addition, several of them in one entry.
+                // The report counts offers of lost writes separately. One journal entry can hold several of them.
                 let offers = journal - report.journal.saved
                 guard saved == report.outbox.saved, (report.offered == 0) == (offers == 0), offers <= report.offered
                 else {
@@ -50,8 +50,8 @@ extension ForeignDecoder {
             }
         })
 
-    /// Calls the store's methods. Each must return or throw a `StoreError` for any contents of the file, and none may
-    /// find damage in a database that `verify()` calls undamaged.
+    /// Calls the store's methods. No call may crash, whatever the file contains, and none may find damage in a database
+    /// in which `verify()` has found none.
     private static func use(_ file: String) throws {
         guard let store = try? SampleDatabase.open(file) else { return }
         defer { store.close() }

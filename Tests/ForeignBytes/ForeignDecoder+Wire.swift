@@ -3,7 +3,7 @@ import SyncTransportHTTP
 import SyncWire
 
 extension ForeignDecoder {
-    /// The messages of the protocol, the values in them that are also stored separately, and the hint stream.
+    /// The messages of the protocol, the values in them that stores keep separately, and the stream of hints.
     static let wire: [ForeignDecoder] = [
         ForeignDecoder(
             "hello", seeds: { try GoldenExamples.wire("hello-response") }, decode: HelloCodec.decode,
@@ -58,7 +58,7 @@ extension ForeignDecoder {
             encode: { try FetchCodec.encode($0, of: "avatars", catalog: catalog) })
     }()
 
-    /// A stream has the same events for any split of its bytes.
+    /// A stream has the same events whether its bytes arrive all at once or one by one.
     private static let events = ForeignDecoder(
         "events",
         seeds: {
@@ -79,7 +79,7 @@ extension ForeignDecoder {
                 gathered?.append(contentsOf: more)
             }
             guard events == gathered else {
-                throw PropertyViolation("bytes one by one hold other events than all at once")
+                throw PropertyViolation("the stream has other events when its bytes arrive one by one")
             }
             for event in events ?? [] { _ = try? HintCodec.decode(event.data) }
         })

@@ -36,8 +36,8 @@ import Testing
         }
     }
 
-    /// Compares every small case with a second, naive implementation of the rules in the design.
-    @Test(arguments: cases) func `a merge follows the rules of the design`(_ small: Case) {
+    /// Compares each decision with a second, naive implementation of the merge rules.
+    @Test(arguments: cases) func `a merge follows its rule, and reports the value that loses`(_ small: Case) {
         let (stored, pushed) = (small.stored, small.pushed)
         let decision = FieldMerge.decide(
             FieldEdit(field: "name", value: pushed.value, before: .integer(0), seen: .zero), pushed: pushed,
@@ -58,7 +58,7 @@ import Testing
                 }
             #expect(final == expected)
         }
-        // There is a conflict exactly if one of two different values loses, and the conflict contains the loser.
+        // There is a conflict exactly if the pushing client has not seen the stored value and pushes a different one.
         #expect((conflict != nil) == (!small.hasSeen && stored.value != pushed.value))
         if let conflict {
             #expect(conflict.winner == final && Set([conflict.winner, conflict.loser]) == Set([stored, pushed]))
@@ -72,12 +72,12 @@ import Testing
                     value: .text("a"), stamp: Stamp(time: HybridTime(rawValue: firstTime), client: Self.clients[0]))
                 let b = Contender(
                     value: .text("b"), stamp: Stamp(time: HybridTime(rawValue: secondTime), client: Self.clients[1]))
-                #expect(Self.arriving(a, then: b) == Self.arriving(b, then: a))
+                #expect(Self.valueAfter(a, then: b) == Self.valueAfter(b, then: a))
             }
         }
     }
 
-    private static func arriving(_ first: Contender, then second: Contender) -> FieldValue {
+    private static func valueAfter(_ first: Contender, then second: Contender) -> FieldValue {
         let edit = FieldEdit(field: "name", value: second.value, before: .null, seen: Version(1))
         let decision = FieldMerge.decide(
             edit, pushed: second, stored: first, hasSeen: false, rule: .latestEdit, collection: "user", record: id)

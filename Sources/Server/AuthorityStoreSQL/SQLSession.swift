@@ -4,11 +4,11 @@ package import SyncAuthority
 package protocol SQLSession: Sendable {
     associatedtype Cursor: SQLCursor
 
-    /// Runs a query, and calls `body` with its rows, which are valid during the call.
+    /// Runs a query and calls `body` with its rows, which are valid only during the call.
     ///
     /// - Parameters:
-    ///   - action: what cannot be done when the query fails, as in "could not read a record".
-    ///   - values: the values of the placeholders `$1`, `$2` and so on; nil is `NULL`.
+    ///   - action: the verb phrase for an error message: "read a record" makes "could not read a record".
+    ///   - values: the values of the placeholders `$1`, `$2`, and so on; nil stands for `NULL`.
     func query<Value: Sendable>(
         _ action: String, _ sql: String, _ values: [StoredValue?], _ body: @Sendable (Cursor) throws -> Value
     ) throws(AuthorityStoreError) -> Value

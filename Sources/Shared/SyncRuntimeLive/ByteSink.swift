@@ -2,8 +2,8 @@ import Glibc
 
 /// A file descriptor to write to: a standard stream, or a file that its owner closes.
 ///
-/// `FileHandle.write(_:)` terminates the process when the disk is full or the reader has gone. This type returns the
-/// error.
+/// Unlike `FileHandle.write(_:)`, it does not terminate the process when the disk is full or the reader has gone: it
+/// returns the error.
 public struct ByteSink: Sendable {
     private let descriptor: Int32
 
@@ -14,7 +14,7 @@ public struct ByteSink: Sendable {
     public static let standardOutput = ByteSink(descriptor: STDOUT_FILENO)
     public static let standardError = ByteSink(descriptor: STDERR_FILENO)
 
-    /// Writes the whole text as UTF-8, with as many system calls as that takes.
+    /// Writes the whole text as UTF-8, with as many system calls as necessary.
     ///
     /// - Returns: nil when everything was written; otherwise the error number (errno(3)), and part of the text may have
     ///   been written. `EPIPE` is returned only when SIGPIPE is ignored.

@@ -5,12 +5,12 @@ extension Testbed {
     /// Ends all faults, syncs until nothing is left to do, measures an idle period, ends all processes, and returns the
     /// evidence for the checker.
     ///
-    /// A device that does not come to rest in time is not an error here. The checker reports which promise that breaks.
+    /// A device that does not come to rest in time is not an error here. The checker reports the broken promise.
     ///
     /// - Parameters:
     ///   - quiet: The length of the idle period. Zero skips it.
-    ///   - resetsSilentLines: Whether silent connections are reset first. A device that only listens notices a dead
-    ///     connection after 60 s, and a short run does not wait for that.
+    ///   - resetsSilentLines: Whether all connections are cut first, so that none stays silent. A device that only
+    ///     listens notices a silent connection after 60 s, and a short run does not wait for that.
     func settle(
         _ ledger: Ledger, samples: [Sample] = [], quiet: Duration = .zero, resetsSilentLines: Bool = true
     ) throws -> Evidence {
@@ -25,14 +25,15 @@ extension Testbed {
             for device in devices { try device.startWatch() }
         } else {
             for device in devices + devices where !device.isWatching {
-                let answer = try device.run(["sync", "--wait", "240s"])
-                // Status 6 means synced with a new journal entry. The databases show everything else.
-                if ![0, 6].contains(answer.status) { break }
+                let sync = try device.run(["sync", "--wait", "240s"])
+                // Status 6 means synced with a new journal entry. After any other status, the checker reports the
+                // devices that do not come to rest.
+                if ![0, 6].contains(sync.status) { break }
             }
         }
         var restless = devices
         try? eventually("all devices at rest") {
-            // A database that a process opens or closes cannot be read for a moment. That must not end the wait.
+            // A database cannot be read for a moment while a process opens or closes it. That must not end the wait.
             restless = devices.filter { (try? isAtRest($0)) != true }
             return restless.isEmpty
         }
@@ -45,7 +46,7 @@ extension Testbed {
                 "\(device.isWatching ? "watching" : "not watching"), last line: \(device.lastWatchLine), errors: \(device.watchErrors), traffic: \(device.proxy.traffic)"
         }
         if quiet > .zero {
-            // Waits for the requests that a device makes directly after its last change.
+            // Wait for the requests that a device makes directly after its last change.
             var before = devices.map(\.proxy.traffic)
             try? eventually("silence") {
                 usleep(150_000)
@@ -66,7 +67,7 @@ extension Testbed {
         }
         for device in devices where device.isWatching {
             let status = device.endWatch(SIGTERM)
-            // Status 6 means that the journal got a new entry in the meantime.
+            // Status 6 means that the journal got a new entry while the device watched.
             try require(status == 0 || status == 6, "\(device.name)'s watch ended with \(status ?? -1) after SIGTERM")
         }
         for device in devices {
@@ -88,7 +89,7 @@ extension Testbed {
         return row?.integer(0) == 0 && row?.integer(1) == head ?? 0
     }
 
-    /// Fails the test with all broken promises, if there are any.
+    /// Settles, and fails the test with the first 12 broken promises, if there are any.
     func requireNoFinding(
         _ ledger: Ledger, samples: [Sample] = [], quiet: Duration = .zero
     ) throws {

@@ -3,15 +3,15 @@ import Glibc
 import TestRings
 import Testing
 
-/// A server that is killed, stopped, restored, or has a full disk, with devices that must lose nothing.
+/// Scenarios in which a server is killed, stopped, or restored, or has a full disk. The devices must lose nothing.
 @Suite(.ring(.test), .serialized) struct BlackBoxServerTests {
     @Test(.timeLimit(.minutes(15))) func `a server that is killed during a push has each write once`()
         async throws
     {
         try await inTestbed(settings: ["SYNCCTL_SYNC_BATCH_TRANSACTIONS": "1"]) { testbed, ledger, writers in
             let writer = writers[0]
-            // Each round kills the server after one more request of the sync. The proxy holds the response back until
-            // the server is dead and the connection is cut, so that the client never receives it.
+            // Each round lets one more request of the sync reach the server, and then kills the server. The proxy holds
+            // the last response back until the connection is cut, so that the client never receives it.
             for round in 0..<6 {
                 for index in 0..<4 { try writer.create("round.\(round).\(index)") }
                 try writer.writeGroup("g\(round)", revision: 0, size: 40)
@@ -45,14 +45,14 @@ import Testing
             try writer.create("meanwhile")
             testbed.server.send(SIGSTOP)
             // The status command has a shorter deadline than a sync.
-            let look = try writer.device.expect(0, "status")
+            let status = try writer.device.expect(0, "status")
             try require(
-                look.output.contains("no response within 5.0 seconds"),
-                "status does not tell how long it waited: \(look.output)")
-            // Without a deadline the sync would not end, because the server does not respond.
+                status.output.contains("no response within 5.0 seconds"),
+                "the status does not say how long it waited: \(status.output)")
+            // Without a deadline, the sync would never end, because the server does not respond.
             writer.device.setTimeouts(.milliseconds(1_500))
-            let answer = try writer.device.expect(4, "sync")
-            try require(answer.errors.contains("safe in the outbox"), "no word of the outbox: \(answer.errors)")
+            let sync = try writer.device.expect(4, "sync")
+            try require(sync.errors.contains("safe in the outbox"), "the outbox is not mentioned: \(sync.errors)")
             try writer.create("still stopped")
             testbed.server.send(SIGCONT)
             try testbed.requireNoFinding(ledger)
@@ -60,11 +60,11 @@ import Testing
     }
 
     enum Restore: String, CaseIterable {
-        /// The whole folder is restored, and the operator declares it.
+        /// The whole folder is restored, and the operator renews the epoch.
         case declared
-        /// The whole folder is restored without notice, and the device proves it.
+        /// The whole folder is restored, the epoch is not renewed, and a device proves the restore.
         case silent
-        /// Only the database is restored. The mark next to it proves this before any client is served.
+        /// Only the database is restored. The mark beside it proves the restore before any client is served.
         case besideTheMark
     }
 
@@ -126,17 +126,19 @@ import Testing
             try disk.fill(testbed.server.process)
             for writer in writers {
                 try writer.writeGroup("full-\(writer.device.name)", revision: 0, size: 50)
-                let answer = try writer.device.expect(4, "sync")
-                try require(answer.errors.contains("safe in the outbox"), "no word of the outbox: \(answer.errors)")
+                let sync = try writer.device.expect(4, "sync")
+                try require(sync.errors.contains("safe in the outbox"), "the outbox is not mentioned: \(sync.errors)")
             }
             // A sync that keeps retrying succeeds once there is space.
             let before = writers[0].device.proxy.traffic.requests
-            let patient = try writers[0].device.start(["sync", "--wait", "240s"])
+            let waitingSync = try writers[0].device.start(["sync", "--wait", "240s"])
             try eventually("three more tries") { writers[0].device.proxy.traffic.requests >= before + 3 }
-            try require(patient.isRunning, "the patient sync ended with \(patient.status ?? -1): \(patient.errors)")
+            try require(
+                waitingSync.isRunning,
+                "the waiting sync ended with \(waitingSync.status ?? -1): \(waitingSync.errors)")
             try disk.makeRoom(testbed.server.process)
-            let status = try patient.wait(atMost: .processTimeout)
-            try require(status == 0, "the patient sync ended with \(status): \(patient.errors)")
+            let status = try waitingSync.wait(atMost: .processTimeout)
+            try require(status == 0, "the waiting sync ended with \(status): \(waitingSync.errors)")
             try testbed.requireNoFinding(ledger)
         }
     }

@@ -1,9 +1,10 @@
 public import SyncModel
 
-/// Reads CSV. The first row names the columns.
+/// A reader of CSV input whose first row names the columns.
 ///
-/// The column `key` or `id` identifies the record. The columns `uid`, `version`, and `pending`, which an export adds,
-/// are ignored. All other columns are fields. An empty cell leaves its field unchanged.
+/// The column `key` or `id` identifies the record; in a row with both, the `id` counts. The columns `uid`, `version`,
+/// and `pending`, which an export adds, are ignored. All other columns are fields. An empty cell leaves its field
+/// unchanged.
 public struct CSVImport: Sendable {
     let schema: ModelSchema
     let fallbackKey: FieldName?
@@ -14,6 +15,7 @@ public struct CSVImport: Sendable {
         self.fallbackKey = fallbackKey
     }
 
+    /// Returns the rows and, for each row that cannot be imported, its error. An invalid header ends the reading.
     public func read(_ bytes: [UInt8]) -> ImportedRows {
         var result = ImportedRows()
         var header: [String]?
@@ -36,7 +38,7 @@ public struct CSVImport: Sendable {
             result.problems.append(
                 ImportError(
                     line: 0,
-                    "the input is empty; the first row must name the columns, some of: \(names.joined(separator: ", "))"
+                    "the input is empty; the first row must name one or more of these columns: \(names.joined(separator: ", "))"
                 ))
         }
         return result

@@ -1,6 +1,6 @@
 /// A parser of comma-separated values (RFC 4180).
 ///
-/// Fields may be quoted, and quoted fields may contain commas, doubled quotation marks, and line breaks. Lines end with
+/// Cells may be quoted, and quoted cells may contain commas, doubled quotation marks, and line breaks. Lines end with
 /// CRLF or LF; a byte order mark is skipped. A row that breaks the rules is reported with its line, and parsing
 /// continues on the line after the one on which the row begins.
 package struct CSVTable: Sequence, IteratorProtocol {
@@ -19,7 +19,7 @@ package struct CSVTable: Sequence, IteratorProtocol {
         position = bytes.starts(with: InputLines.byteOrderMark) ? InputLines.byteOrderMark.count : 0
     }
 
-    /// Returns the next row that is not empty, or the problem with it.
+    /// Returns the next row, or the reason why it is invalid. Skips blank lines; returns nil at the end of the input.
     package mutating func next() -> Result<Row, ImportError>? {
         skipBlankLines()
         guard position < bytes.count else { return nil }
@@ -77,7 +77,7 @@ package struct CSVTable: Sequence, IteratorProtocol {
             guard bytes[position] != Byte.quote else {
                 throw ImportError(
                     line: start.line,
-                    "an unquoted field contains a quotation mark; quote the field and double the mark"
+                    "an unquoted cell contains a quotation mark; quote the cell and double the mark"
                 )
             }
             position += 1
@@ -94,7 +94,9 @@ package struct CSVTable: Sequence, IteratorProtocol {
             if byte == Byte.quote {
                 guard position < bytes.count, bytes[position] == Byte.quote else {
                     guard position == bytes.count || bytes[position] == Byte.comma || isLineEnd(position) else {
-                        throw ImportError(line: start.line, "text after a closing quotation mark; expected a comma")
+                        throw ImportError(
+                            line: start.line,
+                            "text after a closing quotation mark; expected a comma or the end of the line")
                     }
                     return cell[...]
                 }
@@ -107,7 +109,7 @@ package struct CSVTable: Sequence, IteratorProtocol {
                 throw ImportError(line: start.line, "the row is longer than \(ImportLimits.rowBytes) bytes")
             }
         }
-        throw ImportError(line: start.line, "a quoted field is not closed before the end of the file")
+        throw ImportError(line: start.line, "a quoted cell is not closed before the end of the file")
     }
 
     private func isLineEnd(_ index: Int) -> Bool {
@@ -115,7 +117,7 @@ package struct CSVTable: Sequence, IteratorProtocol {
             || bytes[index] == Byte.carriageReturn && index + 1 < bytes.count && bytes[index + 1] == Byte.lineFeed
     }
 
-    /// Continues after the line in which a broken row began, because the rest of the input may be valid.
+    /// Moves to the line after the one on which a broken row begins, because the rest of the input may be valid.
     private mutating func skipLine(from start: (line: Int, position: Int)) {
         let end = bytes[start.position...].firstIndex(of: Byte.lineFeed) ?? bytes.count
         position = Swift.min(end + 1, bytes.count)

@@ -2,8 +2,9 @@ import SyncJSON
 public import SyncModel
 
 extension FieldValue {
-    /// Parses a value as people write it, or returns nil when the text does not match the type. A reference must be a
-    /// UUID.
+    /// Creates a value from its text form; nil when the text is not a value of the type.
+    ///
+    /// A boolean is `true` or `false`, and a reference is a UUID.
     public init?(_ text: String, as type: FieldType) {
         switch type {
         case .text: self = .text(text)
@@ -27,7 +28,7 @@ extension FieldValue {
 }
 
 extension FieldType {
-    /// The values of this type as people write them, with an example.
+    /// The texts that this type accepts, for messages.
     public var expectation: String {
         switch self {
         case .boolean: "true or false"
@@ -39,7 +40,7 @@ extension FieldType {
         }
     }
 
-    /// Returns what is wrong with a text that has no value of this type, and what is expected.
+    /// Returns the message for a text that is not a value of this type: the fault, and the expected form.
     public func problem(parsing text: String) -> String {
         let shown = text.count > 64 ? "'\(text.prefix(64))…'" : "'\(text)'"
         switch self {
@@ -57,8 +58,8 @@ extension FieldType {
 
     /// Whether a text begins like `2026-01-01` or `1/1/2026`.
     private static func looksLikeDate(_ text: String) -> Bool {
-        let parts = text.prefix { !"T ".contains($0) }.split(separator: "-", omittingEmptySubsequences: false)
-        let others = text.prefix { !"T ".contains($0) }.split(separator: "/", omittingEmptySubsequences: false)
-        return [parts, others].contains { $0.count == 3 && $0.allSatisfy { Int($0) != nil } }
+        let hyphenated = text.prefix { !"T ".contains($0) }.split(separator: "-", omittingEmptySubsequences: false)
+        let slashed = text.prefix { !"T ".contains($0) }.split(separator: "/", omittingEmptySubsequences: false)
+        return [hyphenated, slashed].contains { $0.count == 3 && $0.allSatisfy { Int($0) != nil } }
     }
 }

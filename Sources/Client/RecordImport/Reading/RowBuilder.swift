@@ -19,6 +19,7 @@ struct RowBuilder {
     /// Columns that an export adds and an import ignores, because the server or the device determines them.
     static let exportedNames: Set<String> = ["uid", "version", "pending"]
 
+    /// Sets the key that identifies the row. An id takes precedence.
     mutating func setKey(_ key: String) throws(ImportError) {
         guard !key.isEmpty, key.utf8.count <= 1_024 else {
             throw ImportError(line: line, "the key is empty or longer than 1024 bytes")
@@ -53,7 +54,7 @@ struct RowBuilder {
         patch.set(field.name, to: value)
     }
 
-    /// Sets a reference from text: a UUID names a record, and `@key` the row with that key.
+    /// Sets a reference from text: the id of a record, or `@` followed by the key of a row.
     mutating func setReference(_ field: FieldSchema, to text: String) throws(ImportError) {
         guard let target = field.target else { return }
         if text.utf8.first == UInt8(ascii: "@"), text.utf8.count > 1 {
@@ -69,7 +70,7 @@ struct RowBuilder {
         }
     }
 
-    /// - Parameter fallbackKey: The field whose text becomes the key of a row that has none.
+    /// - Parameter fallbackKey: The field whose text becomes the key of a row that has neither a key nor an id.
     func finish(fallbackKey: FieldName?) throws(ImportError) -> ImportRow {
         var identity = identity
         if identity == nil, let fallbackKey, case .text(let text)? = patch[fallbackKey] { identity = .key(text) }

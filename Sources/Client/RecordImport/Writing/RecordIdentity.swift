@@ -2,11 +2,11 @@ import Crypto
 import Foundation
 public import SyncModel
 
-/// Maps each row of a source to the same record, every time and on every device.
+/// Derives the record id of an imported row, which is the same in each import and on each device.
 ///
 /// The id is a UUIDv8 (RFC 9562 §5.8): SHA-256 over source, collection, and key, truncated to 128 bits. A second import
-/// therefore finds the records of the first one, even after a sync, on another device, or after a record was renamed.
-/// The drawback is that a deleted record stays deleted, because ids are never reused.
+/// therefore finds the records of the first one, even on another device or after an edit of their fields. The drawback
+/// is that a deleted record stays deleted, because ids are never reused.
 public struct RecordIdentity: Hashable, Sendable {
     /// Distinguishes equal keys of different sources: two machines each have an account `root`.
     public let source: String
@@ -15,6 +15,7 @@ public struct RecordIdentity: Hashable, Sendable {
         self.source = source
     }
 
+    /// Returns the id of the record for the row with this key.
     public func record(_ collection: CollectionName, key: String) -> RecordID {
         var hash = SHA256()
         // Normalize to NFC, as names are, so that two forms of one key are one record.

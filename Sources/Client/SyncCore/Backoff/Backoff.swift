@@ -1,4 +1,6 @@
-/// The wait before the next attempt. It grows with each failure and starts over after a success.
+/// Counts failures, and computes the wait before the next attempt.
+///
+/// The waits are random. Their upper bound grows with each failure and starts over after a success.
 package struct Backoff: Hashable, Sendable {
     package private(set) var failures: Int
 
@@ -8,8 +10,9 @@ package struct Backoff: Hashable, Sendable {
 
     /// Counts a failure and returns a random wait.
     ///
-    /// - Parameter retryAfter: The wait that the server asked for. It replaces the random wait. A random time of at
-    ///   most `policy.initial` is added, so that clients do not all return at the same moment.
+    /// - Parameter retryAfter: The pause that the server asked for. It replaces the random wait, up to
+    ///   `policy.longestRetryAfter`. A random time of at most `policy.initial` is added, so that clients do not all
+    ///   return at the same moment.
     mutating func nextDelay(
         retryAfter: Duration?, policy: BackoffPolicy, random: inout any RandomNumberGenerator
     ) -> Duration {

@@ -9,7 +9,7 @@ public import SyncModel
 /// swift-service-lifecycle service.
 public actor SyncEngine {
     let store: any EngineStore & LocalStore
-    /// Makes the requests. Only the provider knows the transport.
+    /// Provides the commands that send requests. Only the provider knows the transport.
     let commands: any CommandProvider
     private let reachability: any Reachability
     let runtime: EngineRuntime
@@ -23,14 +23,14 @@ public actor SyncEngine {
     var tasks: [Serial: Task<Void, Never>] = [:]
     nonisolated let mailbox = EngineMailbox()
     private var events: EngineMailbox.Events?
-    /// The store's memory of the contact, which is part of the status.
+    /// The contact as the store remembers it, which is part of the status.
     var contact = ServerContact()
     private nonisolated let lastStatus: Guarded<SyncStatus>
 
     /// Publishes each change of the status.
     public nonisolated let status = Broadcast<SyncStatus>()
 
-    /// One turn of the session, for recorders and tests.
+    /// One turn of the session, for the simulation and tests. A recorder gets `RecorderTurn` instead.
     package struct Trace: Sendable {
         package let at: Duration
         package let event: SyncEvent
@@ -47,7 +47,9 @@ public actor SyncEngine {
             logger: logger, recorder: nil, trace: nil)
     }
 
-    /// - Parameter recorder: Keeps the last turns; nil keeps none and costs nothing.
+    /// - Parameters:
+    ///   - recorder: Keeps the last turns; nil keeps none and costs nothing.
+    ///   - trace: Called with each turn, on the actor.
     package init(
         store: any EngineStore & LocalStore, commands: any CommandProvider, reachability: any Reachability,
         runtime: EngineRuntime, policy: SyncPolicy, logger: Logger, recorder: (any FlightRecorder)? = nil,
@@ -63,7 +65,7 @@ public actor SyncEngine {
         self.trace = trace
         lastStatus = Guarded(SessionMachine().status(now: .zero))
         events = mailbox.events()
-        home = ActorExecutor(runtime)
+        executor = ActorExecutor(runtime)
     }
 
     // MARK: Host interface: safe from any thread, never blocks
@@ -73,14 +75,17 @@ public actor SyncEngine {
         lastStatus.withLock { $0 }
     }
 
-    /// Requests a push and a pull now. Ends a wait early, unless the server asked for it.
+    /// Requests a push and a pull now.
+    ///
+    /// Ends most waits early. A pause that the server asked for stays, and so do the waits after repeated
+    /// renewals of the identity and repeated resets of a cursor.
     public nonisolated func syncNow() {
         mailbox.post(.host(.syncRequested))
     }
 
     /// Tells the engine that the credentials are new.
     ///
-    /// The engine tries again with a server that refused the old ones, at once unless the server asked for a pause.
+    /// If the server refused the old ones, the engine tries again: at once, unless the server asked for a pause.
     public nonisolated func credentialsChanged() {
         mailbox.post(.host(.credentialsChanged))
     }
@@ -90,7 +95,7 @@ public actor SyncEngine {
         mailbox.post(.host(.deletesAllowed(space)))
     }
 
-    /// Ends `run()` gracefully: requests in flight get a few seconds to finish.
+    /// Ends `run()` gracefully: pushes and pulls in flight get a few seconds to finish.
     public nonisolated func requestStop() {
         mailbox.post(.host(.stopRequested))
     }
@@ -99,7 +104,7 @@ public actor SyncEngine {
 
     /// Runs until a requested stop is complete, or until the task is cancelled, which ends it at once. Call it once.
     ///
-    /// A stop at any moment loses nothing: the next run begins with what is durable in the store.
+    /// Stopping at any moment loses nothing: the next run begins with what is durable in the store.
     ///
     /// - Throws: `StoreError` when the store cannot return the device's state.
     public func run() async throws {
@@ -127,7 +132,7 @@ public actor SyncEngine {
         recorder?.save()
     }
 
-    /// Handles one event and all store responses that follow from it. Returns true when the run is over.
+    /// Handles one event and all results of the store that follow from it. Returns true when the run is over.
     private func handle(_ first: SyncEvent) -> Bool {
         var queue = [first]
         var isFinished = false
@@ -139,7 +144,7 @@ public actor SyncEngine {
             forget(event)
             for action in actions {
                 if action == .finish { isFinished = true }
-                if let response = carryOut(action) { queue.append(response) }
+                if let result = carryOut(action) { queue.append(result) }
             }
         }
         publishStatus()
@@ -166,7 +171,7 @@ public actor SyncEngine {
         guard pendingSave == nil else { return }
         let clock = runtime.clock
         pendingSave = runtime.spawn { [weak self] in
-            // Cancelled: the run is over and has already saved.
+            // A cancellation means that the run is over. Its end saves the recording.
             guard (try? await clock.sleep(for: Self.recordingDelay)) != nil else { return }
             await self?.saveRecording()
         }
@@ -177,7 +182,7 @@ public actor SyncEngine {
         recorder?.save()
     }
 
-    /// How long a turn may be in memory only. A killed process loses at most this second of history.
+    /// The longest time for which a turn is only in memory. A killed process loses at most this much of the recording.
     private static let recordingDelay = Duration.seconds(1)
 
     private func publishStatus() {
@@ -190,7 +195,7 @@ public actor SyncEngine {
         if isNew { status.publish(new) }
     }
 
-    /// Watches commits in the store and changes of links and routes.
+    /// Starts tasks that post an event for each change of the store, the link, or the route.
     private func watch() -> [Task<Void, Never>] {
         let mailbox = mailbox
         let commits = store.changes.subscribe()
@@ -218,7 +223,7 @@ public actor SyncEngine {
             tasks.removeValue(forKey: serial)?.cancel()
         case .timer(.arm(let serial, let delay)): arm(serial, after: delay)
         case .store(let action): return .store(ask(action))
-        case .note(let news): note(news)
+        case .note(let change): note(change)
         case .checkpoint: checkpoint()
         case .finish: break
         }
@@ -238,7 +243,7 @@ public actor SyncEngine {
         let mailbox = mailbox
         let clock = runtime.clock
         tasks[serial] = runtime.spawn {
-            // A cancelled sleep means that the timer was disarmed.
+            // A cancelled sleep means that the timer was disarmed, or that the run is over.
             guard (try? await clock.sleep(for: delay)) != nil else { return }
             mailbox.post(.device(.timerFired(serial)))
         }
@@ -246,7 +251,7 @@ public actor SyncEngine {
 
     // MARK: Executor
 
-    private nonisolated let home: ActorExecutor
+    private nonisolated let executor: ActorExecutor
 
-    public nonisolated var unownedExecutor: UnownedSerialExecutor { home.unownedExecutor }
+    public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.unownedExecutor }
 }

@@ -1,7 +1,8 @@
 extension BatchLimit {
     /// Returns this limit with a quarter more transactions, or nil if they would reach the full `limit`.
     ///
-    /// The number of bytes stays. Restoring the full limit at once would make the next batch as slow as before.
+    /// The limit on bytes does not change. The number of transactions grows in steps, because a batch at the full limit
+    /// was too large or too slow.
     func increased(within limit: BatchLimit) -> BatchLimit? {
         let next = transactions.increasedByQuarter
         return next < limit.transactions ? BatchLimit(transactions: next, bytes: bytes) : nil

@@ -6,9 +6,10 @@ extension OutboxMachine {
         package let identity: ClientIdentity
         package let count: Int
         package let first: TransactionNumber?
-        /// The spaces of its transactions, sorted by name.
+        /// The spaces of the transactions, sorted by name.
         package let spaces: [SpaceID]
-        /// Whether the push sends an empty transaction: to replace a withdrawn one, or to learn an outcome.
+        /// Whether the push sends an empty transaction: in place of a withdrawn one, or to ask for the outcome under
+        /// former numbers.
         package let isWithdrawal: Bool
 
         package init(
@@ -28,7 +29,7 @@ extension OutboxMachine {
                 spaces: Set(batch.transactions.map(\.transaction.space)).sorted(), isWithdrawal: batch.isWithdrawal)
         }
 
-        /// Returns the reason why a receipt does not match its transaction, or nil when it does.
+        /// Returns the reason why the receipt of a result does not match its outcome, or nil when it does.
         private static func fault(of result: TransactionResult) -> TransportError? {
             guard let receipt = result.receipt else { return nil }
             guard case .applied(let version, _, _) = result.outcome else {
@@ -44,8 +45,8 @@ extension OutboxMachine {
 
         /// Returns the reason why the results do not answer this push, or nil when they do.
         ///
-        /// The results must be those of the first transactions, in order, and each receipt must be for the commit that
-        /// its outcome names.
+        /// The results must be those of the first transactions of the push, in order and without gaps. Each receipt
+        /// must have the version that its outcome names.
         func fault(of results: [TransactionResult]) -> TransportError? {
             guard !results.isEmpty else {
                 return TransportError(.notUnderstood, "the response has no outcome for the \(count) transactions sent")

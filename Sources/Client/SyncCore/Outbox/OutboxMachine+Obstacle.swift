@@ -3,12 +3,14 @@ extension OutboxMachine {
     package enum Obstacle: Hashable, Sendable {
         case transport(TransportError)
         case store(StoreError)
+        /// The server refuses each new identity of the device, or its change feed lacks transactions that it has
+        /// confirmed. The value is the message.
         case identity(String)
     }
 }
 
 extension OutboxMachine.Obstacle {
-    /// The pause that the server asked for.
+    /// The pause that the server asked for; nil if it asked for none.
     var retryAfter: Duration? {
         switch self {
         case .transport(let failure): failure.retryAfter

@@ -1,7 +1,7 @@
-/// An event on the device itself: on its network, in its database, or of its clock.
+/// An event on the device itself: a change of its network link, a commit in its local store, or the end of a timer.
 package enum DeviceEvent: Hashable, Sendable {
     case linkChanged(LinkState)
-    /// A commit in the store, by this process or another, touched the outbox or the journal.
+    /// A commit in the store, by this process or another, may have changed the outbox or the journal.
     case outboxTouched
     /// A commit in the store, by this process or another, may have changed the set of spaces that the device follows.
     case spacesTouched

@@ -44,8 +44,8 @@ extension SessionMachine {
                 "the server denies access to the space \(space), whose removal would delete \(deletes) records that this server has not shown: a person has to agree"
             return [.note(.failed(code: ServerContact.Failure.braked, message: message))]
         case .pageApplied(_, .applied), .spaceVacated(_, .vacated), .resultsRecorded, .transactionWithdrawn:
-            // If the results are recorded after the page that contains their commits, no later page reports that
-            // everything is in sync. So each of these events checks it.
+            // Check after each of these events. If the results are recorded after the page that contains their commits,
+            // no later page would report that everything is in sync.
             guard contact != nil, outbox.summary.count == 0, pulls.allSatisfy(\.isInSync) else {
                 return notesOfWaits(begunIn: turn)
             }
@@ -55,7 +55,8 @@ extension SessionMachine {
         }
     }
 
-    /// Returns the reasons of the waits that began in this turn: an unusable response, or a deadline that passed.
+    /// Returns a note with the reason of each wait that began in this turn, such as an unusable response or a missed
+    /// deadline.
     private func notesOfWaits(begunIn turn: Turn) -> [SyncAction] {
         var actions: [SyncAction] = []
         switch link.state {

@@ -9,12 +9,12 @@ package struct SessionMachine: Hashable, Sendable {
     package private(set) var phase = Phase.notStarted
     package private(set) var link = LinkMachine()
     package private(set) var outbox = OutboxMachine()
-    /// In a fixed order, because the order of actions must not depend on hashing: by name at the start, then by first
-    /// use.
+    /// In a fixed order, because the order of actions must not depend on hashing: sorted by name at the start; spaces
+    /// that come later are appended.
     package private(set) var pulls: [PullMachine] = []
     package private(set) var hints = HintsMachine()
     package private(set) var epoch: Epoch?
-    /// The owner of the database; nil before the first contact.
+    /// The account that owns the database; nil before the first contact.
     package private(set) var account: AccountID?
     package private(set) var nextSerial = 0
 
@@ -98,7 +98,7 @@ package struct SessionMachine: Hashable, Sendable {
         case .linkChanged(let state): linkChanged(state, &turn)
         case .outboxTouched:
             // Count now, because a count that came with the notification may be out of date. Checkpoint even while the
-            // device is offline for months: without checkpoints, the write-ahead log grows without bound.
+            // device is offline for months: without checkpoints, the WAL grows without bound.
             [.store(.countOutbox), .checkpoint]
         case .spacesTouched: [.store(.readSpaces)]
         case .timerFired(let timer): timerFired(timer, &turn)
@@ -154,7 +154,7 @@ package struct SessionMachine: Hashable, Sendable {
     ) -> [SyncAction] {
         let actions = link.helloEnded(request, result, account: account, &turn)
         guard let hello = link.hello, case .success(hello) = result, !actions.isEmpty else { return actions }
-        // The server has another history. Nothing is pushed or pulled before the store has recorded it.
+        // The store does not have the server's history or account yet. Record them before anything is pushed or pulled.
         if hello.epoch != epoch || account == nil { return actions + [.store(.adopt(hello.epoch, hello.account))] }
         return actions + contactMade(&turn)
     }
@@ -168,8 +168,8 @@ package struct SessionMachine: Hashable, Sendable {
 
     private mutating func batchTaken(_ batch: PushBatch, _ turn: inout Turn) -> [SyncAction] {
         let known = pulls.map(\.space)
-        // The application may have begun to use a new space. Follow the order of the transactions, which a recording
-        // keeps.
+        // The application may have begun to use new spaces. Add them in the order of their transactions, which a
+        // recording preserves.
         for space in batch.transactions.map(\.transaction.space) where !pulls.contains(where: { $0.space == space }) {
             pulls.append(
                 PullMachine(stored: StoredSpace(space: space, cursor: nil, version: .zero, isComplete: false)))
@@ -183,7 +183,8 @@ package struct SessionMachine: Hashable, Sendable {
         var actions: [SyncAction] = []
         for index in pulls.indices.reversed() {
             let stored = spaces.first { $0.space == pulls[index].space }
-            // Without a cursor, the space was left and followed again, so its records were removed.
+            // If only the store has lost the cursor, the device has stopped following the space and follows it again.
+            // Its records were removed, so the pull starts over.
             if let stored, stored.cursor != nil || pulls[index].stored.cursor == nil { continue }
             actions += pulls[index].stop()
             pulls.remove(at: index)
@@ -196,8 +197,8 @@ package struct SessionMachine: Hashable, Sendable {
         return actions + updateHints(from: known, &turn)
     }
 
-    /// Opens a new stream of hints if the spaces have changed. Polls at the short interval until the stream delivers a
-    /// hint.
+    /// Opens a new stream of hints if the spaces have changed, and polls at the short interval until the stream has
+    /// delivered a hint.
     private mutating func updateHints(from known: [SpaceID], _ turn: inout Turn) -> [SyncAction] {
         let spaces = pulls.map(\.space)
         guard spaces != known else { return [] }
@@ -290,8 +291,9 @@ package struct SessionMachine: Hashable, Sendable {
         return actions + hints.timerFired(timer, spaces: pulls.map(\.space), &turn)
     }
 
-    /// Sends a hello with each poll while transactions are held back, to learn whether the server has been upgraded. A
-    /// restart between two requests breaks no connection, so nothing else would show it.
+    /// Sends a hello if transactions are held back, to learn whether the server has been upgraded. Called with each
+    /// poll and each requested sync. A restart of the server between two requests breaks no connection, so nothing else
+    /// would show the upgrade.
     private mutating func checkForUpgrade(_ turn: inout Turn) -> [SyncAction] {
         outbox.summary.held > 0 ? link.helloRequested(&turn) : []
     }
@@ -309,7 +311,7 @@ package struct SessionMachine: Hashable, Sendable {
                 _ = atPull(of: stored.space) { $0.identityChanged(stored) }
             }
         }
-        // The device has been in contact all along, so waiting pulls keep waiting.
+        // A new identity alone does not interrupt the contact, so waiting pulls keep waiting.
         guard contact != nil, isNewEpoch || isFirstContact else { return actions }
         return actions + contactMade(&turn)
     }
@@ -322,14 +324,14 @@ package struct SessionMachine: Hashable, Sendable {
             outbox.countFailed()
             return []
         case .session(.readingSpaces):
-            // The spaces stay as they are known until the next commit or the next start.
+            // The session keeps its list of spaces until the next change of the spaces or the next start.
             return []
         case .outbox(let task):
             return outbox.storeFailed(task, failure, &turn)
         case .space(let space, let task):
             return atPull(of: space) { $0.storeFailed(task, failure, &turn) } ?? []
         case .session(.adopting):
-            // The hello is sent again later, and the adoption is tried again with it.
+            // The link sends another hello later, and the session then tries the adoption again.
             return link.adoptionFailed(failure, &turn) + hints.contactLost()
         }
     }
@@ -338,7 +340,7 @@ package struct SessionMachine: Hashable, Sendable {
         // A second request to stop does not grant more time.
         guard case .running = phase else { return [] }
         var actions = hints.contactLost()
-        // Waits and polls end now. Only requests in flight are waited for.
+        // Waits and polls end now. Only pushes and pulls in flight may finish.
         if !outbox.isInFlight { actions += outbox.stop() }
         for index in pulls.indices where !pulls[index].isInFlight { actions += pulls[index].stop() }
         guard !isQuiet else { return actions + finish() }
@@ -348,7 +350,7 @@ package struct SessionMachine: Hashable, Sendable {
 
     // MARK: Transitions
 
-    /// The server's hello, if there is contact and the store has recorded its history and account.
+    /// The server's hello, if there is contact and the store has recorded the server's history and the account.
     var contact: ServerHello? {
         guard case .running = phase, let hello = link.hello, hello.epoch == epoch, hello.account == account
         else { return nil }

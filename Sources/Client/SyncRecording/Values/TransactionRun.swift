@@ -1,11 +1,12 @@
 import SyncModel
 
-/// Transactions of one space with consecutive numbers.
+/// A run of transactions of one space with consecutive numbers.
 struct TransactionRun: Hashable {
     let first: Int64
     var count: Int64
     let space: SpaceID
 
+    /// Groups transactions into runs, in their order.
     static func runs(of transactions: [NumberedTransaction]) -> [TransactionRun] {
         transactions.reduce(into: []) { runs, numbered in
             let (number, space) = (numbered.number.rawValue, numbered.transaction.space)

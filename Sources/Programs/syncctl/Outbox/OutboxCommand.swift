@@ -4,19 +4,19 @@ import SyncCore
 import SyncModel
 import SyncProgram
 
-/// Shows the transactions that the server has not confirmed, and cancels them.
+/// Lists the transactions in the outbox, and cancels those that were never sent.
 struct OutboxCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "outbox", abstract: "Show the transactions that the server has not confirmed, and cancel them.",
+        commandName: "outbox", abstract: "List the transactions in the outbox, or cancel one that was never sent.",
         subcommands: [ListOutbox.self, CancelOutbox.self], defaultSubcommand: ListOutbox.self)
 }
 
 struct ListOutbox: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List the unconfirmed transactions, oldest first.")
+        commandName: "list", abstract: "List the transactions in the outbox, oldest first.")
 
     @OptionGroup var options: GlobalOptions
-    @Option(parsing: .unconditional, help: "Maximum number to list.") var limit = 100
+    @Option(parsing: .unconditional, help: "Maximum number of entries to list.") var limit = 100
     @Option(parsing: .unconditional, help: ArgumentHelp("List only entries newer than this one.", valueName: "entry"))
     var after: Int64?
 
@@ -98,7 +98,7 @@ struct CancelOutbox: AsyncParsableCommand {
     )
 
     @OptionGroup var options: GlobalOptions
-    @Argument(help: "Number of the entry.") var entry: Int64
+    @Argument(help: "Number of the entry to cancel.") var entry: Int64
 
     func run() async throws {
         try await options.withClient { client in
@@ -109,7 +109,8 @@ struct CancelOutbox: AsyncParsableCommand {
                 line.set("result", "cancelled")
                 options.terminal.say(line, after: Terminal.saved)
             } else {
-                options.terminal.say("cancelled entry \(entry); syncctl journal keeps it", after: Terminal.saved)
+                options.terminal.say(
+                    "cancelled entry \(entry); it is now in the journal (syncctl journal)", after: Terminal.saved)
             }
         }
     }

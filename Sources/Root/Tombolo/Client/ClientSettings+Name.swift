@@ -5,14 +5,17 @@ extension ClientSettings {
     /// Resolves the settings of a client: arguments first, then environment variables, then the configuration file.
     ///
     /// - Parameters:
-    ///   - name: The name of the application, which names its folder, its file, and its variables.
-    ///   - server: The URL of the server; nil for the configured one.
+    ///   - name: The name of the application. It determines the names of the folder, the configuration file, and the
+    ///     environment variables.
+    ///   - server: The URL of the server; nil for the configured URL.
     static func resolve(
         name: String, server: String?, options: ClientOptions
     ) throws(ConfigurationError) -> ClientSettings {
-        guard name.utf8.first.map(isLetter) ?? false, name.utf8.allSatisfy({ isLetter($0) || isSeparator($0) }) else {
+        guard name.utf8.first.map(isLowercaseLetter) ?? false,
+            name.utf8.allSatisfy({ isLowercaseLetter($0) || isDigitOrHyphen($0) })
+        else {
             throw ConfigurationError(
-                "'\(name)' is not a name for a client: it names a folder, a file, and variables",
+                "'\(name)' is not a valid client name: the folder, the file, and the variables are named after it",
                 advice: "use a lower-case letter, then lower-case letters, digits, and hyphens, such as todo-kiosk")
         }
         var flags = ConfigurationFlags()
@@ -22,9 +25,11 @@ extension ClientSettings {
         return try ClientSettings(ResolvedConfiguration(sources))
     }
 
-    private static func isLetter(_ byte: UInt8) -> Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) }
+    private static func isLowercaseLetter(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
+    }
 
-    private static func isSeparator(_ byte: UInt8) -> Bool {
+    private static func isDigitOrHyphen(_ byte: UInt8) -> Bool {
         byte == UInt8(ascii: "-") || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
     }
 }

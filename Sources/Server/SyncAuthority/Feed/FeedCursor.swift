@@ -1,6 +1,6 @@
 package import SyncModel
 
-/// A client's position in a space and a history.
+/// A client's position in a space, within one history.
 package struct FeedCursor: Hashable, Sendable {
     package let epoch: Epoch
     package let space: SpaceID
@@ -39,7 +39,7 @@ package struct FeedCursor: Hashable, Sendable {
     private static let format = "1"
 
     /// The text without its tag: format, epoch, space, version, fingerprint, and kind, separated by dots. A snapshot
-    /// adds the last row that was sent, and a receipt adds the client and the number of its transaction.
+    /// cursor adds the last row that was sent; a receipt adds the client and the number of its transaction.
     fileprivate var content: String {
         let head = "\(Self.format).\(epoch).\(space).\(position.version).\(fingerprint.bits)"
         return switch position {
@@ -76,7 +76,7 @@ package struct FeedCursor: Hashable, Sendable {
     }
 }
 
-/// A cursor that a client has sent, with the tag that proves its origin.
+/// A cursor that a client has sent, with its tag. Call `isAuthentic(for:)` before trusting it.
 package struct AuthenticatedCursor: Hashable, Sendable {
     package let cursor: FeedCursor
     private let tag: Identifier128
@@ -93,7 +93,7 @@ package struct AuthenticatedCursor: Hashable, Sendable {
         guard "\(cursor.content).\(tag)".hasSameBytes(as: text.rawValue) else { return nil }
     }
 
-    /// Returns whether the holder of the key created the cursor. The comparison takes constant time.
+    /// Returns whether the holder of the key created the cursor, as its tag proves. The comparison takes constant time.
     package func isAuthentic(for key: HistoryKey) -> Bool {
         let expected = key.tag(of: cursor.content)
         return (tag.high ^ expected.high) | (tag.low ^ expected.low) == 0

@@ -1,8 +1,8 @@
 public import SyncModel
 
-/// The key of a ledger, under which the transactions of one client are numbered.
+/// The key of a ledger: a principal, and one incarnation of a client. Its transactions share one sequence of numbers.
 ///
-/// The principal is part of the key, so that nobody can use up or read the numbers of another principal's device by
+/// The principal is part of the key, so that nobody can use up or read the numbers of another principal's client by
 /// naming its client id.
 public struct LedgerKey: Hashable, Sendable {
     /// The account under which the client pushes.
@@ -17,7 +17,7 @@ public struct LedgerKey: Hashable, Sendable {
     }
 }
 
-/// The progress of the transactions of one incarnation of a client.
+/// The progress of one incarnation of a client. The outcomes are stored separately, as `StoredOutcome`.
 public struct Ledger: Hashable, Sendable {
     /// The number of the next transaction. Every smaller number has had an outcome.
     public var next: TransactionNumber
@@ -39,17 +39,17 @@ public struct Ledger: Hashable, Sendable {
 public struct StoredOutcome: Hashable, Sendable {
     /// The hash of the transaction with this outcome.
     public let hash: PayloadHash
-    /// The outcome that a repeated push gets.
+    /// The outcome that is returned when the transaction is pushed again.
     public let outcome: Outcome
 
-    /// Creates the memory of an outcome.
+    /// Creates the stored form of an outcome.
     public init(hash: PayloadHash, outcome: Outcome) {
         self.hash = hash
         self.outcome = outcome
     }
 }
 
-/// The author of a commit.
+/// The author of a commit, with the time of the commit.
 public struct CommitAuthor: Hashable, Sendable {
     /// The account that pushed the transaction.
     public let principal: Principal
@@ -60,7 +60,7 @@ public struct CommitAuthor: Hashable, Sendable {
     /// The time of the commit by the server's wall clock.
     public let at: WallTime
 
-    /// Creates the author of a commit; `at` is the server's time.
+    /// Creates the author of a commit.
     public init(principal: Principal, identity: ClientIdentity, number: TransactionNumber, at: WallTime) {
         self.principal = principal
         self.identity = identity
@@ -75,7 +75,7 @@ public struct RecordedConflict: Hashable, Sendable {
     public let number: Int64
     /// The space of the record.
     public let space: SpaceID
-    /// The version of the space in the outcome that reports the conflict.
+    /// The version of the space in the outcome of the pushed transaction.
     public let version: Version
     /// The author of the pushed mutation that caused the conflict.
     public let author: CommitAuthor

@@ -2,16 +2,19 @@ import CSQLite
 import Glibc
 
 extension Connection {
-    /// The failures that a commit survives.
+    /// The kind of failure that a commit survives.
     package enum Durability: Int64, Sendable {
         /// A crash of the process. A power loss may undo the newest commits (`synchronous = NORMAL`).
         case processCrash = 1
-        /// A power loss, too, at the cost of one flush per commit (`synchronous = FULL`).
+        /// A power loss and a crash of the process, at the cost of one flush per commit (`synchronous = FULL`).
         case powerLoss = 2
     }
 
-    /// Throws if the file is not a database, or if its header is damaged so that SQLite would never write it. SQLite
-    /// itself reads the file only when it runs the first statement.
+    /// Checks that the file is a database that SQLite can write.
+    ///
+    /// SQLite itself reads the file only when it runs the first statement.
+    ///
+    /// - Throws: `notADatabase`; or `corrupt` if the header is damaged so that SQLite would never write the file.
     package func checkFormat() throws(DatabaseError) {
         do throws(DatabaseError) {
             try prepare("SELECT * FROM sqlite_schema LIMIT 1").run()
@@ -20,7 +23,7 @@ extension Connection {
             guard error.isGeneric else { throw error }
             throw DatabaseError(.corrupt, "the header of the database file is damaged: \(error.message)")
         }
-        // SQLite only reads a file whose header has an unknown write version.
+        // SQLite opens a file as read-only if its header has an unknown write version.
         guard sqlite3_db_readonly(handle, "main") == 1, let path = sqlite3_db_filename(handle, "main"),
             access(path, W_OK) == 0
         else { return }
@@ -28,7 +31,7 @@ extension Connection {
             .corrupt, "the header of the database file is damaged: SQLite may not write \(String(cString: path))")
     }
 
-    /// Makes the connection refuse operations that only a malicious file or a mistake would ask for.
+    /// Protects the connection against malicious or damaged database files, and against mistakes in SQL.
     package func harden() throws(DatabaseError) {
         try execute("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0;")
         for code in [csqlite_set_defensive(handle), csqlite_refuse_double_quoted_strings(handle)]
@@ -39,11 +42,13 @@ extension Connection {
 
     /// Changes the journal mode of the database to WAL.
     ///
-    /// The mode is read again, because SQLite answers "wal" before the change is committed, and silently keeps the
-    /// rollback journal if that fails. The durability of a commit would then depend on the deletion of a file in a
-    /// folder that is never flushed.
+    /// The mode is read back, because SQLite returns "wal" before it commits the change, and silently keeps the
+    /// rollback journal if the commit fails. A transaction would then be durable only once the deletion of the rollback
+    /// journal is, and nothing flushes the folder.
     ///
-    /// - Throws: `notDurable` when the file system cannot have a WAL. A database in memory has none and needs none.
+    /// - Parameter name: The name of the database in the error message.
+    /// - Throws: `notDurable` when the mode is not WAL afterward, for example because the file system does not support
+    ///   it. A database in memory has no WAL and needs none.
     package func useWAL(_ name: String) throws(DatabaseError) {
         try execute("PRAGMA journal_mode = WAL")
         let mode = try text(of: "PRAGMA journal_mode")
@@ -52,7 +57,7 @@ extension Connection {
         }
     }
 
-    /// Sets the durability of this connection's commits, and reads it back.
+    /// Sets the durability of this connection's commits and reads it back.
     package func setDurability(_ durability: Durability, of name: String) throws(DatabaseError) {
         try execute("PRAGMA synchronous = \(durability.rawValue)")
         let found = try integer(of: "PRAGMA synchronous")
@@ -62,6 +67,7 @@ extension Connection {
         }
     }
 
+    /// Makes every statement of this connection that would write fail.
     package func refuseWrites() throws(DatabaseError) {
         try execute("PRAGMA query_only = ON")
     }

@@ -1,12 +1,12 @@
-/// The outcome of a transaction. Both sides keep it until the client has seen it.
+/// The outcome of a transaction. The server keeps it, so that a repeated push gets the same outcome.
 public enum Outcome: Hashable, Sendable {
-    /// The transaction took effect. `conflicts` lists the fields that it and another edit both changed; if there are
+    /// The transaction took effect. `conflicts` lists the values that lost, its own and those of others. If there are
     /// any, the transaction was *merged*.
     case applied(version: Version, uids: [AssignedUID], conflicts: [FieldConflict])
     /// The transaction had no effect, and never will.
     case rejected(Rejection)
 
-    /// The name of this outcome in tables and logs.
+    /// The name of this outcome in logs: `applied`, `merged`, or `rejected`.
     public var word: String {
         switch self {
         case .applied(_, _, let conflicts): conflicts.isEmpty ? "applied" : "merged"
@@ -21,10 +21,10 @@ public struct AssignedUID: Hashable, Sendable {
     public let collection: CollectionName
     /// The id of the record, which the client chose.
     public let record: RecordID
-    /// The number of the record, 0 or more.
+    /// The assigned number, 0 or more.
     public let uid: UID
 
-    /// Creates the news of a uid that the server assigned.
+    /// Creates the report of a uid that the server assigned.
     public init(collection: CollectionName, record: RecordID, uid: UID) {
         self.collection = collection
         self.record = record
@@ -67,7 +67,7 @@ public struct RejectionCode: RawRepresentable, Hashable, Sendable, CustomStringC
 
     public var description: String { rawValue }
 
-    /// The transaction is not well formed: it is empty, or it names a record twice in a way that is not allowed.
+    /// The transaction is not well formed: it is empty, or it creates a record twice, or after deleting it.
     public static let malformed = RejectionCode(rawValue: "malformed")
     /// A mutation names a collection that the server does not have.
     public static let unknownCollection = RejectionCode(rawValue: "unknown_collection")
@@ -77,17 +77,17 @@ public struct RejectionCode: RawRepresentable, Hashable, Sendable, CustomStringC
     public static let invalidValue = RejectionCode(rawValue: "invalid_value")
     /// The transaction, or the conflicts that it causes, exceed a limit of the model or of the server.
     public static let tooLarge = RejectionCode(rawValue: "too_large")
-    /// A create of a record that already exists in another space. In the same space, the two are merged.
+    /// A create of a record that exists in another space. A create of a record that exists in the same space is merged.
     public static let duplicateRecord = RejectionCode(rawValue: "duplicate_record")
-    /// An update or delete of a record that has never existed.
+    /// An update or delete of a record that has never existed in the space of the transaction.
     public static let missingRecord = RejectionCode(rawValue: "missing_record")
-    /// An update of a record that has been deleted: delete wins, and the edit goes to the journal.
+    /// An update or create of a record that has been deleted. The delete wins, and the transaction goes to the journal.
     public static let recordDeleted = RejectionCode(rawValue: "record_deleted")
-    /// A reference to a record that does not exist.
+    /// A reference to a record that does not exist in the space of the transaction.
     public static let danglingReference = RejectionCode(rawValue: "dangling_reference")
-    /// A delete of a record to which a required reference points.
+    /// A delete of a record that a required reference of another record points to.
     public static let stillReferenced = RejectionCode(rawValue: "still_referenced")
-    /// A delete of a record that other devices have edited since, in a collection where such edits win over deletes.
+    /// A delete of a record with edits that its device had not seen, in a collection where such edits win over deletes.
     public static let unseenEdits = RejectionCode(rawValue: "unseen_edits")
     /// The account may not write in the space.
     public static let forbidden = RejectionCode(rawValue: "forbidden")

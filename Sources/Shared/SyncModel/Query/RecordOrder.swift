@@ -11,9 +11,9 @@ public struct RecordOrder: Hashable, Sendable {
         isDescending = descending
     }
 
-    /// The order in which the records were created.
+    /// Sorts by id. Ids that a device made sort by the time of their creation; those of imported records are arbitrary.
     public static let id = RecordOrder(.id)
-    /// Records without a uid come first.
+    /// Sorts by uid, with records without a uid first.
     public static let uid = RecordOrder(.uid)
 
     /// Sorts by a field in ascending order, with records without a value first.
@@ -21,7 +21,7 @@ public struct RecordOrder: Hashable, Sendable {
 }
 
 extension [RecordOrder] {
-    /// The keys that make the order total: up to the id, which is added as the last key.
+    /// The keys of the corresponding total order: those up to the id, which is appended if it is missing.
     public var total: [RecordOrder] {
         if let end = firstIndex(where: { $0.term == .id }) { return Array(self[...end]) }
         return self + [.id]
@@ -44,17 +44,17 @@ public struct RecordCursor: Hashable, Sendable {
     /// One value per key of the total order; the last is the id.
     public let values: [FieldValue]
 
-    /// Creates a cursor from values that were kept, for a query with the same order.
+    /// Creates a cursor from the stored `values` of an earlier one, for a query with the same order.
     public init(values: [FieldValue]) {
         self.values = values
     }
 
-    /// The position of a record in a list that is sorted by these keys.
+    /// Creates the cursor for the position of a record in a list that is sorted by these keys.
     public init(of record: Record, orders: [RecordOrder], schema: ModelSchema) {
         values = orders.total.map { $0.term.value(in: record, schema: schema) }
     }
 
-    /// Returns the filter for the records after this position; nil if the cursor belongs to another order.
+    /// Returns the filter for the records after this position; nil if the order has another number of keys.
     public func filter(orders: [RecordOrder]) -> RecordFilter? {
         let keys = orders.total
         guard keys.count == values.count else { return nil }
@@ -65,12 +65,12 @@ public struct RecordCursor: Hashable, Sendable {
             alternatives.append(equal.isEmpty ? beyond : .all(equal + [beyond]))
         }
         let all = RecordFilter.any(alternatives)
-        // Implied by the alternatives, and in a form that an index on the first key can use.
+        // The alternatives imply this condition. It is added because an index on the first key can use it.
         guard let first = keys.first, let value = values.first, !value.isNull, !first.isDescending else { return all }
         return .all([.compare(first.term, .greaterOrEqual, value), all])
     }
 
-    /// Returns the filter for values after this one in one key; nil if there is none.
+    /// Returns the filter for the values that come after this one by a single key; nil if no value does.
     private static func beyond(_ key: RecordOrder, _ value: FieldValue) -> RecordFilter? {
         switch (key.isDescending, value.isNull) {
         case (false, false): .compare(key.term, .greater, value)

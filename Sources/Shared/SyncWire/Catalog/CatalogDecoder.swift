@@ -1,12 +1,14 @@
 import SyncJSON
 import SyncModel
 
-/// Reads a catalog, and refuses with the place what the model's own initializers would trap on.
+/// A decoder of catalogs.
+///
+/// It throws an error with an offset for everything that would trap in the initializers of the model types.
 struct CatalogDecoder {
-    /// The references, to be compared with the collections once all of these are known.
+    /// The targets of the references, which are checked once all collections are known.
     private var references: [(target: CollectionName, offset: Int)] = []
 
-    /// A catalog that a person writes has a few dozen models.
+    /// Maximum number of models. A catalog that a person writes has a few dozen.
     private static let largestCount = 1_000
 
     mutating func catalog(
@@ -17,7 +19,7 @@ struct CatalogDecoder {
         var members = try reader.beginObject()
         while let key = try reader.nextKey(&members) {
             switch key {
-            // Editors find the schema by this name.
+            // Editors find the JSON schema by this key. The decoder ignores it.
             case "$schema": try reader.skip()
             case "format": format = try reader.integer(in: 1...Int64(CatalogCodec.format), "the format")
             case "models": models = try self.models(&reader, rule)
@@ -115,7 +117,7 @@ struct CatalogDecoder {
             case "merge": parts.merge = try Self.word(&reader)
             case "minimum": parts.minimum = try reader.number()
             case "maximum": parts.maximum = try reader.number()
-            case "default": parts.initial = try Self.initial(&reader)
+            case "default": parts.defaultValue = try Self.defaultValue(&reader)
             case "indexed": parts.isIndexed = try reader.boolean()
             case "target":
                 _ = try reader.kind()
@@ -139,7 +141,7 @@ struct CatalogDecoder {
         return try parts.field(reader, at: start)
     }
 
-    private static func initial(_ reader: inout JSONReader) throws(JSONError) -> FieldParts.Initial {
+    private static func defaultValue(_ reader: inout JSONReader) throws(JSONError) -> FieldParts.Default {
         switch try reader.kind() {
         case .boolean: .boolean(try reader.boolean())
         case .number: .number(try reader.number())
@@ -176,15 +178,15 @@ struct CatalogDecoder {
     }
 }
 
-/// The members of a field, before they are compared with each other.
+/// The members of a field, before they are checked against each other.
 private struct FieldParts {
     static let keys = [
         "name", "type", "target", "required", "minimumBytes", "maximumBytes", "rule", "merge", "minimum", "maximum",
         "default", "indexed",
     ]
 
-    /// A default, before it is compared with the type.
-    enum Initial {
+    /// A default value, before it is checked against the type.
+    enum Default {
         case boolean(Bool)
         case number(JSONNumber)
         case text(String)
@@ -200,20 +202,20 @@ private struct FieldParts {
     var merge = MergeRule.latestEdit
     var minimum: JSONNumber?
     var maximum: JSONNumber?
-    var initial: Initial?
+    var defaultValue: Default?
     var isIndexed = false
 
     func field(_ reader: borrowing JSONReader, at offset: Int) throws(JSONError) -> FieldSchema {
-        func wrong(_ problem: String) -> JSONError { JSONError(.content, at: offset, problem) }
-        guard let name else { throw wrong("\"name\" is missing") }
-        guard let type else { throw wrong("\(name): \"type\" is missing") }
-        guard target == nil || type == .reference else { throw wrong("\(name): only a reference has a target") }
+        func failure(_ problem: String) -> JSONError { JSONError(.content, at: offset, problem) }
+        guard let name else { throw failure("\"name\" is missing") }
+        guard let type else { throw failure("\(name): \"type\" is missing") }
+        guard target == nil || type == .reference else { throw failure("\(name): only a reference has a target") }
         if !type.hasLength, minimumBytes != nil || maximumBytes != nil || rule != nil {
-            throw wrong("\(name): only text and json have a length or a rule")
+            throw failure("\(name): only text and json have a length or a rule")
         }
         let (minimum, maximum) = (minimumBytes ?? 0, maximumBytes ?? SchemaLimits.textBytes)
         guard minimum <= maximum else {
-            throw wrong("\(name): the minimum of \(minimum) bytes is greater than the maximum of \(maximum)")
+            throw failure("\(name): the minimum of \(minimum) bytes is greater than the maximum of \(maximum)")
         }
         var field: FieldSchema
         switch type {
@@ -223,23 +225,23 @@ private struct FieldParts {
         case .real: field = .real(name, required: isRequired, merge: merge)
         case .boolean: field = .boolean(name, required: isRequired, merge: merge)
         case .reference:
-            guard let target else { throw wrong("\(name): a reference needs a \"target\"") }
+            guard let target else { throw failure("\(name): a reference needs a \"target\"") }
             field = .reference(name, to: target, required: isRequired, merge: merge)
         }
         if self.minimum != nil || self.maximum != nil {
             guard let bounds = bounds(of: type) else {
-                throw wrong(
+                throw failure(
                     "\(name): only integer and real fields have a minimum and a maximum; give both, the minimum not greater than the maximum"
                 )
             }
             field = field.bounded(by: bounds)
         }
-        if let initial {
-            guard let value = Self.value(of: initial, as: type), field.problem(with: value) == nil else {
-                throw wrong("\(name): the default is not a valid value of this field")
+        if let defaultValue {
+            guard let value = Self.value(of: defaultValue, as: type), field.problem(with: value) == nil else {
+                throw failure("\(name): the default is not a valid value of this field")
             }
             if case .json(let text) = value, !Self.isJSON(text) {
-                throw wrong("\(name): the default is not JSON")
+                throw failure("\(name): the default is not JSON")
             }
             field = field.defaulting(to: value)
         }
@@ -259,8 +261,8 @@ private struct FieldParts {
         }
     }
 
-    private static func value(of initial: Initial, as type: FieldType) -> FieldValue? {
-        switch (initial, type) {
+    private static func value(of defaultValue: Default, as type: FieldType) -> FieldValue? {
+        switch (defaultValue, type) {
         case (.boolean(let value), .boolean): .boolean(value)
         case (.number(.integer(let value)), .integer): .integer(value)
         case (.number(let value), .real): .real(value.double)

@@ -23,26 +23,30 @@ package enum FetchCodec {
         try Message.read(bytes, "fetch") { (reader) throws(JSONError) in
             var space: SpaceID?
             var collection: CollectionName?
-            var record: RecordKey?
+            var recordKey: RecordKey?
             var members = try reader.beginObject()
             while let key = try reader.nextKey(&members) {
                 switch key {
                 case "space": space = try reader.name()
                 case "collection": collection = try reader.name()
                 case "id", "uid":
-                    guard record == nil else { throw reader.content("expected one of id and uid", at: key.offset) }
-                    if case "id" = key { record = .id(try reader.recordID()) } else { record = .uid(try reader.uid()) }
+                    guard recordKey == nil else { throw reader.content("expected one of id and uid", at: key.offset) }
+                    if case "id" = key {
+                        recordKey = .id(try reader.recordID())
+                    } else {
+                        recordKey = .uid(try reader.uid())
+                    }
                 default: try reader.unknown(key, .refusingUnknownKeys)
                 }
             }
-            guard let record else { throw reader.content("one of id and uid is missing") }
+            guard let recordKey else { throw reader.content("one of id and uid is missing") }
             return FetchRequest(
                 space: try reader.require(space, "space"), collection: try reader.require(collection, "collection"),
-                key: record)
+                key: recordKey)
         }
     }
 
-    /// Encodes a record as a snapshot with a single row.
+    /// Encodes a record as the rows of a snapshot, with a single row.
     package static func encode(
         _ record: Record, of collection: CollectionName, catalog: SchemaCatalog
     ) throws(WireError) -> [UInt8] {
@@ -52,7 +56,7 @@ package enum FetchCodec {
         return writer.bytes
     }
 
-    /// Decodes the response to `request`. Throws when it contains a different record than the requested one.
+    /// Decodes the response to `request`. Throws when it does not contain exactly the requested record.
     package static func decodeResponse(
         _ bytes: [UInt8], to request: FetchRequest, catalog: SchemaCatalog
     ) throws(WireError) -> Record {
@@ -65,12 +69,12 @@ package enum FetchCodec {
             guard rows.records.count == 1, let record = rows.records.first else {
                 throw reader.content("expected one record, found \(rows.records.count)")
             }
-            let isMeant =
+            let isRequested =
                 switch request.key {
                 case .id(let id): record.id == id
                 case .uid(let uid): record.uid == uid
                 }
-            guard isMeant else { throw reader.content("the record is not the one requested") }
+            guard isRequested else { throw reader.content("the record is not the one requested") }
             return record
         }
     }

@@ -5,12 +5,14 @@ import SyncModel
 
 /// The bounds on the sizes of messages (I19).
 public struct MessageBounds: Hashable, Sendable {
-    /// The maximum number of rows or changes in one page, whatever the request asked for.
+    /// The maximum number of rows or changes in one page, even if the request asks for more. A single commit may exceed
+    /// it.
     public var pageRows: Int
     /// The number of stored bytes at which a page is full: no further row or commit may be added.
     public var pageBytes: Int
+    /// The maximum number of transactions in one push.
     public var pushTransactions: Int
-    /// The maximum length of a push's body, in bytes.
+    /// The maximum length of the body of a push with several transactions, in bytes.
     public var pushBytes: Int
 
     public init(pageRows: Int, pageBytes: Int, pushTransactions: Int, pushBytes: Int) {
@@ -23,23 +25,24 @@ public struct MessageBounds: Hashable, Sendable {
 
 /// A check of the sizes of pages and pushes (I19).
 ///
-/// The row or commit that reaches a bound ends the page. A push of several transactions must be within the bounds of
-/// both its sender and the server. The check computes sizes itself and never overestimates: it counts names and values
-/// only, without any encoding overhead.
+/// The row or commit that reaches the bound on bytes ends the page. Only a page with a single commit may exceed the
+/// bound on changes. A push of several transactions must be within the limits of both its sender and the server. The
+/// check computes sizes itself and never overestimates them: it counts only names and values, without the overhead of
+/// the encoding.
 final class MessageOracle: ServerObserver {
     private let bounds: MessageBounds?
     private let batch: BatchLimit
-    private let names: [CollectionName: [FieldName]]
+    private let fieldNames: [CollectionName: [FieldName]]
     private let violations: ViolationLog
 
     /// - Parameters:
-    ///   - bounds: nil when the parts state none.
-    ///   - batch: the limits of a device's batch.
+    ///   - bounds: the bounds of the server; nil when the parts of the world state none.
+    ///   - batch: the limits of a device's push.
     init(bounds: MessageBounds?, batch: BatchLimit, catalog: SchemaCatalog, violations: ViolationLog) {
         self.violations = violations
         self.bounds = bounds
         self.batch = batch
-        names = Dictionary(uniqueKeysWithValues: catalog.models.map { ($0.collection, $0.fields.map(\.name)) })
+        fieldNames = Dictionary(uniqueKeysWithValues: catalog.models.map { ($0.collection, $0.fields.map(\.name)) })
     }
 
     private func report(_ text: String) {
@@ -52,7 +55,7 @@ final class MessageOracle: ServerObserver {
         let count = request.transactions.count
         let most = min(batch.transactions, bounds?.pushTransactions ?? .max)
         if count > max(most, 1) { report("\(device) pushes \(count) transactions at once, \(most) at most") }
-        // A single transaction that is too large cannot be split.
+        // A transaction cannot be split, so a single one may exceed every bound.
         guard count > 1 else { return }
         let weight = request.transactions.reduce(0) { $0 + Self.weight(of: $1.transaction) }
         if weight > batch.bytes { report("\(device) pushes \(weight) bytes of values at once, \(batch.bytes) at most") }
@@ -103,7 +106,7 @@ final class MessageOracle: ServerObserver {
     }
 
     private func weight(of record: Record, in collection: CollectionName) -> Int {
-        zip(names[collection] ?? [], record.values).reduce(0) { sum, field in
+        zip(fieldNames[collection] ?? [], record.values).reduce(0) { sum, field in
             field.1 == .null ? sum : sum + field.0.rawValue.utf8.count + Self.weight(of: field.1)
         }
     }

@@ -1,12 +1,12 @@
-/// One copy of a message: a request, its response, or a hint.
+/// One copy of a message: a request, a response, or a hint.
 public struct RecordedMessage: Hashable, Sendable, Identifiable {
     public typealias ID = Int
 
     public let id: ID
     public let kind: Kind
-    /// The number of the call, which its requests and answers share.
+    /// The number of the call, which its requests and responses share.
     public let call: Int
-    /// The number of the copy: 1 for the second copy of a duplicated request, otherwise 0.
+    /// The number of the copy: 1 for the second copy of a duplicated request and its response, otherwise 0.
     public let copy: Int
     public let sender: String
     public let receiver: String
@@ -33,9 +33,9 @@ public struct RecordedMessage: Hashable, Sendable, Identifiable {
         case lost
         /// The connection was refused. The server received nothing.
         case refused
-        /// A proxy answered that the server is busy.
+        /// A proxy responded that the server is busy.
         case busy
-        /// A scripted response was returned instead of the server's.
+        /// A response or an error from the script of the test was returned instead of the server's response.
         case intercepted
         /// The connection broke before the response was complete.
         case broken
