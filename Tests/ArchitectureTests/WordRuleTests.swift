@@ -28,7 +28,7 @@ import Testing
         "scribe": "writer", "duel": "comparison", "dawn": "startTime", "anew": "again", "for ever": "forever",
         "islander": "customer", "patience": "timeout", "resend": "restore", "Lab": "Testbed", "lab": "testbed",
         "owed": "unconfirmed",
-        "harbour": "a name for what it holds", "SealedCursor": "AuthenticatedCursor",
+        "harbour": "a name for what it holds", "SealedCursor": "PresentedCursor",
         "HistoryChain": "HistoryFingerprint",
         "Conduct": "Oracle", "groupsOfReferences": "referenceGroups", "deletedUnseen": "hiddenFromDeleter",
     ]

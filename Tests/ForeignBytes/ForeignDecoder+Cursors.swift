@@ -9,10 +9,10 @@ extension ForeignDecoder {
             "cursor", seeds: { seeds.map { Array($0.rawValue.utf8) } },
             check: { bytes in
                 guard let text = String(validating: bytes, as: UTF8.self),
-                    let parsed = AuthenticatedCursor(Cursor(rawValue: text))
+                    let parsed = PresentedCursor(Cursor(rawValue: text))
                 else { return }
                 let reissued = parsed.cursor.authenticated(with: key)
-                guard let reread = AuthenticatedCursor(reissued), reread.cursor == parsed.cursor,
+                guard let reread = PresentedCursor(reissued), reread.cursor == parsed.cursor,
                     reread.isAuthentic(for: key)
                 else {
                     throw PropertyViolation("the cursor is not read back as it was written: \(reissued)")
@@ -40,6 +40,10 @@ extension ForeignDecoder {
         let record = RecordID(bits: Identifier128(high: 0x0193_5A1B_2C3D_7000, low: 0x8000_0000_0000_0001))
         let places: [(SpaceID, FeedCursor.Position)] = [
             (.default, .commits(Version(12))), ("other", .snapshot(Version(7), last: RecordAddress("users", record))),
+            (
+                .default,
+                .receipt(Version(13), ClientIdentity(client: ClientID(bits: record.bits), incarnation: 2), .first)
+            ),
         ]
         return places.map { space, place in
             FeedCursor(epoch: Epoch(rawValue: "e1"), space: space, position: place, fingerprint: .start).authenticated(

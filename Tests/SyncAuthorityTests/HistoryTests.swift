@@ -311,10 +311,10 @@ import Testing
             #expect(results.map { $0.receipt?.version } == [nil, Version(1), Version(2), nil], "\(repetition)")
             for result in results {
                 guard let receipt = result.receipt else { continue }
-                let shown = try #require(AuthenticatedCursor(receipt.cursor))
+                let shown = try #require(PresentedCursor(receipt.cursor))
                 #expect(shown.cursor.position == .receipt(receipt.version, device.identity, result.number))
                 let version = try #require(
-                    AuthenticatedCursor(world.cursor(receipt.version.rawValue, in: receipt.space)))
+                    PresentedCursor(world.cursor(receipt.version.rawValue, in: receipt.space)))
                 #expect(shown.cursor.fingerprint == version.cursor.fingerprint)
             }
         }

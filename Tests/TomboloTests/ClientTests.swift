@@ -77,7 +77,7 @@ import Tombolo
         #expect(variable?.advice == "did you mean TODO_SERVER_URL?")
 
         let named = await #expect(throws: ClientError.self) { try await Client.open("My Todos", models: []) }
-        #expect(named?.message.contains("'My Todos' is not a name") == true)
+        #expect(named?.message.contains("'My Todos' is not a valid client name") == true)
 
         try await withClient("todo", models: [Todo.self, Person.self], options: home.options) { _ in }
         let other = try await failure([Person.self])

@@ -37,4 +37,29 @@ import Testing
         #expect(keeper.outcome == .known)
         try simulation.finish()
     }
+
+    @Test func `a closure that never returns is called again, and a late result does not replace a newer one`() throws {
+        let simulation = Simulation(seed: 1)
+        let clock = simulation.clock(of: "phone")
+        let calls = Guarded(0)
+        let keeper = TokenKeeper(
+            provider: {
+                let call = calls.withLock { calls in
+                    calls += 1
+                    return calls
+                }
+                // The first call ends long after the second.
+                try await clock.sleep(for: .seconds(call == 1 ? 100 : 1))
+                return "token \(call)"
+            }, timeout: .seconds(30), expiry: nil, runtime: simulation.makeRuntime(device: "phone"))
+        _ = simulation.start("first") { await keeper.refresh() }
+        try simulation.advance(by: .seconds(40))
+        #expect(keeper.current == nil)
+        _ = simulation.start("second") { await keeper.refresh() }
+        try simulation.advance(by: .seconds(2))
+        #expect(keeper.current == "token 2" && keeper.outcome == .known)
+        try simulation.advance(by: .seconds(100))
+        #expect(keeper.current == "token 2" && calls.withLock { $0 } == 2)
+        try simulation.finish()
+    }
 }

@@ -45,7 +45,7 @@ final class ChaosRun: Sendable {
         let began = ContinuousClock.now
         let looks = samples.withLock { $0 }
         let evidence = try testbed.settle(
-            ledger, samples: looks, quiet: .seconds(1), resetsSilentLines: plan.duration < .seconds(20))
+            ledger, samples: looks, quiet: .seconds(1), cutsConnectionsFirst: plan.duration < .seconds(20))
         let findings = try Checker.findings(in: evidence)
         let writes = ledger.writes
         let faults = counts.withLock { $0 }.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }

@@ -13,7 +13,7 @@ struct ProxyConditions: Hashable, Sendable {
     var cutAfterDown: Int?
     var cutAfterUp: Int?
     /// The number of requests since the proxy was created after which nothing more goes to the client.
-    var holdsAnswersFrom: Int?
+    var holdsResponsesFrom: Int?
     /// The byte sent to the client whose lowest bit is flipped, counted from 0 on each connection.
     var damagedByteDown: Int?
 

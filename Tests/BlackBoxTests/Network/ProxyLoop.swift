@@ -53,7 +53,7 @@ struct ProxyLoop {
             pairs = []
         }
         var polled = [pollfd(fd: listener, events: Int16(POLLIN), revents: 0)]
-        let holdsAnswers = orders.conditions.holdsAnswersFrom.map { traffic.requests >= $0 } ?? false
+        let holdsAnswers = orders.conditions.holdsResponsesFrom.map { traffic.requests >= $0 } ?? false
         for pair in pairs {
             for lane in [pair.up, pair.down] {
                 let isHeld = holdsAnswers && !lane.isUp
@@ -75,7 +75,7 @@ struct ProxyLoop {
                 write(&pair.up, &pair.isOver, orders.conditions, now)
                 // This is checked again for each connection, because the data just read may contain the request that
                 // reaches the limit.
-                if orders.conditions.holdsAnswersFrom.map({ traffic.requests < $0 }) ?? true {
+                if orders.conditions.holdsResponsesFrom.map({ traffic.requests < $0 }) ?? true {
                     if polled[2 + 2 * index].revents != 0 { read(&pair.down, &pair.isOver, orders.conditions, now) }
                     write(&pair.down, &pair.isOver, orders.conditions, now)
                 }

@@ -34,7 +34,7 @@ struct BlackBoxNaiveClientTests {
             try naive.expect("create", "avatar", avatar, "author=@\(user)", "image_url=https://example.org/p.png")
             // The hello and the push are the next two requests.
             let last = naive.proxy.traffic.requests + 2
-            naive.proxy.setConditions(ProxyConditions(holdsAnswersFrom: last))
+            naive.proxy.setConditions(ProxyConditions(holdsResponsesFrom: last))
             let push = try naive.start(["push"])
             try eventually("the server has the push") {
                 try require(push.isRunning, "the push ended early: \(push.errors)")

@@ -17,7 +17,7 @@ import Testing
                 try writer.writeGroup("g\(round)", revision: 0, size: 40)
                 let proxy = writer.device.proxy
                 let last = proxy.traffic.requests + round + 2
-                proxy.setConditions(ProxyConditions(holdsAnswersFrom: last))
+                proxy.setConditions(ProxyConditions(holdsResponsesFrom: last))
                 let sync = try writer.device.start(["sync"])
                 try eventually("request \(round + 2) of the sync") {
                     try require(sync.isRunning, "sync ended before its request \(round + 2): \(sync.errors)")

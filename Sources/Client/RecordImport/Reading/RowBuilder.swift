@@ -72,9 +72,9 @@ struct RowBuilder {
 
     /// - Parameter fallbackKey: The field whose text becomes the key of a row that has neither a key nor an id.
     func finish(fallbackKey: FieldName?) throws(ImportError) -> ImportRow {
-        var identity = identity
-        if identity == nil, let fallbackKey, case .text(let text)? = patch[fallbackKey] { identity = .key(text) }
-        guard let identity else {
+        var row = self
+        if identity == nil, let fallbackKey, case .text(let text)? = patch[fallbackKey] { try row.setKey(text) }
+        guard let identity = row.identity else {
             let names = [Self.keyName, Self.idName] + (fallbackKey.map { [$0.rawValue] } ?? [])
             throw ImportError(
                 line: line, "the row does not identify a record; expected one of \(names.joined(separator: ", "))")

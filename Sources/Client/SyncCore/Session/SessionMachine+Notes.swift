@@ -36,10 +36,12 @@ extension SessionMachine {
         case .failed(_, let failure):
             return [.note(.failed(code: failure.code.rawValue, message: failure.message))]
         case .pageApplied(let space, .braked(let deletes, let total)):
+            guard isBraked(space) else { return notesOfWaits(begunIn: turn) }
             let message =
                 "the server's snapshot of the space \(space) would delete \(deletes) of its \(total) records on this device, which may be a mistake of the server: a person has to agree"
             return [.note(.failed(code: ServerContact.Failure.braked, message: message))]
         case .spaceVacated(let space, .braked(let deletes, _)):
+            guard isBraked(space) else { return notesOfWaits(begunIn: turn) }
             let message =
                 "the server denies access to the space \(space), whose removal would delete \(deletes) records that this server has not shown: a person has to agree"
             return [.note(.failed(code: ServerContact.Failure.braked, message: message))]
@@ -52,6 +54,14 @@ extension SessionMachine {
             return [.note(.inSync)]
         case .outboxCounted, .batchTaken, .nothingToPush, .cursorReset, .spacesRead, .sessionChanged:
             return []
+        }
+    }
+
+    /// Whether the pull of a space waits for a person. If that person has agreed already, the deletes are applied next.
+    private func isBraked(_ space: SpaceID) -> Bool {
+        pulls.contains { pull in
+            guard case .braked = pull.state else { return false }
+            return pull.space == space
         }
     }
 

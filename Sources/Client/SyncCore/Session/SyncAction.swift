@@ -34,7 +34,7 @@ package enum EngineRequest: Hashable, Sendable {
     case hints([SpaceID])
 }
 
-/// A call of the store. One event answers it before the next order is carried out.
+/// A call of the store. One event answers it, after the engine has carried out all actions of the turn.
 package enum StoreAction: Hashable, Sendable {
     case countOutbox
     /// Read which spaces the device follows.

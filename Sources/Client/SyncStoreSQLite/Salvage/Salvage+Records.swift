@@ -9,10 +9,10 @@ extension Salvage {
     ///
     /// - Parameter keys: the new keys of the spaces by the old ones.
     /// - Returns: the records with a base, and the number of records with pending changes whose base is lost.
-    func takeOverBases(_ keys: [Int64: Int64]) throws -> (places: Set<RecordRow>, lost: Int) {
-        var places: Set<RecordRow> = []
+    func takeOverBases(_ keys: [Int64: Int64]) throws -> (places: Set<RecordPlace>, lost: Int) {
+        var places: Set<RecordPlace> = []
         var uids: Set<[Int64]> = []
-        func isFirst(_ record: Record, at place: RecordRow) -> Bool {
+        func isFirst(_ record: Record, at place: RecordPlace) -> Bool {
             // Of two records with one uid, one is damaged.
             !record.uid.isValid || uids.insert([Int64(place.table), record.uid.rawValue]).inserted
         }
@@ -20,7 +20,7 @@ extension Salvage {
             guard let table = row.text("collection").flatMap({ name in shownTables.first { $0.name == name } }),
                 let id = row.recordID("id"), let space = row.integer("space").flatMap({ keys[$0] })
             else { return }
-            let place = RecordRow(table: table.position, id: id)
+            let place = RecordPlace(table: table.position, id: id)
             guard !places.contains(place), let base = base(in: row, id, table),
                 base.record.map({ isFirst($0, at: place) }) ?? true
             else { return }
@@ -32,7 +32,7 @@ extension Salvage {
         for table in shownTables where changed.keys.contains(where: { $0.table == table.position }) {
             _ = try damaged.forEachRow(of: table.quoted, by: "sync_row", columns: table.columns) { row in
                 guard let stored = row.stored(in: table), let space = keys[stored.space] else { return }
-                let place = RecordRow(table: table.position, id: stored.record.id)
+                let place = RecordPlace(table: table.position, id: stored.record.id)
                 guard let edits = changed[place], stored.record.uid.isValid, isFirst(stored.record, at: place) else {
                     return
                 }
@@ -51,14 +51,14 @@ extension Salvage {
     }
 
     /// Returns the records that pending transactions edit or delete, but do not create, with their edits, oldest first.
-    private func changedRecords(except known: Set<RecordRow>) throws -> [RecordRow: [FieldEdit]] {
-        var changed: [RecordRow: [FieldEdit]] = [:]
-        var created: Set<RecordRow> = []
+    private func changedRecords(except known: Set<RecordPlace>) throws -> [RecordPlace: [FieldEdit]] {
+        var changed: [RecordPlace: [FieldEdit]] = [:]
+        var created: Set<RecordPlace> = []
         try transaction.forEachEntry { entry in
             for mutation in entry.transaction.mutations {
                 guard let table = transaction.tables.first(where: { $0.model.collection == mutation.collection })
                 else { continue }
-                let place = RecordRow(table: table.position, id: mutation.record)
+                let place = RecordPlace(table: table.position, id: mutation.record)
                 switch mutation.intent {
                 case .create: created.insert(place)
                 case .update(let edits): changed[place, default: []] += edits
@@ -94,7 +94,7 @@ extension Salvage {
     ///
     /// - Parameter visit: is called with each readable record, its place, and the new key of its space.
     func takeOverRows(
-        _ keys: [Int64: Int64], visit: (Record, RecordRow, Int64) throws -> Void
+        _ keys: [Int64: Int64], visit: (Record, RecordPlace, Int64) throws -> Void
     ) throws -> SalvageReport.Count {
         var saved = 0
         var unreadable = 0
@@ -106,7 +106,7 @@ extension Salvage {
                         unreadable += 1
                         return
                     }
-                    let place = RecordRow(table: table.position, id: stored.record.id)
+                    let place = RecordPlace(table: table.position, id: stored.record.id)
                     try visit(stored.record, place, space)
                     guard try !transaction.hasPending(place), try transaction.row(place) == nil else { return }
                     if stored.record.version == .zero, try !isFormer(place) {
@@ -130,7 +130,7 @@ extension Salvage {
     /// are none.
     ///
     /// They come from entries that could not be read.
-    func changeOfLostEntry(in record: Record, at place: RecordRow) throws -> Mutation? {
+    func changeOfLostEntry(in record: Record, at place: RecordPlace) throws -> Mutation? {
         let model = transaction.tables[place.table].model
         func mutation(_ intent: Mutation.Intent) -> Mutation {
             Mutation(collection: model.collection, record: place.id, time: .zero, intent: intent)
@@ -148,7 +148,7 @@ extension Salvage {
     }
 
     /// - Returns: false when the row violates a constraint, as with the uid of another record.
-    private func insert(_ row: StoredRow, _ place: RecordRow) throws -> Bool {
+    private func insert(_ row: StoredRow, _ place: RecordPlace) throws -> Bool {
         let table = transaction.tables[place.table]
         let statement = try table.statement(.upsert, on: connection)
         do {
@@ -164,7 +164,7 @@ extension Salvage {
     }
 
     /// Makes all values of a record count as lost if the current history does not have them.
-    private func markLost(_ place: RecordRow) throws {
+    private func markLost(_ place: RecordPlace) throws {
         let insert = try connection.statement("INSERT INTO sync_former (collection, id, version) VALUES (?1, ?2, ?3)")
         insert.bind(1, transaction.tables[place.table].name)
         insert.bind(2, place.id)
@@ -172,7 +172,7 @@ extension Salvage {
         try insert.run()
     }
 
-    private func isFormer(_ place: RecordRow) throws -> Bool {
+    private func isFormer(_ place: RecordPlace) throws -> Bool {
         let statement = try connection.statement("SELECT 1 FROM sync_former WHERE collection = ?1 AND id = ?2")
         statement.bind(1, transaction.tables[place.table].name)
         statement.bind(2, place.id)

@@ -471,7 +471,7 @@ struct Salvage {
     }
 
     /// Links the entries to the records that they change, and computes those records and the ones with a base.
-    private func connectOutbox(and places: Set<RecordRow>) throws {
+    private func connectOutbox(and places: Set<RecordPlace>) throws {
         var places = places
         try transaction.forEachEntry { entry in
             try transaction.link(entry)

@@ -35,7 +35,7 @@ extension WriteTransaction {
 
     /// The combined edits of one record in this transaction. They become one mutation.
     struct Draft {
-        let place: RecordRow
+        let place: RecordPlace
         /// The row before the transaction; nil when there was none.
         let original: StoredRow?
         var current: Record?
@@ -64,10 +64,10 @@ extension WriteTransaction {
         of edits: [RecordEdit], in space: SpaceID, _ spaceKey: Int64
     ) throws -> [Draft] {
         var drafts: [Draft] = []
-        var indices: [RecordRow: Int] = [:]
+        var indices: [RecordPlace: Int] = [:]
         for edit in edits {
             let table = try table(edit.collection)
-            let place = RecordRow(table: table.position, id: edit.record)
+            let place = RecordPlace(table: table.position, id: edit.record)
             let index = indices[place]
             let before: Draft?
             if let index {
@@ -105,7 +105,7 @@ extension WriteTransaction {
     ///
     /// - Parameter before: the record with the earlier edits of this transaction; nil when it does not exist.
     private func draft(
-        _ edit: RecordEdit, place: RecordRow, table: RecordTable, before: Draft?, in space: SpaceID
+        _ edit: RecordEdit, place: RecordPlace, table: RecordTable, before: Draft?, in space: SpaceID
     ) throws -> Draft {
         switch edit {
         case .create(_, let id, let patch):
@@ -206,7 +206,7 @@ extension WriteTransaction {
         for (name, value) in patch {
             guard case .reference(let target) = value, let collection = table.model.field(named: name)?.target
             else { continue }
-            let place = RecordRow(table: try self.table(collection).position, id: target)
+            let place = RecordPlace(table: try self.table(collection).position, id: target)
             let home = try self.space(of: place)
             guard home == spaceKey else {
                 throw StoreError(
@@ -218,14 +218,14 @@ extension WriteTransaction {
     }
 
     /// Returns the key of the space in which a record lives; nil when it does not exist.
-    private func space(of place: RecordRow) throws -> Int64? {
+    private func space(of place: RecordPlace) throws -> Int64? {
         let statement = try tables[place.table].statement(.selectByID, on: connection)
         statement.bind(1, place.id)
         defer { statement.reset() }
         return try statement.step() ? tables[place.table].space(statement) : nil
     }
 
-    private func checkUnreferenced(_ place: RecordRow) throws {
+    private func checkUnreferenced(_ place: RecordPlace) throws {
         let target = tables[place.table].model.collection
         for table in tables {
             for field in table.model.fields where field.isRequired && field.target == target {

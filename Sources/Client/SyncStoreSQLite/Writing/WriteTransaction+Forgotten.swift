@@ -38,7 +38,7 @@ extension WriteTransaction {
     ///   - record: the record as the current history shows it for the first time.
     ///   - space: the key of the space in which it does.
     func edits(
-        lostFrom record: Record, at place: RecordRow, in space: Int64, isPending: Bool
+        lostFrom record: Record, at place: RecordPlace, in space: Int64, isPending: Bool
     ) throws -> Mutation? {
         let model = tables[place.table].model
         guard let former = try takeFormerVersions(of: place), let old = try shown(place, isPending: isPending),
@@ -56,7 +56,7 @@ extension WriteTransaction {
 
     /// Returns a record as the server has shown it, and the key of its space; nil when the server has not shown it.
     private func shown(
-        _ place: RecordRow, isPending: Bool
+        _ place: RecordPlace, isPending: Bool
     ) throws -> (record: Record, space: Int64?)? {
         guard isPending else { return try row(place).map { ($0.record, $0.space) } }
         let (base, space) = try storedBase(place)
@@ -64,7 +64,7 @@ extension WriteTransaction {
     }
 
     /// Offers records that only a lost history has shown, and deletes their former versions.
-    func offer(lost places: [RecordRow], in space: SpaceID, now: WallTime) throws {
+    func offer(lost places: [RecordPlace], in space: SpaceID, now: WallTime) throws {
         let positions = Dictionary(places.indices.map { (places[$0].id, $0) }) { first, _ in first }
         var references: [[Int]] = []
         references.reserveCapacity(places.count)
@@ -87,7 +87,7 @@ extension WriteTransaction {
 
     /// Returns a create of a record that only a lost history has shown; nil when the user has deleted it here, or when
     /// its creation in this space is still in the outbox.
-    private func creation(ofLost place: RecordRow, in space: SpaceID) throws -> Mutation? {
+    private func creation(ofLost place: RecordPlace, in space: SpaceID) throws -> Mutation? {
         guard let row = try row(place)?.record else { return nil }
         let model = tables[place.table].model
         for transaction in try pendingTransactions(of: place) where transaction.space == space {
@@ -101,7 +101,7 @@ extension WriteTransaction {
     }
 
     /// Returns the versions that a record's fields had in the lost history, and deletes them.
-    private func takeFormerVersions(of place: RecordRow) throws -> [Version]? {
+    private func takeFormerVersions(of place: RecordPlace) throws -> [Version]? {
         let table = tables[place.table]
         let statement = try connection.statement(
             "DELETE FROM sync_former WHERE collection = ?1 AND id = ?2 RETURNING version, field_versions")

@@ -74,7 +74,7 @@ extension WriteTransaction {
     /// Returns the first held entry of the same space that changes a record. A held create comes before the edits of
     /// its record.
     private func heldEntry(
-        changing place: RecordRow, before entry: StoredEntry
+        changing place: RecordPlace, before entry: StoredEntry
     ) throws -> StoredEntry? {
         for sequence in try sequences(linkedTo: place, onlyChanging: true, upTo: entry.sequence - 1) {
             if let other = try self.entry(sequence), other.heldFor != nil, other.space == entry.space { return other }

@@ -85,7 +85,7 @@ extension WriteTransaction {
     }
 
     /// Keeps a record, and the records that it requires.
-    private func keep(_ place: RecordRow, _ kept: inout KeptRecords) throws {
+    private func keep(_ place: RecordPlace, _ kept: inout KeptRecords) throws {
         guard let values = try values(of: place) else { return }
         let collection = tables[place.table].model.collection
         kept.add(RecordAddress(collection, place.id), values)
@@ -114,7 +114,7 @@ extension WriteTransaction {
     }
 
     /// Returns the values that a record has here, or had before it was deleted; nil when nothing is known of it.
-    private func values(of place: RecordRow) throws -> Patch? {
+    private func values(of place: RecordPlace) throws -> Patch? {
         let table = tables[place.table]
         if let record = try row(place)?.record { return record.patch(schema: table.model) }
         if let base = try lastShown(place) { return base }
@@ -126,14 +126,14 @@ extension WriteTransaction {
         return try StoredForm.patch(from: statement.bytes(0), of: "the deleted \(table.name) \(place.id)")
     }
 
-    private func place(_ collection: CollectionName, _ id: RecordID) -> RecordRow? {
-        tables.first { $0.model.collection == collection }.map { RecordRow(table: $0.position, id: id) }
+    private func place(_ collection: CollectionName, _ id: RecordID) -> RecordPlace? {
+        tables.first { $0.model.collection == collection }.map { RecordPlace(table: $0.position, id: id) }
     }
 
     // MARK: Before a deletion
 
     /// Keeps the values of records that the server has deleted, before they are deleted here.
-    func keepValues(ofDeleted places: [RecordRow], in space: SpaceRow) throws {
+    func keepValues(ofDeleted places: [RecordPlace], in space: SpaceRow) throws {
         guard !places.isEmpty else { return }
         try keepInJournal(places, of: space.space)
         guard try anyPending() else { return }
@@ -154,9 +154,9 @@ extension WriteTransaction {
     }
 
     /// Adds the values of records that are about to be deleted to the merged and overwritten entries about them.
-    func keepInJournal(_ places: [RecordRow], of space: SpaceID) throws {
+    func keepInJournal(_ places: [RecordPlace], of space: SpaceID) throws {
         guard meta.journal.entries > 0 else { return }
-        var entries: [Int64: [RecordRow]] = [:]
+        var entries: [Int64: [RecordPlace]] = [:]
         let named = try connection.statement(
             """
             SELECT DISTINCT number FROM sync_conflict JOIN sync_journal ON number = journal
@@ -175,7 +175,7 @@ extension WriteTransaction {
         if !entries.isEmpty { try deleteHandledEntries() }
     }
 
-    private func keep(_ places: [RecordRow], in entry: JournalEntry, of space: SpaceID) throws {
+    private func keep(_ places: [RecordPlace], in entry: JournalEntry, of space: SpaceID) throws {
         let isActive = entry.state == .active
         guard !isActive || meta.journal.unseenBytes < limits.unseenJournalBytes else { return }
         var kept = KeptRecords()
@@ -211,9 +211,9 @@ extension WriteTransaction {
 
     /// Returns the records that pending changes set references to, and those that records with pending changes refer
     /// to.
-    private func recordsReferredToByPending() throws -> Set<RecordRow> {
+    private func recordsReferredToByPending() throws -> Set<RecordPlace> {
         if let referredToByPending { return referredToByPending }
-        var referred: Set<RecordRow> = []
+        var referred: Set<RecordPlace> = []
         for table in tables {
             for field in table.model.fields {
                 guard let target = field.target, let other = tables.first(where: { $0.model.collection == target })

@@ -37,7 +37,7 @@ extension WriteTransaction {
         for conflict in conflicts
         where conflict.rule == .deleteWins && !mutations.contains(where: { $0.record == conflict.record }) {
             guard let table = tables.first(where: { $0.model.collection == conflict.collection }),
-                let record = try row(RecordRow(table: table.position, id: conflict.record))?.record
+                let record = try row(RecordPlace(table: table.position, id: conflict.record))?.record
             else { continue }
             mutations.append(
                 Mutation(

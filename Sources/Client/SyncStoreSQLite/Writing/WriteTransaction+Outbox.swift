@@ -181,8 +181,8 @@ extension WriteTransaction {
     /// Removes entries that the base now includes, or that no longer apply, and recomputes the records that they
     /// changed.
     func removeAndRecompute(_ entries: [StoredEntry]) throws {
-        var places: [RecordRow] = []
-        var known: Set<RecordRow> = []
+        var places: [RecordPlace] = []
+        var known: Set<RecordPlace> = []
         for entry in entries {
             try remove(entry)
             for place in try changedPlaces(of: entry.transaction) where known.insert(place).inserted {
@@ -195,7 +195,7 @@ extension WriteTransaction {
     // MARK: Links
 
     struct Link: Hashable {
-        let place: RecordRow
+        let place: RecordPlace
         let kind: Kind
 
         enum Kind: String {
@@ -204,11 +204,11 @@ extension WriteTransaction {
     }
 
     /// Returns the records that a transaction changes, each once, in the order of its mutations.
-    func changedPlaces(of transaction: Transaction) throws -> [RecordRow] {
-        var places: [RecordRow] = []
-        var known: Set<RecordRow> = []
+    func changedPlaces(of transaction: Transaction) throws -> [RecordPlace] {
+        var places: [RecordPlace] = []
+        var known: Set<RecordPlace> = []
         for mutation in transaction.mutations {
-            let place = RecordRow(
+            let place = RecordPlace(
                 table: try table(mutation.collection, orElse: .corrupt).position, id: mutation.record)
             if known.insert(place).inserted { places.append(place) }
         }
@@ -216,13 +216,13 @@ extension WriteTransaction {
     }
 
     /// Returns the records that a transaction's values refer to.
-    func referredPlaces(of transaction: Transaction) throws -> [RecordRow] {
-        var places: [RecordRow] = []
+    func referredPlaces(of transaction: Transaction) throws -> [RecordPlace] {
+        var places: [RecordPlace] = []
         for mutation in transaction.mutations {
             let model = try table(mutation.collection, orElse: .corrupt).model
             for (name, value) in mutation.patch {
                 guard case .reference(let id) = value, let target = model.field(named: name)?.target else { continue }
-                places.append(RecordRow(table: try table(target, orElse: .corrupt).position, id: id))
+                places.append(RecordPlace(table: try table(target, orElse: .corrupt).position, id: id))
             }
         }
         return places
@@ -271,7 +271,7 @@ extension WriteTransaction {
         meta.outbox.count > 0
     }
 
-    func hasPending(_ place: RecordRow) throws -> Bool {
+    func hasPending(_ place: RecordPlace) throws -> Bool {
         let statement = try connection.statement(
             "SELECT 1 FROM sync_pending WHERE collection = ?1 AND id = ?2 AND link = 'changes' LIMIT 1")
         statement.bind(1, tables[place.table].name)
@@ -281,7 +281,7 @@ extension WriteTransaction {
     }
 
     /// Whether the record was created here, and no server has shown it.
-    func isPendingCreation(_ place: RecordRow) throws -> Bool {
+    func isPendingCreation(_ place: RecordPlace) throws -> Bool {
         guard try hasPending(place) else { return false }
         return try base(place) == .absent
     }
@@ -292,7 +292,7 @@ extension WriteTransaction {
     ///   - start: only entries after this one.
     ///   - end: only entries up to this one, inclusive.
     func sequences(
-        linkedTo place: RecordRow, onlyChanging: Bool, after start: Int64 = 0, upTo end: Int64 = .max
+        linkedTo place: RecordPlace, onlyChanging: Bool, after start: Int64 = 0, upTo end: Int64 = .max
     ) throws -> [Int64] {
         let statement = try connection.statement(
             """
@@ -312,7 +312,7 @@ extension WriteTransaction {
     }
 
     /// Returns the pending transactions that change a record, oldest first.
-    func pendingTransactions(of place: RecordRow) throws -> [Transaction] {
+    func pendingTransactions(of place: RecordPlace) throws -> [Transaction] {
         var transactions: [Transaction] = []
         for sequence in try sequences(linkedTo: place, onlyChanging: true) {
             transactions.append(try transaction(at: sequence))
@@ -324,7 +324,7 @@ extension WriteTransaction {
     ///
     /// The author of an edit over a pending value has not seen anything that the server has shown since.
     func versionsSeen(
-        of fields: Set<FieldName>, at place: RecordRow, in space: SpaceID
+        of fields: Set<FieldName>, at place: RecordPlace, in space: SpaceID
     ) throws -> [FieldName: Version] {
         let statement = try connection.statement(
             """
@@ -359,7 +359,7 @@ extension WriteTransaction {
     /// A page may have brought a newer value for a field with a pending edit. The edit hides that value, so nobody has
     /// seen it, and a delete must not claim to.
     func versionSeen(
-        of record: Record, at place: RecordRow, in space: SpaceID
+        of record: Record, at place: RecordPlace, in space: SpaceID
     ) throws -> Version {
         let model = tables[place.table].model
         var version = record.version
@@ -388,7 +388,7 @@ extension WriteTransaction {
     /// creates.
     func waitingDependants(of entry: StoredEntry) throws -> [StoredEntry] {
         struct Links: Hashable {
-            let place: RecordRow
+            let place: RecordPlace
             let onlyChanging: Bool
         }
         var found: [Int64: StoredEntry] = [:]

@@ -138,7 +138,7 @@ extension WriteTransaction {
                 guard record.version > .zero else {
                     throw StoreError(.contradiction, "\(table.name) \(record.id) has version \(record.version)")
                 }
-                let place = RecordRow(table: table.position, id: record.id)
+                let place = RecordPlace(table: table.position, id: record.id)
                 var isPending = false
                 if mayBePending { isPending = try hasPending(place) }
                 if followsLostHistory,
@@ -184,7 +184,7 @@ extension WriteTransaction {
         return try statement.step()
     }
 
-    private func markSeen(_ place: RecordRow, in space: SpaceRow) throws {
+    private func markSeen(_ place: RecordPlace, in space: SpaceRow) throws {
         let statement = try connection.statement(
             "INSERT OR IGNORE INTO sync_seen (space, collection, id) VALUES (?1, ?2, ?3)")
         statement.bind(1, space.key)
@@ -224,8 +224,8 @@ extension WriteTransaction {
     }
 
     /// Returns the records that a server once showed in the space, and that the completed snapshot does not contain.
-    private func recordsNotShown(in space: SpaceRow) throws -> [RecordRow] {
-        var gone: [RecordRow] = []
+    private func recordsNotShown(in space: SpaceRow) throws -> [RecordPlace] {
+        var gone: [RecordPlace] = []
         guard space.marks else { return gone }
         for table in tables {
             // Selects current rows, and records that are deleted here but not yet on the server. Both are few compared
@@ -250,14 +250,14 @@ extension WriteTransaction {
     }
 
     /// Whether a record that the snapshot does not contain was shown before in this space.
-    private func isGone(_ place: RecordRow, from space: SpaceRow) throws -> Bool {
+    private func isGone(_ place: RecordPlace, from space: SpaceRow) throws -> Bool {
         guard try hasPending(place) else { return true }
         let (base, home) = try storedBase(place)
         return base.record != nil && home == space.key
     }
 
-    private func sweep(_ places: [RecordRow], in space: SpaceRow, now: WallTime) throws {
-        var lost: Set<RecordRow> = []
+    private func sweep(_ places: [RecordPlace], in space: SpaceRow, now: WallTime) throws {
+        var lost: Set<RecordPlace> = []
         for place in places where try isUnheardOf(place) { lost.insert(place) }
         try offer(lost: lost.sorted(), in: space.space, now: now)
         try keepValues(ofDeleted: places, in: space)
@@ -275,7 +275,7 @@ extension WriteTransaction {
     ///
     /// A server that was restored from a backup has not deleted such a record: it does not know it yet. The device that
     /// created the record may still send it (I15).
-    private func isUnheardOf(_ place: RecordRow) throws -> Bool {
+    private func isUnheardOf(_ place: RecordPlace) throws -> Bool {
         let shown = try hasPending(place) ? try base(place).record : try row(place)?.record
         return shown?.version == .zero
     }
@@ -344,11 +344,11 @@ extension WriteTransaction {
         return count
     }
 
-    private func placesDeleted(by commit: Commit) throws -> [RecordRow] {
-        var places: [RecordRow] = []
+    private func placesDeleted(by commit: Commit) throws -> [RecordPlace] {
+        var places: [RecordPlace] = []
         for change in commit.changes where change.effect == .deleted && knows(change.collection) {
             places.append(
-                RecordRow(table: try table(change.collection, orElse: .contradiction).position, id: change.id))
+                RecordPlace(table: try table(change.collection, orElse: .contradiction).position, id: change.id))
         }
         return places
     }
@@ -359,7 +359,7 @@ extension WriteTransaction {
     ) throws -> Mutation? {
         guard case .created(let uid, let patch) = change.effect else { return nil }
         let table = try table(change.collection, orElse: .contradiction)
-        let place = RecordRow(table: table.position, id: change.id)
+        let place = RecordPlace(table: table.position, id: change.id)
         let record = Record(id: change.id, uid: uid, version: version, creating: patch, schema: table.model)
         return try edits(lostFrom: record, at: place, in: space.key, isPending: try hasPending(place))
     }
@@ -368,7 +368,7 @@ extension WriteTransaction {
         _ change: RecordChange, at version: Version, in space: SpaceRow, mayBePending: Bool
     ) throws {
         let table = try table(change.collection, orElse: .contradiction)
-        let place = RecordRow(table: table.position, id: change.id)
+        let place = RecordPlace(table: table.position, id: change.id)
         var isPending = false
         if mayBePending { isPending = try hasPending(place) }
         let (old, home): (Base, Int64?)

@@ -228,7 +228,7 @@ extension WriteTransaction {
                 "the server gave \(table.name) \(assigned.record) the uid \(assigned.uid); expected 0 or more"
             )
         }
-        let place = RecordRow(table: table.position, id: assigned.record)
+        let place = RecordPlace(table: table.position, id: assigned.record)
         if let row = try row(place), row.record.uid != assigned.uid {
             try release(assigned.uid, for: assigned.record, in: table)
             // If the server has given the uid to two records, the outcome counts without it. The page that shows the

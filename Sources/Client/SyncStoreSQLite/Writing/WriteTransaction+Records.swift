@@ -55,7 +55,7 @@ enum Base: Hashable {
 extension WriteTransaction {
     // MARK: Current
 
-    func row(_ place: RecordRow) throws -> StoredRow? {
+    func row(_ place: RecordPlace) throws -> StoredRow? {
         let statement = try tables[place.table].statement(.selectByID, on: connection)
         statement.bind(1, place.id)
         defer { statement.reset() }
@@ -166,7 +166,7 @@ extension WriteTransaction {
         return true
     }
 
-    func deleteRow(_ place: RecordRow) throws {
+    func deleteRow(_ place: RecordPlace) throws {
         let statement = try tables[place.table].statement(.deleteByID, on: connection)
         statement.bind(1, place.id)
         try statement.run()
@@ -175,19 +175,19 @@ extension WriteTransaction {
 
     // MARK: Base
 
-    func base(_ place: RecordRow) throws -> Base {
+    func base(_ place: RecordPlace) throws -> Base {
         try storedBase(place).base
     }
 
     /// Returns a record's base, and the key of the space in which the server has shown it; nil where it has not.
-    func storedBase(_ place: RecordRow) throws -> (base: Base, space: Int64?) {
+    func storedBase(_ place: RecordPlace) throws -> (base: Base, space: Int64?) {
         try Base.read(place.id, in: tables[place.table], connection)
     }
 
     /// Stores a record's base; `absent` deletes it.
     ///
     /// - Parameter space: the key of the space in which the server has shown the record or its deletion.
-    func setBase(_ place: RecordRow, _ base: Base, in space: Int64) throws {
+    func setBase(_ place: RecordPlace, _ base: Base, in space: Int64) throws {
         let table = tables[place.table]
         let statement = try connection.statement(
             """
@@ -232,7 +232,7 @@ extension WriteTransaction {
 
     /// Returns the current values of a record with pending changes or, if the server has deleted it meanwhile, its last
     /// values; nil for a record that no server has shown, or without pending changes.
-    func lastShown(_ place: RecordRow) throws -> Patch? {
+    func lastShown(_ place: RecordPlace) throws -> Patch? {
         let table = tables[place.table]
         let statement = try connection.statement("SELECT fields FROM sync_base WHERE collection = ?1 AND id = ?2")
         statement.bind(1, table.name)
@@ -244,7 +244,7 @@ extension WriteTransaction {
         return patch.isEmpty ? nil : patch
     }
 
-    func dropBase(_ place: RecordRow) throws {
+    func dropBase(_ place: RecordPlace) throws {
         let statement = try connection.statement("DELETE FROM sync_base WHERE collection = ?1 AND id = ?2")
         statement.bind(1, tables[place.table].name)
         statement.bind(2, place.id)
@@ -252,11 +252,11 @@ extension WriteTransaction {
     }
 
     /// Returns the records of a table whose ids are in the first column of a statement.
-    func places(in table: RecordTable, from statement: Statement) throws -> [RecordRow] {
+    func places(in table: RecordTable, from statement: Statement) throws -> [RecordPlace] {
         defer { statement.reset() }
-        var places: [RecordRow] = []
+        var places: [RecordPlace] = []
         while try statement.step() {
-            places.append(RecordRow(table: table.position, id: try statement.recordID(0)))
+            places.append(RecordPlace(table: table.position, id: try statement.recordID(0)))
         }
         return places
     }
@@ -267,7 +267,7 @@ extension WriteTransaction {
     ///
     /// The record lives in the space where the server has shown it, or else in the space of its oldest pending change.
     /// Pending changes in another space, where this device created the same id, do not apply.
-    func recompute(_ place: RecordRow) throws {
+    func recompute(_ place: RecordPlace) throws {
         let table = tables[place.table]
         let (base, home) = try storedBase(place)
         let pending = try pendingTransactions(of: place)

@@ -72,7 +72,7 @@ extension WriteTransaction {
                 guard let position = tables.firstIndex(where: { $0.model.collection == record.collection }),
                     case let model = tables[position].model, let index = model.position(of: field),
                     model.fields[index].target == target.collection,
-                    let row = try row(RecordRow(table: position, id: id)), try row.space == key(of: space),
+                    let row = try row(RecordPlace(table: position, id: id)), try row.space == key(of: space),
                     // Somebody may have set another reference since.
                     row.record.values[index] == dropped.held
                 else { continue }
@@ -123,7 +123,7 @@ extension WriteTransaction {
     private func keep(_ reference: RestorePlan.DroppedReference) throws {
         let record = reference.record
         guard let table = tables.first(where: { $0.model.collection == record.collection }),
-            let row = try row(RecordRow(table: table.position, id: record.id)),
+            let row = try row(RecordPlace(table: table.position, id: record.id)),
             let index = table.model.position(of: reference.field)
         else { return }
         let insert = try connection.statement(

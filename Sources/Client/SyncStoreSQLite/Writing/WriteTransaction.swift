@@ -24,7 +24,7 @@ final class WriteTransaction {
     /// Decoded transactions by their outbox sequence.
     let decoded: DecodedEntries
     /// The records that records with pending changes refer to; nil until the page deletes a record.
-    var referredToByPending: Set<RecordRow>?
+    var referredToByPending: Set<RecordPlace>?
 
     init(
         on connection: Connection, catalog: SchemaCatalog, tables: [RecordTable], limits: StoreLimits,
@@ -70,13 +70,13 @@ final class WriteTransaction {
     }
 }
 
-/// The address of a record: its table and its id.
-struct RecordRow: Hashable, Comparable {
+/// The address of a record in this database: its table and its id.
+struct RecordPlace: Hashable, Comparable {
     /// The index of the table in the catalog.
     let table: Int
     let id: RecordID
 
-    static func < (left: RecordRow, right: RecordRow) -> Bool {
+    static func < (left: RecordPlace, right: RecordPlace) -> Bool {
         left.table == right.table ? left.id < right.id : left.table < right.table
     }
 }

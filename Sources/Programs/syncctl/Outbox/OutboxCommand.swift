@@ -47,7 +47,9 @@ struct ListOutbox: AsyncParsableCommand {
                     ])
                 }
                 table.print(to: terminal)
-                if entries.count < summary.count { terminal.note("\(entries.count) of \(summary.count)") }
+                if let last = entries.last?.sequence, try !store.outbox(after: last, limit: 1).isEmpty {
+                    terminal.note("\(entries.count) of \(summary.count); --after \(last) lists the next ones")
+                }
             }
         }
     }

@@ -29,7 +29,7 @@ public struct ClientOptions: Sendable {
     /// Whether SIGTERM and SIGINT end the background sync gracefully.
     public var handlesSignals = false
 
-    /// The longest time that one call of the token closure may take.
+    /// How long the client waits for one call of the token closure. A later result is still used.
     public var tokenTimeout = Duration.seconds(30)
 
     /// Returns when a token expires; nil if that is not known. The token closure is then called 30 seconds before, so that no

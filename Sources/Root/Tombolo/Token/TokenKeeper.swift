@@ -2,8 +2,8 @@ import Foundation
 import SyncConcurrency
 import SyncCore
 
-/// Holds the last token that the application's closure returned, and refreshes it. At most one call of the closure runs
-/// at a time.
+/// Holds the last token that the application's closure returned, and refreshes it. One call of the closure runs at a
+/// time, unless it takes longer than the timeout: the next refresh then begins another one.
 final class TokenKeeper: Sendable {
     private let provider: @Sendable () async throws -> String?
     private let timeout: Duration
@@ -26,11 +26,21 @@ final class TokenKeeper: Sendable {
     private struct State: Sendable {
         var token: String?
         var outcome = Outcome.unknown
-        /// Whether a call is in progress, even if no caller waits for it.
-        var isCalling = false
-        /// The callers that wait for the call in progress, each with its continuation once it has suspended.
+        /// The newest call, unless it has ended.
+        var call: Call?
+        /// The number of calls so far.
+        var calls = 0
+        /// The newest call that has returned a token or nil.
+        var answered = 0
+        /// The callers that wait for a call, each with its continuation once it has suspended.
         var waiters: [Int: CheckedContinuation<Void, Never>?] = [:]
         var lastWaiter = 0
+    }
+
+    /// A call in progress, even if no caller waits for it.
+    private struct Call {
+        let number: Int
+        let start: Duration
     }
 
     init(
@@ -72,13 +82,16 @@ final class TokenKeeper: Sendable {
     /// - Returns: Whether the token has changed.
     @discardableResult func refresh() async -> Bool {
         let before = current
-        let (waiter, begins) = state.withLock { state in
-            defer { state.isCalling = true }
+        let now = runtime.uptime()
+        let (waiter, begun) = state.withLock { state -> (Int, Int?) in
             state.lastWaiter += 1
             state.waiters.updateValue(nil, forKey: state.lastWaiter)
-            return (state.lastWaiter, !state.isCalling)
+            if let call = state.call, now - call.start < timeout { return (state.lastWaiter, nil) }
+            state.calls += 1
+            state.call = Call(number: state.calls, start: now)
+            return (state.lastWaiter, state.calls)
         }
-        if begins { call() }
+        if let begun { call(begun) }
         let timer = runtime.spawn { [runtime, timeout] in
             do { try await runtime.clock.sleep(for: timeout) } catch { return }  // The caller has stopped waiting.
             self.stopWaiting(waiter, .failed("the token closure has not returned within \(timeout)"))
@@ -100,26 +113,35 @@ final class TokenKeeper: Sendable {
         return after != nil && after != before
     }
 
-    private func call() {
+    private func call(_ number: Int) {
         _ = runtime.spawn { [self] in
             do {
                 let token = try await provider()
-                let isNew = state.withLock { $0.token != token }
-                finish { state in
+                let isNew = state.withLock { number > $0.answered && $0.token != token }
+                finish(number) { state in
+                    // A late result does not replace that of a newer call.
+                    guard number > state.answered else { return false }
+                    state.answered = number
                     state.token = token
                     state.outcome = token == nil ? .signedOut : .known
+                    return true
                 }
                 if isNew, let token { tokenChanges.yield(token) }
             } catch {
-                finish { $0.outcome = .failed("there is no token: \(error)") }
+                finish(number) { state in
+                    guard number == state.calls else { return false }
+                    state.outcome = .failed("there is no token: \(error)")
+                    return true
+                }
             }
         }
     }
 
-    private func finish(_ change: @Sendable (inout State) -> Void) {
-        let waiters = state.withLock { state in
-            change(&state)
-            state.isCalling = false
+    /// Ends a call, and resumes all callers if its result counts.
+    private func finish(_ number: Int, _ change: @Sendable (inout State) -> Bool) {
+        let waiters = state.withLock { state -> [Int: CheckedContinuation<Void, Never>?] in
+            if state.call?.number == number { state.call = nil }
+            guard change(&state) else { return [:] }
             defer { state.waiters = [:] }
             return state.waiters
         }

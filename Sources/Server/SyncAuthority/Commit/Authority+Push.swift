@@ -10,8 +10,8 @@ extension Authority {
     ///
     /// A number whose outcome has been forgotten after the client acknowledged it is refused with an identity conflict.
     /// A correct client never sends such a number again, unless its database was rolled back. It then takes a new
-    /// identity, and repeats are recognized by their contents: creates by their ids and times, edits by their stamps.
-    /// The response to a late duplicate is discarded.
+    /// identity, and names the former numbers of its transactions, by which repeats are recognized. Creates are also
+    /// recognized by their ids and times. The response to a late duplicate is discarded.
     public func push(
         _ request: PushRequest, by principal: Principal, now: WallTime
     ) throws(AuthorityError) -> PushResponse {

@@ -77,7 +77,7 @@ package struct FeedCursor: Hashable, Sendable {
 }
 
 /// A cursor that a client has sent, with its tag. Call `isAuthentic(for:)` before trusting it.
-package struct AuthenticatedCursor: Hashable, Sendable {
+package struct PresentedCursor: Hashable, Sendable {
     package let cursor: FeedCursor
     private let tag: Identifier128
 

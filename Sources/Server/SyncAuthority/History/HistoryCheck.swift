@@ -23,7 +23,7 @@ struct HistoryCheck {
     }
 
     func examine(_ text: Cursor, in view: some AuthorityView) throws(AuthorityStoreError) -> Finding {
-        guard let shown = AuthenticatedCursor(text) else { return .unreadable }
+        guard let shown = PresentedCursor(text) else { return .unreadable }
         let cursor = shown.cursor
         guard cursor.epoch == history.epoch else { return .otherEpoch }
         guard shown.isAuthentic(for: history.key) else { return .unreadable }

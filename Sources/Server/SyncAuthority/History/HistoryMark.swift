@@ -29,7 +29,7 @@ public struct HistoryMark: Hashable, Sendable {
         }
         cursors = [:]
         for line in lines.dropFirst() {
-            guard let shown = AuthenticatedCursor(Cursor(rawValue: line)) else { return nil }
+            guard let shown = PresentedCursor(Cursor(rawValue: line)) else { return nil }
             cursors[shown.cursor.space] = Cursor(rawValue: line)
         }
     }

@@ -4,20 +4,20 @@ import SyncModel
 extension AuthorityStoreConformance {
     static var feedChecks: [Check] {
         [
-            Check("versions grow by one in each space, independently") { world in
+            Check("versions grow by one in each space, independently") { fixture in
                 func take(_ space: SpaceID) throws -> Version {
-                    try world.write { transaction in
+                    try fixture.write { transaction in
                         try transaction.takeVersion(in: space)
                     }
                 }
-                try world.expect(try take(.default), Version(1), "the first")
-                try world.expect(try take(.default), Version(2), "the second")
-                try world.expect(try take("other"), Version(1), "the first of another space")
-                let extent = try world.read { view in try view.extent(of: .default) }
-                try world.expect(extent, SpaceExtent(head: Version(2), horizon: .zero), "the extent")
+                try fixture.expect(try take(.default), Version(1), "the first")
+                try fixture.expect(try take(.default), Version(2), "the second")
+                try fixture.expect(try take("other"), Version(1), "the first of another space")
+                let extent = try fixture.read { view in try view.extent(of: .default) }
+                try fixture.expect(extent, SpaceExtent(head: Version(2), horizon: .zero), "the extent")
             },
-            Check("a commit comes back as it was written, with who made it") { world in
-                let id = AuthorityStoreWorld.id(1)
+            Check("a commit comes back as it was written, with who made it") { fixture in
+                let id = AuthorityStoreFixture.id(1)
                 var patch = Patch()
                 for (index, value) in values.enumerated() {
                     patch.set(FieldName(unchecked: "f\(index)"), to: value)
@@ -30,62 +30,63 @@ extension AuthorityStoreConformance {
                         RecordChange(collection: "avatar", id: id, effect: .updated(patch)),
                         RecordChange(collection: "avatar", id: id, effect: .deleted),
                     ])
-                let author = AuthorityStoreWorld.author(7, principal: "Änne \"x\"")
-                try world.write { transaction in
+                let author = AuthorityStoreFixture.author(7, principal: "Änne \"x\"")
+                try fixture.write { transaction in
                     _ = try transaction.takeVersion(in: .default)
                     try transaction.append(
-                        commit, to: .default, by: author, fingerprint: AuthorityStoreWorld.fingerprint(1))
+                        commit, to: .default, by: author, fingerprint: AuthorityStoreFixture.fingerprint(1))
                 }
-                let (commits, found, none) = try world.read { view in
+                let (commits, found, none) = try fixture.read { view in
                     (
                         try view.commits(in: .default, after: .zero, budget: PageBudget(rows: 10, bytes: 1)),
                         try view.author(of: Version(1), in: .default), try view.author(of: Version(1), in: "other")
                     )
                 }
-                try world.expect(commits, [commit], "the feed")
-                try world.expect(found, author, "the author")
-                try world.expect(none, nil, "the author in another space")
+                try fixture.expect(commits, [commit], "the feed")
+                try fixture.expect(found, author, "the author")
+                try fixture.expect(none, nil, "the author in another space")
             },
-            Check("a page of the feed holds whole commits, in order, none missing, one at least") { world in
+            Check("a page of the feed holds whole commits, in order, none missing, one at least") { fixture in
                 let sizes = [1, 3, 1, 1, 2, 5, 1]
                 let commits = sizes.enumerated().map {
-                    AuthorityStoreWorld.commit(Int64($0.offset + 1), changes: $0.element)
+                    AuthorityStoreFixture.commit(Int64($0.offset + 1), changes: $0.element)
                 }
-                try append(commits, to: .default, in: world)
-                try append([AuthorityStoreWorld.commit(1)], to: "other", in: world)
+                try append(commits, to: .default, in: fixture)
+                try append([AuthorityStoreFixture.commit(1)], to: "other", in: fixture)
                 for limit in 1...15 {
-                    for bytes in [1, AuthorityStoreWorld.ample] {
+                    for bytes in [1, AuthorityStoreFixture.ample] {
                         var found: [Commit] = []
                         while found.count < commits.count {
-                            let page = try world.read { view in
+                            let page = try fixture.read { view in
                                 try view.commits(
                                     in: .default, after: Version(Int64(found.count)),
                                     budget: PageBudget(rows: limit, bytes: bytes))
                             }
                             let total = page.reduce(0) { $0 + $1.changes.count }
-                            try world.expect(page.isEmpty, false, "whether a page of \(limit) is empty")
-                            try world.expect(
+                            try fixture.expect(page.isEmpty, false, "whether a page of \(limit) is empty")
+                            try fixture.expect(
                                 total <= limit || page.count == 1, true, "whether \(total) changes fit into \(limit)")
-                            if bytes == 1 { try world.expect(page.count, 1, "commits of a page without room") }
+                            if bytes == 1 { try fixture.expect(page.count, 1, "commits of a page without room") }
                             let next = found.count + page.count
                             if bytes > 1, next < commits.count {
-                                try world.expect(
+                                try fixture.expect(
                                     total + sizes[next] > limit, true, "whether the page of \(limit) is full")
                             }
                             found += page
                         }
-                        try world.expect(found, commits, "the feed in pages of \(limit)")
+                        try fixture.expect(found, commits, "the feed in pages of \(limit)")
                     }
                 }
-                let after = try world.read { view in
+                let after = try fixture.read { view in
                     try view.commits(
-                        in: .default, after: Version(7), budget: PageBudget(rows: 9, bytes: AuthorityStoreWorld.ample))
+                        in: .default, after: Version(7), budget: PageBudget(rows: 9, bytes: AuthorityStoreFixture.ample)
+                    )
                 }
-                try world.expect(after, [], "after the head")
+                try fixture.expect(after, [], "after the head")
             },
-            Check("the fingerprint of the history is kept at each version from the horizon to the head") { world in
+            Check("the fingerprint of the history is kept at each version from the horizon to the head") { fixture in
                 func fingerprints(in space: SpaceID) throws -> [HistoryFingerprint?] {
-                    try world.read { view in
+                    try fixture.read { view in
                         var fingerprints: [HistoryFingerprint?] = []
                         for version in Int64(0)...4 {
                             fingerprints.append(try view.fingerprint(at: Version(version), in: space))
@@ -93,57 +94,57 @@ extension AuthorityStoreConformance {
                         return fingerprints
                     }
                 }
-                let given = (1...3).map { AuthorityStoreWorld.fingerprint($0) }
-                try world.expect(try fingerprints(in: .default), [.start, nil, nil, nil, nil], "of an empty space")
-                try append((1...3).map { AuthorityStoreWorld.commit(Int64($0)) }, to: .default, in: world)
-                try world.expect(
+                let given = (1...3).map { AuthorityStoreFixture.fingerprint($0) }
+                try fixture.expect(try fingerprints(in: .default), [.start, nil, nil, nil, nil], "of an empty space")
+                try append((1...3).map { AuthorityStoreFixture.commit(Int64($0)) }, to: .default, in: fixture)
+                try fixture.expect(
                     try fingerprints(in: .default), [.start, given[0], given[1], given[2], nil], "after three commits")
-                try world.expect(try fingerprints(in: "other"), [.start, nil, nil, nil, nil], "of another space")
+                try fixture.expect(try fingerprints(in: "other"), [.start, nil, nil, nil, nil], "of another space")
                 for (through, left) in [
                     (Int64(2), [nil, nil, given[1], given[2], nil]), (3, [nil, nil, nil, given[2], nil]),
                 ] {
-                    try world.write { transaction in
+                    try fixture.write { transaction in
                         try transaction.trim(.default, through: Version(through))
                     }
-                    try world.expect(try fingerprints(in: .default), left, "after a trim through \(through)")
+                    try fixture.expect(try fingerprints(in: .default), left, "after a trim through \(through)")
                 }
-                try world.write { transaction in
+                try fixture.write { transaction in
                     _ = try transaction.takeVersion(in: .default)
                     try transaction.append(
-                        AuthorityStoreWorld.commit(4), to: .default, by: AuthorityStoreWorld.author(4),
-                        fingerprint: AuthorityStoreWorld.fingerprint(4))
+                        AuthorityStoreFixture.commit(4), to: .default, by: AuthorityStoreFixture.author(4),
+                        fingerprint: AuthorityStoreFixture.fingerprint(4))
                 }
-                try world.expect(
-                    try fingerprints(in: .default), [nil, nil, nil, given[2], AuthorityStoreWorld.fingerprint(4)],
+                try fixture.expect(
+                    try fingerprints(in: .default), [nil, nil, nil, given[2], AuthorityStoreFixture.fingerprint(4)],
                     "after a commit that follows the trim")
             },
-            Check("spaces with long feeds are listed, by the number of commits left") { world in
-                try append((1...5).map { AuthorityStoreWorld.commit(Int64($0)) }, to: .default, in: world)
-                try append((1...3).map { AuthorityStoreWorld.commit(Int64($0)) }, to: "other", in: world)
+            Check("spaces with long feeds are listed, by the number of commits left") { fixture in
+                try append((1...5).map { AuthorityStoreFixture.commit(Int64($0)) }, to: .default, in: fixture)
+                try append((1...3).map { AuthorityStoreFixture.commit(Int64($0)) }, to: "other", in: fixture)
                 func spaces(havingMoreCommitsThan count: Int) throws -> [SpaceID] {
-                    try world.read { view in
+                    try fixture.read { view in
                         try view.spaces(havingMoreCommitsThan: count)
                     }
                 }
-                try world.expect(try spaces(havingMoreCommitsThan: 2), [.default, "other"], "two spaces of 5 and 3")
-                try world.expect(try spaces(havingMoreCommitsThan: 3), [.default], "a bound that is met")
-                try world.write { transaction in
+                try fixture.expect(try spaces(havingMoreCommitsThan: 2), [.default, "other"], "two spaces of 5 and 3")
+                try fixture.expect(try spaces(havingMoreCommitsThan: 3), [.default], "a bound that is met")
+                try fixture.write { transaction in
                     try transaction.trim(.default, through: Version(3))
                 }
-                try world.expect(try spaces(havingMoreCommitsThan: 2), ["other"], "what was trimmed does not count")
+                try fixture.expect(try spaces(havingMoreCommitsThan: 2), ["other"], "what was trimmed does not count")
             },
-            Check("trimming moves the horizon, takes what is below it, and nothing else") { world in
-                let commits = (1...5).map { AuthorityStoreWorld.commit(Int64($0)) }
-                try append(commits, to: .default, in: world)
-                try append([AuthorityStoreWorld.commit(1)], to: "other", in: world)
-                let record = AuthorityStoreWorld.record(1, uid: 0, deletion: AuthorityStoreWorld.stamp(1))
-                try world.write { transaction in try transaction.put(record) }
-                let budget = PageBudget(rows: 100, bytes: AuthorityStoreWorld.ample)
+            Check("trimming moves the horizon, takes what is below it, and nothing else") { fixture in
+                let commits = (1...5).map { AuthorityStoreFixture.commit(Int64($0)) }
+                try append(commits, to: .default, in: fixture)
+                try append([AuthorityStoreFixture.commit(1)], to: "other", in: fixture)
+                let record = AuthorityStoreFixture.record(1, uid: 0, deletion: AuthorityStoreFixture.stamp(1))
+                try fixture.write { transaction in try transaction.put(record) }
+                let budget = PageBudget(rows: 100, bytes: AuthorityStoreFixture.ample)
                 func trim(through version: Int64) throws -> ([Commit], SpaceExtent) {
-                    try world.write { transaction in
+                    try fixture.write { transaction in
                         try transaction.trim(.default, through: Version(version))
                     }
-                    return try world.read { view in
+                    return try fixture.read { view in
                         (
                             try view.commits(in: .default, after: .zero, budget: budget),
                             try view.extent(of: .default)
@@ -152,30 +153,30 @@ extension AuthorityStoreConformance {
                 }
                 for (through, horizon) in [(0, 0), (2, 2), (2, 2), (1, 2), (4, 4), (99, 5)] as [(Int64, Int64)] {
                     let (left, extent) = try trim(through: through)
-                    try world.expect(left, commits.filter { $0.version.rawValue > horizon }, "after \(through)")
-                    try world.expect(
+                    try fixture.expect(left, commits.filter { $0.version.rawValue > horizon }, "after \(through)")
+                    try fixture.expect(
                         extent, SpaceExtent(head: Version(5), horizon: Version(horizon)), "after \(through)")
                 }
-                let (tombstone, other) = try world.read { view in
+                let (tombstone, other) = try fixture.read { view in
                     (try view.record(record.address), try view.commits(in: "other", after: .zero, budget: budget))
                 }
-                try world.expect(tombstone, record, "the tombstone")
-                try world.expect(other, [AuthorityStoreWorld.commit(1)], "the feed of another space")
-                let next = try world.write { transaction in
+                try fixture.expect(tombstone, record, "the tombstone")
+                try fixture.expect(other, [AuthorityStoreFixture.commit(1)], "the feed of another space")
+                let next = try fixture.write { transaction in
                     try transaction.takeVersion(in: .default)
                 }
-                try world.expect(next, Version(6), "the next version")
+                try fixture.expect(next, Version(6), "the next version")
             },
         ]
     }
 
-    private static func append(_ commits: [Commit], to space: SpaceID, in world: AuthorityStoreWorld) throws {
+    private static func append(_ commits: [Commit], to space: SpaceID, in fixture: AuthorityStoreFixture) throws {
         for commit in commits {
-            try world.write { transaction in
+            try fixture.write { transaction in
                 _ = try transaction.takeVersion(in: space)
                 try transaction.append(
-                    commit, to: space, by: AuthorityStoreWorld.author(commit.version.rawValue),
-                    fingerprint: AuthorityStoreWorld.fingerprint(UInt64(commit.version.rawValue)))
+                    commit, to: space, by: AuthorityStoreFixture.author(commit.version.rawValue),
+                    fingerprint: AuthorityStoreFixture.fingerprint(UInt64(commit.version.rawValue)))
             }
         }
     }

@@ -4,25 +4,25 @@ import SyncModel
 extension AuthorityStoreConformance {
     static var recordChecks: [Check] {
         [
-            Check("a record comes back as it was put, whatever it holds") { world in
+            Check("a record comes back as it was put, whatever it holds") { fixture in
                 for (index, value) in values.enumerated() {
-                    let record = AuthorityStoreWorld.record(
+                    let record = AuthorityStoreFixture.record(
                         UInt64(index), uid: Int64(index),
                         fields: [
-                            ("a", value, AuthorityStoreWorld.origin(1, 5)),
-                            ("b", .null, AuthorityStoreWorld.origin(.max, .max, .max)),
+                            ("a", value, AuthorityStoreFixture.origin(1, 5)),
+                            ("b", .null, AuthorityStoreFixture.origin(.max, .max, .max)),
                         ])
-                    let found = try world.write { transaction in
+                    let found = try fixture.write { transaction in
                         try transaction.put(record)
                         return try transaction.record(record.address)
                     }
-                    try world.expect(found, record, "record \(index)")
+                    try fixture.expect(found, record, "record \(index)")
                 }
             },
-            Check("a field comes back with the edits that set the same value") { world in
-                let origin = AuthorityStoreWorld.origin(1, 5)
-                let bare = AuthorityStoreWorld.record(1, uid: 1)
-                let stamps = (1...3).map { AuthorityStoreWorld.stamp($0, UInt64($0)) }
+            Check("a field comes back with the edits that set the same value") { fixture in
+                let origin = AuthorityStoreFixture.origin(1, 5)
+                let bare = AuthorityStoreFixture.record(1, uid: 1)
+                let stamps = (1...3).map { AuthorityStoreFixture.stamp($0, UInt64($0)) }
                 let record = StoredRecord(
                     address: bare.address, uid: bare.uid, space: bare.space, version: bare.version,
                     creation: bare.creation, deletion: nil,
@@ -32,124 +32,124 @@ extension AuthorityStoreConformance {
                         StoredField(name: "c", value: .null, origin: origin, equalEdits: [stamps[1]]),
                     ])
                 for record in [record, bare] {
-                    try world.write { transaction in try transaction.put(record) }
-                    let found = try world.read { view in try view.record(record.address) }
-                    try world.expect(found, record, "the record")
+                    try fixture.write { transaction in try transaction.put(record) }
+                    let found = try fixture.read { view in try view.record(record.address) }
+                    try fixture.expect(found, record, "the record")
                 }
             },
-            Check("a record is found by its id and by its uid, and replaced as a whole") { world in
-                let first = AuthorityStoreWorld.record(
-                    1, uid: .max, fields: [("a", .text("old"), AuthorityStoreWorld.origin(1, 5))])
-                let second = AuthorityStoreWorld.record(
-                    1, uid: .max, version: 7, fields: [("b", .text("new"), AuthorityStoreWorld.origin(7, 9, 4))])
-                let gone = AuthorityStoreWorld.record(
-                    1, uid: .max, version: 9, deletion: AuthorityStoreWorld.stamp(.max, 8))
+            Check("a record is found by its id and by its uid, and replaced as a whole") { fixture in
+                let first = AuthorityStoreFixture.record(
+                    1, uid: .max, fields: [("a", .text("old"), AuthorityStoreFixture.origin(1, 5))])
+                let second = AuthorityStoreFixture.record(
+                    1, uid: .max, version: 7, fields: [("b", .text("new"), AuthorityStoreFixture.origin(7, 9, 4))])
+                let gone = AuthorityStoreFixture.record(
+                    1, uid: .max, version: 9, deletion: AuthorityStoreFixture.stamp(.max, 8))
                 for record in [first, second, gone] {
-                    try world.write { transaction in try transaction.put(record) }
-                    let (byID, byUID) = try world.read { view in
+                    try fixture.write { transaction in try transaction.put(record) }
+                    let (byID, byUID) = try fixture.read { view in
                         (try view.record(record.address), try view.record("user", record.uid))
                     }
-                    try world.expect(byID, record, "by id")
-                    try world.expect(byUID, record, "by uid")
+                    try fixture.expect(byID, record, "by id")
+                    try fixture.expect(byUID, record, "by uid")
                 }
-                let others = try world.read { view in
+                let others = try fixture.read { view in
                     (
-                        try view.record(RecordAddress("avatar", AuthorityStoreWorld.id(1))),
+                        try view.record(RecordAddress("avatar", AuthorityStoreFixture.id(1))),
                         try view.record("avatar", UID(.max)), try view.record("user", UID(0)),
                         try view.record("user", UID(-1))
                     )
                 }
-                try world.expect(others.0, nil, "the id in another collection")
-                try world.expect(others.1, nil, "the uid in another collection")
-                try world.expect(others.2, nil, "another uid")
-                try world.expect(others.3, nil, "uid -1")
+                try fixture.expect(others.0, nil, "the id in another collection")
+                try fixture.expect(others.1, nil, "the uid in another collection")
+                try fixture.expect(others.2, nil, "another uid")
+                try fixture.expect(others.3, nil, "uid -1")
             },
-            Check("uids count from 0 by collection, and one that was taken is not given again") { world in
+            Check("uids count from 0 by collection, and one that was taken is not given again") { fixture in
                 func take(_ collection: CollectionName) throws -> UID {
-                    try world.write { transaction in
+                    try fixture.write { transaction in
                         try transaction.takeUID(in: collection)
                     }
                 }
-                try world.expect(try take("user"), UID(0), "the first")
+                try fixture.expect(try take("user"), UID(0), "the first")
                 let second = try take("user")
-                try world.expect(second > UID(0), true, "whether \(second) is new")
-                try world.expect(try take("avatar"), UID(0), "the first of another collection")
+                try fixture.expect(second > UID(0), true, "whether \(second) is new")
+                try fixture.expect(try take("avatar"), UID(0), "the first of another collection")
                 let third = try take("user")
-                try world.expect(third > second, true, "whether \(third) is after \(second)")
+                try fixture.expect(third > second, true, "whether \(third) is after \(second)")
             },
-            Check("live records are walked in the order of their ids, a page at a time") { world in
+            Check("live records are walked in the order of their ids, a page at a time") { fixture in
                 let numbers: [UInt64] = [5, 3, 900, 1, 256, 255, 7]
-                try world.write { transaction in
+                try fixture.write { transaction in
                     for (uid, number) in numbers.enumerated() {
                         try transaction.put(
-                            AuthorityStoreWorld.record(
+                            AuthorityStoreFixture.record(
                                 number, uid: Int64(uid),
-                                fields: [("a", .text("x"), AuthorityStoreWorld.origin(1, 5))]))
+                                fields: [("a", .text("x"), AuthorityStoreFixture.origin(1, 5))]))
                     }
-                    try transaction.put(AuthorityStoreWorld.record(4, uid: 100, space: "other"))
-                    try transaction.put(AuthorityStoreWorld.record(6, of: "avatar", uid: 0))
+                    try transaction.put(AuthorityStoreFixture.record(4, uid: 100, space: "other"))
+                    try transaction.put(AuthorityStoreFixture.record(6, of: "avatar", uid: 0))
                     try transaction.put(
-                        AuthorityStoreWorld.record(2, uid: 101, deletion: AuthorityStoreWorld.stamp(1)))
+                        AuthorityStoreFixture.record(2, uid: 101, deletion: AuthorityStoreFixture.stamp(1)))
                 }
                 for limit in 1...8 {
-                    for bytes in [0, 1, AuthorityStoreWorld.ample] {
+                    for bytes in [0, 1, AuthorityStoreFixture.ample] {
                         var found: [UInt64] = []
                         var last: RecordID?
                         var isComplete = false
                         while !isComplete {
-                            let slice = try world.read { view in
+                            let slice = try fixture.read { view in
                                 try view.rows(
                                     in: .default, of: "user", after: last,
                                     budget: PageBudget(rows: limit, bytes: bytes))
                             }
                             let most = bytes < 2 ? 1 : limit
-                            try world.expect(
+                            try fixture.expect(
                                 slice.records.count, min(most, numbers.count - found.count), "rows of a page")
-                            try world.expect(slice.bytes > 0, true, "whether the page weighs something")
+                            try fixture.expect(slice.bytes > 0, true, "whether the page weighs something")
                             found += slice.records.map(\.address.id.bits.low)
                             last = slice.records.last?.address.id
                             isComplete = slice.isComplete
                         }
-                        try world.expect(found, numbers.sorted(), "the walk with pages of \(limit)")
+                        try fixture.expect(found, numbers.sorted(), "the walk with pages of \(limit)")
                     }
                 }
-                let rest = try world.read { view in
+                let rest = try fixture.read { view in
                     try view.rows(
-                        in: .default, of: "user", after: AuthorityStoreWorld.id(900),
+                        in: .default, of: "user", after: AuthorityStoreFixture.id(900),
                         budget: PageBudget(rows: 1, bytes: 1))
                 }
-                try world.expect(rest, RowSlice(records: [], bytes: 0, isComplete: true), "after the last")
+                try fixture.expect(rest, RowSlice(records: [], bytes: 0, isComplete: true), "after the last")
             },
-            Check("references are found by target and field, and removed one by one") { world in
-                let target = RecordAddress("user", AuthorityStoreWorld.id(1))
+            Check("references are found by target and field, and removed one by one") { fixture in
+                let target = RecordAddress("user", AuthorityStoreFixture.id(1))
                 let author = ReferenceField("avatar", "author")
                 let owner = ReferenceField("avatar", "owner")
                 let referrers = (1...4).map {
-                    Referrer(RecordAddress("avatar", AuthorityStoreWorld.id($0)), "author")
+                    Referrer(RecordAddress("avatar", AuthorityStoreFixture.id($0)), "author")
                 }
-                let second = Referrer(RecordAddress("avatar", AuthorityStoreWorld.id(1)), "owner")
-                try world.write { transaction in
+                let second = Referrer(RecordAddress("avatar", AuthorityStoreFixture.id(1)), "owner")
+                try fixture.write { transaction in
                     for referrer in referrers { try transaction.link(referrer, to: target) }
                     try transaction.link(second, to: target)
-                    try transaction.link(referrers[0], to: RecordAddress("user", AuthorityStoreWorld.id(2)))
+                    try transaction.link(referrers[0], to: RecordAddress("user", AuthorityStoreFixture.id(2)))
                 }
                 func found(_ fields: [ReferenceField], limit: Int = 100) throws -> Set<Referrer> {
-                    let list = try world.read { view in
+                    let list = try fixture.read { view in
                         try view.referrers(of: target, through: fields, limit: limit)
                     }
-                    try world.expect(list.count, Set(list).count, "referrers without their repeats")
+                    try fixture.expect(list.count, Set(list).count, "referrers without their repeats")
                     return Set(list)
                 }
-                try world.expect(try found([author]), Set(referrers), "by author")
-                try world.expect(try found([owner]), [second], "by owner")
-                try world.expect(try found([author, owner]).count, 5, "by both")
-                try world.expect(try found([author, owner], limit: 3).count, 3, "three at most")
-                try world.expect(try found([]), [], "by no field")
-                try world.write { transaction in
+                try fixture.expect(try found([author]), Set(referrers), "by author")
+                try fixture.expect(try found([owner]), [second], "by owner")
+                try fixture.expect(try found([author, owner]).count, 5, "by both")
+                try fixture.expect(try found([author, owner], limit: 3).count, 3, "three at most")
+                try fixture.expect(try found([]), [], "by no field")
+                try fixture.write { transaction in
                     try transaction.unlink(referrers[0], from: target)
                 }
-                try world.expect(try found([author]), Set(referrers.dropFirst()), "after one has let go")
-                try world.expect(try found([owner]), [second], "the other field")
+                try fixture.expect(try found([author]), Set(referrers.dropFirst()), "after one has let go")
+                try fixture.expect(try found([owner]), [second], "the other field")
             },
         ]
     }
@@ -160,7 +160,7 @@ extension AuthorityStoreConformance {
         .integer(9_007_199_254_740_993), .real(0), .real(-0.0), .real(1), .real(0.1), .real(.greatestFiniteMagnitude),
         .real(.leastNonzeroMagnitude), .real(1e15), .text(""), .text("caf\u{E9}"), .text("cafe\u{301}"),
         .text("\u{1}\n\"\\/\u{7F}\u{2028}\u{FEFF}"), .text("null"), .text(#"{"$ref":"x"}"#), .text("🏝️"),
-        .reference(AuthorityStoreWorld.id(0)), .json("{}"), .json("[1,2.50,\"x\",null]"), .json("null"),
+        .reference(AuthorityStoreFixture.id(0)), .json("{}"), .json("[1,2.50,\"x\",null]"), .json("null"),
         .json("1.0"), .json(#"{"b":1,"a":2}"#),
     ]
 }

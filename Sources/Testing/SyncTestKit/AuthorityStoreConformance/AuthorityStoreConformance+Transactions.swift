@@ -4,29 +4,32 @@ import SyncModel
 extension AuthorityStoreConformance {
     static var transactionChecks: [Check] {
         [
-            Check("a new store has its epoch and nothing else") { world in
-                let (state, extent, ledger) = try world.read { view in
-                    (try view.state(), try view.extent(of: .default), try view.ledger(of: AuthorityStoreWorld.key("a")))
+            Check("a new store has its epoch and nothing else") { fixture in
+                let (state, extent, ledger) = try fixture.read { view in
+                    (
+                        try view.state(), try view.extent(of: .default),
+                        try view.ledger(of: AuthorityStoreFixture.key("a"))
+                    )
                 }
-                try world.expect(state.history, AuthorityStoreWorld.history, "the history")
-                try world.expect(state.clock.last, .zero, "the clock")
-                try world.expect(extent, .empty, "the extent of a space")
-                try world.expect(ledger, .empty, "a ledger")
-                try world.expect(try contents(of: world), nothing, "what is there")
+                try fixture.expect(state.history, AuthorityStoreFixture.history, "the history")
+                try fixture.expect(state.clock.last, .zero, "the clock")
+                try fixture.expect(extent, .empty, "the extent of a space")
+                try fixture.expect(ledger, .empty, "a ledger")
+                try fixture.expect(try contents(of: fixture), nothing, "what is there")
             },
-            Check("the state of the server is kept, also at the end of time") { world in
+            Check("the state of the server is kept, also at the end of time") { fixture in
                 let state = AuthorityState(
                     history: HistoryIdentity(
                         epoch: Epoch(rawValue: "other"), key: HistoryKey(words: (.max, 0, 1, .max))),
                     clock: HybridClock(last: HybridTime(rawValue: .max)))
-                try world.write { transaction in try transaction.set(state) }
-                let found = try world.read { view in try view.state() }
-                try world.expect(found, state, "the state")
+                try fixture.write { transaction in try transaction.set(state) }
+                let found = try fixture.read { view in try view.state() }
+                try fixture.expect(found, state, "the state")
             },
-            Check("a transaction sees what it has written itself") { world in
-                let record = AuthorityStoreWorld.record(1, uid: 0)
-                let key = AuthorityStoreWorld.key("anna")
-                let seen = try world.write { transaction in
+            Check("a transaction sees what it has written itself") { fixture in
+                let record = AuthorityStoreFixture.record(1, uid: 0)
+                let key = AuthorityStoreFixture.key("anna")
+                let seen = try fixture.write { transaction in
                     _ = try transaction.takeVersion(in: .default)
                     try transaction.put(record)
                     try transaction.set(Ledger(next: TransactionNumber(1), acknowledged: .first), of: key)
@@ -35,48 +38,49 @@ extension AuthorityStoreConformance {
                         try transaction.ledger(of: key).next
                     )
                 }
-                try world.expect(seen.0, record, "the record")
-                try world.expect(seen.1, Version(1), "the head")
-                try world.expect(seen.2, TransactionNumber(1), "the ledger")
+                try fixture.expect(seen.0, record, "the record")
+                try fixture.expect(seen.1, Version(1), "the head")
+                try fixture.expect(seen.2, TransactionNumber(1), "the ledger")
             },
-            Check("a write that throws leaves nothing behind") { world in
+            Check("a write that throws leaves nothing behind") { fixture in
                 let thrown = AuthorityStoreError(.inputOutput, "on purpose")
                 do {
-                    try world.write { transaction in
+                    try fixture.write { transaction in
                         try writeEverything(in: transaction)
                         throw thrown
                     }
-                    throw Violation(rule: world.rule, detail: "the failure of the body did not come out")
+                    throw Violation(rule: fixture.rule, detail: "the failure of the body did not come out")
                 } catch let failure as AuthorityStoreError {
-                    try world.expect(failure, thrown, "the failure")
+                    try fixture.expect(failure, thrown, "the failure")
                 }
-                try world.expect(try contents(of: world), nothing, "what is left")
-                let version = try world.write { transaction in
+                try fixture.expect(try contents(of: fixture), nothing, "what is left")
+                let version = try fixture.write { transaction in
                     try transaction.takeVersion(in: .default)
                 }
-                try world.expect(version, Version(1), "the version taken after the failure")
+                try fixture.expect(version, Version(1), "the version taken after the failure")
             },
-            Check("everything that a write wrote is there afterwards") { world in
-                try world.write { transaction in
+            Check("everything that a write wrote is there afterwards") { fixture in
+                try fixture.write { transaction in
                     try writeEverything(in: transaction)
                 }
-                try world.expect(
-                    try contents(of: world), Array(repeating: "something", count: 11), "what is there")
+                try fixture.expect(
+                    try contents(of: fixture), Array(repeating: "something", count: 11), "what is there")
             },
         ]
     }
 
     private static func writeEverything(in transaction: any AuthorityTransaction) throws(AuthorityStoreError) {
-        let record = AuthorityStoreWorld.record(1, uid: 0)
-        let key = AuthorityStoreWorld.key("anna")
-        let author = AuthorityStoreWorld.author(0)
+        let record = AuthorityStoreFixture.record(1, uid: 0)
+        let key = AuthorityStoreFixture.key("anna")
+        let author = AuthorityStoreFixture.author(0)
         let version = try transaction.takeVersion(in: .default)
         _ = try transaction.takeUID(in: "user")
         try transaction.put(record)
         try transaction.link(
-            Referrer(record.address, "avatar"), to: RecordAddress("avatar", AuthorityStoreWorld.id(2)))
+            Referrer(record.address, "avatar"), to: RecordAddress("avatar", AuthorityStoreFixture.id(2)))
         try transaction.append(
-            AuthorityStoreWorld.commit(1), to: .default, by: author, fingerprint: AuthorityStoreWorld.fingerprint(1))
+            AuthorityStoreFixture.commit(1), to: .default, by: author, fingerprint: AuthorityStoreFixture.fingerprint(1)
+        )
         try transaction.set(Ledger(next: TransactionNumber(1), acknowledged: .first), of: key)
         try transaction.keep(
             StoredOutcome(
@@ -85,14 +89,14 @@ extension AuthorityStoreConformance {
         try transaction.note(Self.conflict, in: .default, at: version, by: author)
     }
 
-    private static func contents(of world: AuthorityStoreWorld) throws -> [String] {
-        try world.read { view in
-            let key = AuthorityStoreWorld.key("anna")
-            let target = RecordAddress("avatar", AuthorityStoreWorld.id(2))
-            let budget = PageBudget(rows: 10, bytes: AuthorityStoreWorld.ample)
+    private static func contents(of fixture: AuthorityStoreFixture) throws -> [String] {
+        try fixture.read { view in
+            let key = AuthorityStoreFixture.key("anna")
+            let target = RecordAddress("avatar", AuthorityStoreFixture.id(2))
+            let budget = PageBudget(rows: 10, bytes: AuthorityStoreFixture.ample)
             let isThere: [Bool] = [
                 try view.extent(of: .default) != .empty,
-                try view.record(RecordAddress("user", AuthorityStoreWorld.id(1))) != nil,
+                try view.record(RecordAddress("user", AuthorityStoreFixture.id(1))) != nil,
                 try view.record("user", UID(0)) != nil,
                 try !view.rows(in: .default, of: "user", after: nil, budget: budget).records.isEmpty,
                 try !view.referrers(of: target, through: [ReferenceField("user", "avatar")], limit: 5).isEmpty,
@@ -110,7 +114,7 @@ extension AuthorityStoreConformance {
     private static let nothing = Array(repeating: "nothing", count: 11)
 
     static let conflict = FieldConflict(
-        collection: "user", record: AuthorityStoreWorld.id(1), field: "bio", base: .null,
-        winner: Contender(value: .text("w"), stamp: AuthorityStoreWorld.stamp(9, 1)),
-        loser: Contender(value: .integer(7), stamp: AuthorityStoreWorld.stamp(8, 2)), rule: .latestEdit)
+        collection: "user", record: AuthorityStoreFixture.id(1), field: "bio", base: .null,
+        winner: Contender(value: .text("w"), stamp: AuthorityStoreFixture.stamp(9, 1)),
+        loser: Contender(value: .integer(7), stamp: AuthorityStoreFixture.stamp(8, 2)), rule: .latestEdit)
 }

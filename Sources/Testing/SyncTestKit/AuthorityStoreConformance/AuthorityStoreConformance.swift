@@ -26,7 +26,7 @@ public struct AuthorityStoreConformance {
         guard let check = Self.checks.first(where: { $0.rule == rule }) else {
             throw Violation(rule: rule, detail: "there is no such rule")
         }
-        try check.body(AuthorityStoreWorld(store: try makeStore(AuthorityStoreWorld.history), rule: rule))
+        try check.body(AuthorityStoreFixture(store: try makeStore(AuthorityStoreFixture.history), rule: rule))
     }
 
     /// Runs all rules and returns the violations.
@@ -55,9 +55,9 @@ public struct AuthorityStoreConformance {
 
     struct Check {
         let rule: String
-        let body: (AuthorityStoreWorld) throws -> Void
+        let body: (AuthorityStoreFixture) throws -> Void
 
-        init(_ rule: String, _ body: @escaping (AuthorityStoreWorld) throws -> Void) {
+        init(_ rule: String, _ body: @escaping (AuthorityStoreFixture) throws -> Void) {
             self.rule = rule
             self.body = body
         }

@@ -6,97 +6,97 @@ extension LocalStoreConformance {
     var heldChecks: [Check] {
         [
             Check("a transaction that the server does not know is held with its dependants, and the rest is sent") {
-                world in
-                let (ada, _) = try world.createUser("ada")
-                let (bob, _) = try world.createUser("bob")
-                _ = try world.push()
-                let avatar = world.id()
-                let portrait = try world.written(.create("avatars", avatar, ["author": .reference(ada)]))
-                let linked = try world.written(.update("users", bob, ["avatar": .reference(avatar)]))
-                let renamed = try world.written(.update("users", ada, ["username": .text("ann")]))
+                fixture in
+                let (ada, _) = try fixture.createUser("ada")
+                let (bob, _) = try fixture.createUser("bob")
+                _ = try fixture.push()
+                let avatar = fixture.id()
+                let portrait = try fixture.written(.create("avatars", avatar, ["author": .reference(ada)]))
+                let linked = try fixture.written(.update("users", bob, ["avatar": .reference(avatar)]))
+                let renamed = try fixture.written(.update("users", ada, ["username": .text("ann")]))
 
-                let batch = try world.push(.knowing(Self.withoutAvatars))
-                try world.expect(
+                let batch = try fixture.push(.knowing(Self.withoutAvatars))
+                try fixture.expect(
                     batch.transactions.flatMap(\.transaction.mutations).map(\.record), is: [ada, bob, ada],
                     "the records sent")
                 var reasons: [OutboxSequence: String] = [:]
-                for entry in try world.store.outbox(limit: 9) { reasons[entry.sequence] = entry.heldFor }
-                try world.expect(reasons, is: [portrait: "avatars", linked: "avatars"], "what is held back")
-                try world.expect(try world.store.outboxSummary().held, is: 2, "the count of held entries")
-                try world.expect(
-                    try world.store.fate(of: renamed), is: .pending(.sent(TransactionNumber(2), attempts: 1)),
+                for entry in try fixture.store.outbox(limit: 9) { reasons[entry.sequence] = entry.heldFor }
+                try fixture.expect(reasons, is: [portrait: "avatars", linked: "avatars"], "what is held back")
+                try fixture.expect(try fixture.store.outboxSummary().held, is: 2, "the count of held entries")
+                try fixture.expect(
+                    try fixture.store.fate(of: renamed), is: .pending(.sent(TransactionNumber(2), attempts: 1)),
                     "the fate")
             },
-            Check("a field that the server does not know holds its transaction back, by its name") { world in
-                let id = world.id()
-                _ = try world.written(.create("users", id, ["username": .text("ada"), "age": .integer(40)]))
-                let batch = try world.store.takeBatch(.knowing(Self.withoutAge), now: world.now())
-                try world.expect(batch == nil, "the transaction was sent")
-                try world.expect(try world.store.outbox(limit: 9).map(\.heldFor), is: ["users.age"], "the reason")
-                try world.expect(
-                    try world.store.outboxSummary().hasUnanswered, is: false, "whether something can be sent")
+            Check("a field that the server does not know holds its transaction back, by its name") { fixture in
+                let id = fixture.id()
+                _ = try fixture.written(.create("users", id, ["username": .text("ada"), "age": .integer(40)]))
+                let batch = try fixture.store.takeBatch(.knowing(Self.withoutAge), now: fixture.now())
+                try fixture.expect(batch == nil, "the transaction was sent")
+                try fixture.expect(try fixture.store.outbox(limit: 9).map(\.heldFor), is: ["users.age"], "the reason")
+                try fixture.expect(
+                    try fixture.store.outboxSummary().hasUnanswered, is: false, "whether something can be sent")
             },
             Check("held transactions are sent in their order once the server knows their collections") {
-                world in
-                let (ada, _) = try world.createUser("ada")
-                let avatar = world.id()
-                _ = try world.written(.create("avatars", avatar, ["author": .reference(ada)]))
-                _ = try world.push(.knowing(Self.withoutAvatars))
-                try world.response(.first, world.applied(1))
-                _ = try world.written(.update("avatars", avatar, ["title": .text("me")]))
-                let nothing = try world.store.takeBatch(.knowing(Self.withoutAvatars), now: world.now())
-                try world.expect(nothing == nil, "an edit of a held record was sent")
-                let batch = try world.push(.knowing(ServerModels(StoreWorld<Store>.catalog)))
-                try world.expect(
+                fixture in
+                let (ada, _) = try fixture.createUser("ada")
+                let avatar = fixture.id()
+                _ = try fixture.written(.create("avatars", avatar, ["author": .reference(ada)]))
+                _ = try fixture.push(.knowing(Self.withoutAvatars))
+                try fixture.response(.first, fixture.applied(1))
+                _ = try fixture.written(.update("avatars", avatar, ["title": .text("me")]))
+                let nothing = try fixture.store.takeBatch(.knowing(Self.withoutAvatars), now: fixture.now())
+                try fixture.expect(nothing == nil, "an edit of a held record was sent")
+                let batch = try fixture.push(.knowing(ServerModels(StoreFixture<Store>.catalog)))
+                try fixture.expect(
                     batch.transactions.map(\.number), is: [TransactionNumber(1), TransactionNumber(2)], "the numbers")
-                try world.expect(
+                try fixture.expect(
                     batch.transactions.flatMap(\.transaction.createdRecords), is: [avatar], "the records created")
-                try world.expect(try world.store.outboxSummary().held, is: 0, "the count of held entries")
+                try fixture.expect(try fixture.store.outboxSummary().held, is: 0, "the count of held entries")
             },
-            Check("a batch is repeated in the order of its numbers, also when held transactions are older") { world in
-                let (ada, _) = try world.createUser("ada")
-                let avatar = world.id()
-                _ = try world.push()
-                try world.response(.first, world.applied(1))
-                _ = try world.written(.create("avatars", avatar, ["author": .reference(ada)]))
-                let (bob, _) = try world.createUser("bob")
-                _ = try world.push(.knowing(Self.withoutAvatars))
-                let everything = ServerModels(StoreWorld<Store>.catalog)
+            Check("a batch is repeated in the order of its numbers, also when held transactions are older") { fixture in
+                let (ada, _) = try fixture.createUser("ada")
+                let avatar = fixture.id()
+                _ = try fixture.push()
+                try fixture.response(.first, fixture.applied(1))
+                _ = try fixture.written(.create("avatars", avatar, ["author": .reference(ada)]))
+                let (bob, _) = try fixture.createUser("bob")
+                _ = try fixture.push(.knowing(Self.withoutAvatars))
+                let everything = ServerModels(StoreFixture<Store>.catalog)
                 for _ in 0..<2 {
-                    let batch = try world.push(.knowing(everything))
-                    try world.expect(
+                    let batch = try fixture.push(.knowing(everything))
+                    try fixture.expect(
                         batch.transactions.map(\.number), is: [TransactionNumber(1), TransactionNumber(2)],
                         "the numbers")
-                    try world.expect(
+                    try fixture.expect(
                         batch.transactions.flatMap(\.transaction.createdRecords), is: [bob, avatar], "the order")
                 }
             },
-            Check("a held transaction can be cancelled, and its dependants are cancelled with it") { world in
-                let (ada, _) = try world.createUser("ada")
-                _ = try world.push()
-                let old = try world.written(.update("users", ada, ["age": .integer(40)]))
-                _ = try world.store.takeBatch(
-                    BatchLimit(transactions: 9, bytes: 9_999, models: Self.withoutAge), now: world.now())
-                try world.expect(try world.store.outboxSummary().held, is: 1, "the count of held entries")
-                try world.store.cancel(old, now: world.now())
-                try world.expect(try world.store.outboxSummary().held, is: 0, "the count after the cancel")
-                try world.expect(try world.user(ada)?.values[1], is: .null, "the value that was taken back")
-                _ = try world.written(.update("users", ada, ["username": .text("ann")]))
-                let batch = try world.push(.knowing(Self.withoutAge))
-                try world.expect(batch.transactions.count, is: 2, "what can be sent")
+            Check("a held transaction can be cancelled, and its dependants are cancelled with it") { fixture in
+                let (ada, _) = try fixture.createUser("ada")
+                _ = try fixture.push()
+                let old = try fixture.written(.update("users", ada, ["age": .integer(40)]))
+                _ = try fixture.store.takeBatch(
+                    BatchLimit(transactions: 9, bytes: 9_999, models: Self.withoutAge), now: fixture.now())
+                try fixture.expect(try fixture.store.outboxSummary().held, is: 1, "the count of held entries")
+                try fixture.store.cancel(old, now: fixture.now())
+                try fixture.expect(try fixture.store.outboxSummary().held, is: 0, "the count after the cancel")
+                try fixture.expect(try fixture.user(ada)?.values[1], is: .null, "the value that was taken back")
+                _ = try fixture.written(.update("users", ada, ["username": .text("ann")]))
+                let batch = try fixture.push(.knowing(Self.withoutAge))
+                try fixture.expect(batch.transactions.count, is: 2, "what can be sent")
             },
             Check("a server that turns out not to know a collection makes its transaction wait, and rejects nothing") {
-                world in
-                try world.sendHello()
-                let (ada, sequence) = try world.createUser("ada")
-                _ = try world.push()
+                fixture in
+                try fixture.sendHello()
+                let (ada, sequence) = try fixture.createUser("ada")
+                _ = try fixture.push()
                 let unknown = Rejection(code: .unknownCollection, message: "there is no users", mutation: 0)
-                let summary = try world.response(.first, .rejected(unknown))
-                try world.expect(summary, is: OutboxSummary(waiting: 1, held: 1, bytes: summary.bytes), "the summary")
-                try world.expect(try world.store.fate(of: sequence), is: .pending(.waiting), "the fate")
-                try world.expect(try world.name(ada), is: .text("ada"), "the record")
-                let batch = try world.push(.knowing(ServerModels(StoreWorld<Store>.catalog)))
-                try world.expect(batch.transactions.map(\.number), is: [TransactionNumber(1)], "its next number")
+                let summary = try fixture.response(.first, .rejected(unknown))
+                try fixture.expect(summary, is: OutboxSummary(waiting: 1, held: 1, bytes: summary.bytes), "the summary")
+                try fixture.expect(try fixture.store.fate(of: sequence), is: .pending(.waiting), "the fate")
+                try fixture.expect(try fixture.name(ada), is: .text("ada"), "the record")
+                let batch = try fixture.push(.knowing(ServerModels(StoreFixture<Store>.catalog)))
+                try fixture.expect(batch.transactions.map(\.number), is: [TransactionNumber(1)], "its next number")
             },
         ]
     }

@@ -5,31 +5,32 @@ extension LocalStoreConformance {
     /// Rules for queries: every filter, order, and cursor gives what evaluation in memory gives.
     var queryChecks: [Check] {
         [
-            Check("every filter finds the records that match it in memory") { world in
-                let records = try world.createMixedUsers()
-                let schema = try world.usersSchema
+            Check("every filter finds the records that match it in memory") { fixture in
+                let records = try fixture.createMixedUsers()
+                let schema = try fixture.usersSchema
                 for filter in Self.filters {
                     var query = RecordQuery("users", order: .field("age"))
                     query.filter = filter
                     let wanted = query.matches(among: records, schema: schema).map(\.id)
-                    try world.expect(try world.store.records(matching: query).map(\.id), is: wanted, "\(filter)")
-                    try world.expect(try world.store.count(matching: query), is: wanted.count, "the count of \(filter)")
+                    try fixture.expect(try fixture.store.records(matching: query).map(\.id), is: wanted, "\(filter)")
+                    try fixture.expect(
+                        try fixture.store.count(matching: query), is: wanted.count, "the count of \(filter)")
                     query.filter = !filter
                     let others = query.matches(among: records, schema: schema).map(\.id)
-                    try world.expect(try world.store.records(matching: query).map(\.id), is: others, "!(\(filter))")
-                    try world.expect(
+                    try fixture.expect(try fixture.store.records(matching: query).map(\.id), is: others, "!(\(filter))")
+                    try fixture.expect(
                         wanted.count + others.count, is: records.count, "the records of \(filter) and of !")
                 }
             },
-            Check("pages that follow a cursor hold every record once, in every order") { world in
-                let records = try world.createMixedUsers()
-                let schema = try world.usersSchema
+            Check("pages that follow a cursor hold every record once, in every order") { fixture in
+                let records = try fixture.createMixedUsers()
+                let schema = try fixture.usersSchema
                 for orders in Self.orders {
                     var query = RecordQuery("users", limit: 3)
                     query.orders = orders
                     var found: [RecordID] = []
                     while found.count <= records.count {
-                        let page = try world.store.records(matching: query)
+                        let page = try fixture.store.records(matching: query)
                         guard let last = page.last else { break }
                         found += page.map(\.id)
                         query.cursor = RecordCursor(of: last, orders: orders, schema: schema)
@@ -37,25 +38,25 @@ extension LocalStoreConformance {
                     query.cursor = nil
                     query.limit = nil
                     let wanted = query.matches(among: records, schema: schema).map(\.id)
-                    try world.expect(found, is: wanted, "the pages in the order \(orders)")
+                    try fixture.expect(found, is: wanted, "the pages in the order \(orders)")
                 }
             },
             Check("a query with an unknown field, a value of another type, or a cursor of another order is refused") {
-                world in
+                fixture in
                 var query = RecordQuery("users")
                 for filter: RecordFilter in [
                     RecordFilter("no_such", equals: .null), RecordFilter("age", equals: .text("36")),
                     .hasPrefix("age", "3"), .compare(.field("age"), .less, .null), .compare(.id, .equal, .integer(1)),
                 ] {
                     query.filter = filter
-                    try world.expect(.invalidValue) { [query] in
-                        _ = try world.store.records(matching: query)
+                    try fixture.expect(.invalidValue) { [query] in
+                        _ = try fixture.store.records(matching: query)
                     }
                 }
                 query.filter = .everything
                 query.cursor = RecordCursor(values: [.integer(1), .null])
-                try world.expect(.invalidValue) { [query] in
-                    _ = try world.store.records(matching: query)
+                try fixture.expect(.invalidValue) { [query] in
+                    _ = try fixture.store.records(matching: query)
                 }
             },
         ]
@@ -91,7 +92,7 @@ extension LocalStoreConformance {
     }
 }
 
-extension StoreWorld {
+extension StoreFixture {
     fileprivate var usersSchema: ModelSchema {
         get throws {
             guard let schema = store.catalog["users"] else {

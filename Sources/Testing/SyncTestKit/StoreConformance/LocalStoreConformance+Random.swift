@@ -6,8 +6,8 @@ import SyncSimulation
 extension LocalStoreConformance {
     var randomChecks: [Check] {
         (1...6).map { seed in
-            Check("random history \(seed) equals the naive model after each step") { world in
-                var history = RandomHistory(world: world, seed: UInt64(seed))
+            Check("random history \(seed) equals the naive model after each step") { fixture in
+                var history = RandomHistory(fixture: fixture, seed: UInt64(seed))
                 try history.run(steps: 120)
             }
         }
@@ -16,7 +16,7 @@ extension LocalStoreConformance {
 
 /// A minimal server, another device, and a store. A seed decides every step.
 private struct RandomHistory<Store: LocalStore & EngineStore> {
-    let world: StoreWorld<Store>
+    let fixture: StoreFixture<Store>
     var random: SeededRandom
     /// The server's live records.
     var server: [RecordID: Record] = [:]
@@ -30,17 +30,17 @@ private struct RandomHistory<Store: LocalStore & EngineStore> {
     var cursor = 0
     var known: [RecordID] = []
 
-    init(world: StoreWorld<Store>, seed: UInt64) {
-        self.world = world
+    init(fixture: StoreFixture<Store>, seed: UInt64) {
+        self.fixture = fixture
         random = SeededRandom(seed: seed, stream: "history")
     }
 
     static var users: ModelSchema {
-        StoreWorld<Store>.catalog["users"] ?? ModelSchema(collection: "users", fields: [])
+        StoreFixture<Store>.catalog["users"] ?? ModelSchema(collection: "users", fields: [])
     }
 
     mutating func run(steps: Int) throws {
-        try world.sendHello()
+        try fixture.sendHello()
         for step in 0..<steps {
             switch random.below(12) {
             case 0, 1, 2, 3: try write()
@@ -53,38 +53,38 @@ private struct RandomHistory<Store: LocalStore & EngineStore> {
             try compare(step)
         }
         // Everything is confirmed and shown in the end.
-        for _ in 0..<400 where try world.store.outboxSummary().count > 0 || cursor < commits.count {
+        for _ in 0..<400 where try fixture.store.outboxSummary().count > 0 || cursor < commits.count {
             try push(loses: false)
             try pull(loses: false)
         }
-        try world.expect(try world.store.outboxSummary().count, is: 0, "the outbox at the end")
+        try fixture.expect(try fixture.store.outboxSummary().count, is: 0, "the outbox at the end")
         try compare(steps)
-        let rows = try world.store.records(matching: RecordQuery("users"))
-        try world.expect(
+        let rows = try fixture.store.records(matching: RecordQuery("users"))
+        try fixture.expect(
             rows.map { $0.id }, is: server.keys.sorted(), "the records at the end")
-        for row in rows { try world.expect(row, is: server[row.id] ?? row, "a record at the end") }
+        for row in rows { try fixture.expect(row, is: server[row.id] ?? row, "a record at the end") }
     }
 
     mutating func write() throws {
         let name = FieldValue.text("n\(random.below(5))")
         switch random.below(5) {
         case 0:
-            let id = world.id()
+            let id = fixture.id()
             known.append(id)
-            try world.commit(.create("users", id, ["username": name]))
+            try fixture.commit(.create("users", id, ["username": name]))
         case 1, 2, 3:
             guard let id = try anyone() else { return }
             let patch: Patch =
                 random.below(2) == 0 ? ["username": name] : ["age": .integer(Int64(random.below(9)))]
-            try world.commit(.update("users", id, patch))
+            try fixture.commit(.update("users", id, patch))
         default:
             guard let id = try anyone() else { return }
-            try world.commit(.delete("users", id))
+            try fixture.commit(.delete("users", id))
         }
     }
 
     mutating func anyone() throws -> RecordID? {
-        let rows = try world.store.records(matching: RecordQuery("users"))
+        let rows = try fixture.store.records(matching: RecordQuery("users"))
         return rows.isEmpty ? nil : rows[random.below(rows.count)].id
     }
 
@@ -93,7 +93,7 @@ private struct RandomHistory<Store: LocalStore & EngineStore> {
         let id: RecordID
         let effect: RecordChange.Effect
         if ids.isEmpty || random.below(3) == 0 {
-            id = world.id()
+            id = fixture.id()
             nextUID += 1
             effect = .created(uid: UID(nextUID), ["username": .text("o\(random.below(5))")])
         } else {
@@ -119,8 +119,8 @@ private struct RandomHistory<Store: LocalStore & EngineStore> {
     /// Sends a batch. The server's response may be lost on its way.
     mutating func push(loses: Bool = true) throws {
         guard
-            let batch = try world.store.takeBatch(
-                BatchLimit(transactions: 1 + random.below(4), bytes: 100_000), now: world.now())
+            let batch = try fixture.store.takeBatch(
+                BatchLimit(transactions: 1 + random.below(4), bytes: 100_000), now: fixture.now())
         else {
             return
         }
@@ -131,7 +131,7 @@ private struct RandomHistory<Store: LocalStore & EngineStore> {
             results.append(TransactionResult(number: numbered.number, outcome: outcome))
         }
         if loses && random.below(3) == 0 { return }
-        _ = try world.store.record(results, of: batch.identity, now: world.now())
+        _ = try fixture.store.record(results, of: batch.identity, now: fixture.now())
     }
 
     mutating func decide(_ transaction: Transaction, mayRefuse: Bool) -> Outcome {
@@ -166,15 +166,15 @@ private struct RandomHistory<Store: LocalStore & EngineStore> {
         guard !numbers.isEmpty else { return }
         let number = numbers[random.below(numbers.count)]
         guard let outcome = outcomes[number] else { return }
-        _ = try world.store.record(
-            [TransactionResult(number: number, outcome: outcome)], of: try world.store.session().identity,
-            now: world.now())
+        _ = try fixture.store.record(
+            [TransactionResult(number: number, outcome: outcome)], of: try fixture.store.session().identity,
+            now: fixture.now())
     }
 
     mutating func cancel() throws {
-        let waiting = try world.store.outbox(limit: 1_000).filter { $0.state == .waiting }
+        let waiting = try fixture.store.outbox(limit: 1_000).filter { $0.state == .waiting }
         guard !waiting.isEmpty, random.below(2) == 0 else { return }
-        try world.store.cancel(waiting[random.below(waiting.count)].sequence, now: world.now())
+        try fixture.store.cancel(waiting[random.below(waiting.count)].sequence, now: fixture.now())
     }
 
     /// Applies a page, sometimes one that was applied before.
@@ -182,7 +182,7 @@ private struct RandomHistory<Store: LocalStore & EngineStore> {
         let from = loses && random.below(4) == 0 ? random.below(cursor + 1) : cursor
         let to = min(from + 1 + random.below(3), commits.count)
         guard to > 0, from < to else { return }
-        try world.pull(world.feed(Array(commits[from..<to]), to: Int64(to), head: Int64(commits.count)))
+        try fixture.pull(fixture.feed(Array(commits[from..<to]), to: Int64(to), head: Int64(commits.count)))
         while cursor < to {
             Self.apply(commits[cursor], to: &shown, &shownDead)
             cursor += 1
@@ -192,7 +192,7 @@ private struct RandomHistory<Store: LocalStore & EngineStore> {
     /// Compares the store with current = base with the outbox applied, computed here from the records shown and the
     /// entries read from the outbox.
     func compare(_ step: Int) throws {
-        let entries = try world.store.outbox(limit: 10_000)
+        let entries = try fixture.store.outbox(limit: 10_000)
         var pending: [RecordID: [Mutation]] = [:]
         for entry in entries {
             for mutation in entry.transaction.mutations { pending[mutation.record, default: []].append(mutation) }
@@ -202,15 +202,15 @@ private struct RandomHistory<Store: LocalStore & EngineStore> {
             expected[id] =
                 Overlay.current(base: shown[id], applying: pending[id] ?? [], schema: Self.users)?.values
         }
-        let rows = try world.store.records(matching: RecordQuery("users"))
-        try world.expect(rows.map(\.id), is: expected.keys.sorted(), "the records after step \(step)")
+        let rows = try fixture.store.records(matching: RecordQuery("users"))
+        try fixture.expect(rows.map(\.id), is: expected.keys.sorted(), "the records after step \(step)")
         for row in rows {
-            try world.expect(row.values, is: expected[row.id] ?? [], "record \(row.id) after step \(step)")
-            try world.expect(
-                try world.store.isPending("users", row.id), is: pending[row.id] != nil,
+            try fixture.expect(row.values, is: expected[row.id] ?? [], "record \(row.id) after step \(step)")
+            try fixture.expect(
+                try fixture.store.isPending("users", row.id), is: pending[row.id] != nil,
                 "isPending of \(row.id) after step \(step)")
         }
-        var counted = OutboxSummary(journal: try world.store.journal(state: .active, limit: 10_000).count)
+        var counted = OutboxSummary(journal: try fixture.store.journal(state: .active, limit: 10_000).count)
         for entry in entries {
             switch entry.state {
             case .waiting: counted.waiting += 1
@@ -218,9 +218,9 @@ private struct RandomHistory<Store: LocalStore & EngineStore> {
             case .answered: counted.answered += 1
             }
         }
-        var summary = try world.store.outboxSummary()
-        try world.expect((summary.bytes > 0) == !entries.isEmpty, "the bytes after step \(step) are \(summary.bytes)")
+        var summary = try fixture.store.outboxSummary()
+        try fixture.expect((summary.bytes > 0) == !entries.isEmpty, "the bytes after step \(step) are \(summary.bytes)")
         summary.bytes = 0
-        try world.expect(summary, is: counted, "the summary after step \(step)")
+        try fixture.expect(summary, is: counted, "the summary after step \(step)")
     }
 }

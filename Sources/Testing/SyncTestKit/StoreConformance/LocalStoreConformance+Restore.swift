@@ -3,152 +3,158 @@ import SyncModel
 
 // Journal entries whose records, or the records that these require, were deleted.
 extension LocalStoreConformance {
-    private typealias Deletion = (StoreWorld<Store>, RecordID) throws -> Void
+    private typealias Deletion = (StoreFixture<Store>, RecordID) throws -> Void
 
     /// Merges an edit of an avatar, deletes the avatar and then its author, and restores the losing value.
-    private func restoresMerged(in world: StoreWorld<Store>, isDeleted: Deletion) throws {
-        let (user, avatar) = try world.syncedAvatar()
-        try world.commit(.update("avatars", avatar, ["title": .text("mine")]))
-        let number = try world.push().transactions[0].number
-        let conflict = try world.lostTitle(of: avatar)
-        try world.response(number, world.applied(3, conflicts: [conflict]))
+    private func restoresMerged(in fixture: StoreFixture<Store>, isDeleted: Deletion) throws {
+        let (user, avatar) = try fixture.syncedAvatar()
+        try fixture.commit(.update("avatars", avatar, ["title": .text("mine")]))
+        let number = try fixture.push().transactions[0].number
+        let conflict = try fixture.lostTitle(of: avatar)
+        try fixture.response(number, fixture.applied(3, conflicts: [conflict]))
         // The scale changes between the merge and the deletion.
-        try world.pull(world.feed([world.at(3, world.changed(avatar, ["scale": .real(2)]))], to: 3))
-        let entry = try world.store.journal(state: .active, limit: 9)[0]
-        try world.expect(entry.event, is: .merged([conflict]), "the entry")
-        try isDeleted(world, avatar)
-        try world.pull(world.feed([world.at(4, world.deletedAvatar(avatar))], to: 4))
-        try world.pull(world.feed([world.at(5, world.deleted(user))], to: 5))
-        try world.expectRemade(by: entry, ["title": .text("mine"), "scale": .real(2)])
+        try fixture.pull(fixture.feed([fixture.at(3, fixture.changed(avatar, ["scale": .real(2)]))], to: 3))
+        let entry = try fixture.store.journal(state: .active, limit: 9)[0]
+        try fixture.expect(entry.event, is: .merged([conflict]), "the entry")
+        try isDeleted(fixture, avatar)
+        try fixture.pull(fixture.feed([fixture.at(4, fixture.deletedAvatar(avatar))], to: 4))
+        try fixture.pull(fixture.feed([fixture.at(5, fixture.deleted(user))], to: 5))
+        try fixture.expectRemade(by: entry, ["title": .text("mine"), "scale": .real(2)])
     }
 
     /// Rejects the creation of an avatar whose author was deleted, and restores it.
-    private func restoresCreation(in world: StoreWorld<Store>, pageIsFirst: Bool) throws {
-        let user = try world.syncedUser("ada")
-        let avatar = world.id()
-        try world.commit(.create("avatars", avatar, ["author": .reference(user), "title": .text("mine")]))
-        try world.commit(.update("avatars", avatar, ["scale": .real(2)]))
-        let numbers = try world.push().transactions.map(\.number)
-        let page = world.feed([world.at(2, world.deleted(user))], to: 2)
-        if pageIsFirst { try world.pull(page) }
-        try world.response(numbers[0], world.rejected(.danglingReference))
-        try world.response(numbers[1], world.rejected(.missingRecord))
-        if !pageIsFirst { try world.pull(page) }
-        try world.expect(try world.store.journal(state: .active, limit: 9).map(\.number), is: [2, 1], "the journal")
+    private func restoresCreation(in fixture: StoreFixture<Store>, pageIsFirst: Bool) throws {
+        let user = try fixture.syncedUser("ada")
+        let avatar = fixture.id()
+        try fixture.commit(.create("avatars", avatar, ["author": .reference(user), "title": .text("mine")]))
+        try fixture.commit(.update("avatars", avatar, ["scale": .real(2)]))
+        let numbers = try fixture.push().transactions.map(\.number)
+        let page = fixture.feed([fixture.at(2, fixture.deleted(user))], to: 2)
+        if pageIsFirst { try fixture.pull(page) }
+        try fixture.response(numbers[0], fixture.rejected(.danglingReference))
+        try fixture.response(numbers[1], fixture.rejected(.missingRecord))
+        if !pageIsFirst { try fixture.pull(page) }
+        try fixture.expect(
+            try fixture.store.journal(state: .active, limit: 9).map(\.number), is: [2, 1], "the journal")
         do {
-            _ = try world.store.restore(journal: 2, now: world.now(), newID: world.newID)
-            throw ConformanceViolation(rule: world.rule, detail: "the edit of a missing avatar was restored")
+            _ = try fixture.store.restore(journal: 2, now: fixture.now(), newID: fixture.newID)
+            throw ConformanceViolation(rule: fixture.rule, detail: "the edit of a missing avatar was restored")
         } catch let failure as StoreError {
-            try world.expect(failure.code, is: .missingRecord, "the code")
-            try world.expect(failure.message.contains("restore entry 1 first"), "the message is \(failure.message)")
+            try fixture.expect(failure.code, is: .missingRecord, "the code")
+            try fixture.expect(failure.message.contains("restore entry 1 first"), "the message is \(failure.message)")
         }
-        _ = try world.store.restore(journal: 1, now: world.now(), newID: world.newID)
-        try world.expect(try world.name(world.newID()), is: .text("ada"), "the name of the new author")
-        _ = try world.store.restore(journal: 2, now: world.now(), newID: world.newID)
-        try world.expect(
-            try world.store.record("avatars", .id(avatar))?.values,
-            is: [.text("mine"), .reference(world.newID()), .real(2), .null], "the avatar")
-        let kept = try world.store.outbox(limit: 9)[0].transaction
-        try world.expect(Set(kept.createdRecords), is: [avatar, world.newID()], "what one transaction creates")
+        _ = try fixture.store.restore(journal: 1, now: fixture.now(), newID: fixture.newID)
+        try fixture.expect(try fixture.name(fixture.newID()), is: .text("ada"), "the name of the new author")
+        _ = try fixture.store.restore(journal: 2, now: fixture.now(), newID: fixture.newID)
+        try fixture.expect(
+            try fixture.store.record("avatars", .id(avatar))?.values,
+            is: [.text("mine"), .reference(fixture.newID()), .real(2), .null], "the avatar")
+        let kept = try fixture.store.outbox(limit: 9)[0].transaction
+        try fixture.expect(Set(kept.createdRecords), is: [avatar, fixture.newID()], "what one transaction creates")
     }
 
     var restoreChecks: [Check] {
         [
-            Check("a merged value is restored with its whole record after another device deleted the record") { world in
-                try restoresMerged(in: world) { _, _ in }
+            Check("a merged value is restored with its whole record after another device deleted the record") {
+                fixture in
+                try restoresMerged(in: fixture) { _, _ in }
             },
-            Check("a merged value is restored with its whole record after this device deleted the record") { world in
-                try restoresMerged(in: world) { world, avatar in
-                    try world.commit(.delete("avatars", avatar))
-                    try world.response(try world.push().transactions[0].number, world.applied(4))
+            Check("a merged value is restored with its whole record after this device deleted the record") { fixture in
+                try restoresMerged(in: fixture) { fixture, avatar in
+                    try fixture.commit(.delete("avatars", avatar))
+                    try fixture.response(try fixture.push().transactions[0].number, fixture.applied(4))
                 }
             },
-            Check("a merged value is restored with its whole record after a snapshot without the record") { world in
-                try restoresMerged(in: world) { world, _ in
-                    try world.store.resetCursor(of: world.space)
-                    try world.pull(world.snapshot([], at: 3))
+            Check("a merged value is restored with its whole record after a snapshot without the record") { fixture in
+                try restoresMerged(in: fixture) { fixture, _ in
+                    try fixture.store.resetCursor(of: fixture.space)
+                    try fixture.pull(fixture.snapshot([], at: 3))
                 }
             },
-            Check("a merge that is reported after this device deleted the record keeps the whole record") { world in
-                let (user, avatar) = try world.syncedAvatar()
-                try world.commit(.update("avatars", avatar, ["title": .text("mine")]))
-                let number = try world.push().transactions[0].number
-                try world.commit(.delete("avatars", avatar))
-                try world.commit(.delete("users", user))
-                try world.response(number, world.applied(3, conflicts: [try world.lostTitle(of: avatar)]))
-                let entry = try world.store.journal(state: .active, limit: 9)[0]
-                for sent in try world.push().transactions {
-                    try world.response(sent.number, world.applied(sent.number.rawValue + 3))
+            Check("a merge that is reported after this device deleted the record keeps the whole record") { fixture in
+                let (user, avatar) = try fixture.syncedAvatar()
+                try fixture.commit(.update("avatars", avatar, ["title": .text("mine")]))
+                let number = try fixture.push().transactions[0].number
+                try fixture.commit(.delete("avatars", avatar))
+                try fixture.commit(.delete("users", user))
+                try fixture.response(number, fixture.applied(3, conflicts: [try fixture.lostTitle(of: avatar)]))
+                let entry = try fixture.store.journal(state: .active, limit: 9)[0]
+                for sent in try fixture.push().transactions {
+                    try fixture.response(sent.number, fixture.applied(sent.number.rawValue + 3))
                 }
                 let commits = [
-                    world.at(3, world.changed(avatar, ["scale": .real(2)])), world.at(4, world.deletedAvatar(avatar)),
-                    world.at(5, world.deleted(user)),
+                    fixture.at(3, fixture.changed(avatar, ["scale": .real(2)])),
+                    fixture.at(4, fixture.deletedAvatar(avatar)),
+                    fixture.at(5, fixture.deleted(user)),
                 ]
-                try world.pull(world.feed(commits, to: 5))
-                try world.expectRemade(by: entry, ["title": .text("mine")])
+                try fixture.pull(fixture.feed(commits, to: 5))
+                try fixture.expectRemade(by: entry, ["title": .text("mine")])
             },
-            Check("an overwritten value is restored with its record, and the author that was deleted later") { world in
-                let (user, avatar) = try world.syncedAvatar()
-                let conflict = try world.lostTitle(of: avatar, rule: .deleteWins)
+            Check("an overwritten value is restored with its record, and the author that was deleted later") {
+                fixture in
+                let (user, avatar) = try fixture.syncedAvatar()
+                let conflict = try fixture.lostTitle(of: avatar, rule: .deleteWins)
                 let notice = ConflictNotice(number: 1, version: Version(3), conflict: conflict)
-                let page = world.feed([world.at(3, world.deletedAvatar(avatar))], to: 3, notices: [notice])
-                try world.pull(page)
-                try world.pull(world.feed([world.at(4, world.deleted(user))], to: 4))
-                try world.expectRemade(
-                    by: try world.store.journal(state: .active, limit: 9)[0], ["title": .text("mine")])
+                let page = fixture.feed([fixture.at(3, fixture.deletedAvatar(avatar))], to: 3, notices: [notice])
+                try fixture.pull(page)
+                try fixture.pull(fixture.feed([fixture.at(4, fixture.deleted(user))], to: 4))
+                try fixture.expectRemade(
+                    by: try fixture.store.journal(state: .active, limit: 9)[0], ["title": .text("mine")])
             },
-            Check("an overwritten value is restored with a record that was deleted later") { world in
-                let (user, avatar) = try world.syncedAvatar()
+            Check("an overwritten value is restored with a record that was deleted later") { fixture in
+                let (user, avatar) = try fixture.syncedAvatar()
                 let notice = ConflictNotice(
-                    number: 1, version: Version(3), conflict: try world.lostTitle(of: avatar))
-                let changed = world.changed(avatar, ["title": .text("theirs")])
-                try world.pull(world.feed([world.at(3, changed)], to: 3, notices: [notice]))
-                try world.pull(world.feed([world.at(4, world.deletedAvatar(avatar), world.deleted(user))], to: 4))
-                try world.expectRemade(
-                    by: try world.store.journal(state: .active, limit: 9)[0], ["title": .text("mine")])
+                    number: 1, version: Version(3), conflict: try fixture.lostTitle(of: avatar))
+                let changed = fixture.changed(avatar, ["title": .text("theirs")])
+                try fixture.pull(fixture.feed([fixture.at(3, changed)], to: 3, notices: [notice]))
+                try fixture.pull(
+                    fixture.feed([fixture.at(4, fixture.deletedAvatar(avatar), fixture.deleted(user))], to: 4))
+                try fixture.expectRemade(
+                    by: try fixture.store.journal(state: .active, limit: 9)[0], ["title": .text("mine")])
             },
-            Check("a reference to a record that a later restored entry creates is set then") { world in
-                let (author, ada) = (try world.syncedUser("author"), world.id())
-                try world.pull(world.feed([world.at(2, world.created(ada, uid: 8, "ada"))], to: 2))
-                let avatar = world.id()
-                let first = try world.written(
+            Check("a reference to a record that a later restored entry creates is set then") { fixture in
+                let (author, ada) = (try fixture.syncedUser("author"), fixture.id())
+                try fixture.pull(fixture.feed([fixture.at(2, fixture.created(ada, uid: 8, "ada"))], to: 2))
+                let avatar = fixture.id()
+                let first = try fixture.written(
                     .create("avatars", avatar, ["author": .reference(author), "title": .text("mine")]))
-                _ = try world.written(
+                _ = try fixture.written(
                     .update("users", ada, ["username": .text("eve"), "avatar": .reference(avatar)]))
                 // With the creation, the edit that refers to it is cancelled.
-                try world.store.cancel(first, now: world.now())
-                try world.pull(world.feed([world.at(3, world.deleted(ada))], to: 3))
-                _ = try world.store.restore(journal: 2, now: world.now(), newID: world.newID)
-                try world.expect(
-                    try world.user(world.newID())?.values, is: [.text("eve"), .null, .null, .null],
+                try fixture.store.cancel(first, now: fixture.now())
+                try fixture.pull(fixture.feed([fixture.at(3, fixture.deleted(ada))], to: 3))
+                _ = try fixture.store.restore(journal: 2, now: fixture.now(), newID: fixture.newID)
+                try fixture.expect(
+                    try fixture.user(fixture.newID())?.values, is: [.text("eve"), .null, .null, .null],
                     "the user before the avatar is there")
-                _ = try world.store.restore(journal: 1, now: world.now(), newID: world.newID)
-                try world.expect(
-                    try world.user(world.newID())?.values, is: [.text("eve"), .null, .null, .reference(avatar)],
+                _ = try fixture.store.restore(journal: 1, now: fixture.now(), newID: fixture.newID)
+                try fixture.expect(
+                    try fixture.user(fixture.newID())?.values, is: [.text("eve"), .null, .null, .reference(avatar)],
                     "the user")
             },
             Check("a creation that was rejected because a page had deleted a required record is restored with it") {
-                world in
-                try restoresCreation(in: world, pageIsFirst: true)
+                fixture in
+                try restoresCreation(in: fixture, pageIsFirst: true)
             },
-            Check("a creation that was rejected before a page deletes a required record is restored with it") { world in
-                try restoresCreation(in: world, pageIsFirst: false)
+            Check("a creation that was rejected before a page deletes a required record is restored with it") {
+                fixture in
+                try restoresCreation(in: fixture, pageIsFirst: false)
             },
-            Check("a space that is vacated leaves no values of its deleted records behind") { world in
-                let user = try world.syncedUser("ada")
-                try world.commit(.create("avatars", world.id(), ["author": .reference(user)]))
-                let number = try world.push().transactions[0].number
-                try world.pull(world.feed([world.at(2, world.deleted(user))], to: 2))
-                _ = try world.vacate()
-                try world.response(number, world.rejected(.danglingReference))
-                try world.expect(
-                    try world.store.journal(state: nil, limit: 9).map(\.records), is: [nil], "what is kept")
+            Check("a space that is vacated leaves no values of its deleted records behind") { fixture in
+                let user = try fixture.syncedUser("ada")
+                try fixture.commit(.create("avatars", fixture.id(), ["author": .reference(user)]))
+                let number = try fixture.push().transactions[0].number
+                try fixture.pull(fixture.feed([fixture.at(2, fixture.deleted(user))], to: 2))
+                _ = try fixture.vacate()
+                try fixture.response(number, fixture.rejected(.danglingReference))
+                try fixture.expect(
+                    try fixture.store.journal(state: nil, limit: 9).map(\.records), is: [nil], "what is kept")
             },
         ]
     }
 }
 
-extension StoreWorld {
+extension StoreFixture {
     /// Pulls a new user and an avatar that requires it, and returns their ids.
     fileprivate func syncedAvatar() throws -> (user: RecordID, avatar: RecordID) {
         let (user, avatar) = (try syncedUser("ada"), id())

@@ -36,9 +36,9 @@ public struct LocalStoreConformance<Store: LocalStore & EngineStore> {
         guard let check = checks.first(where: { $0.rule == rule }) else {
             throw ConformanceViolation(rule: rule, detail: "there is no such rule")
         }
-        let world = StoreWorld(store: try makeStore(StoreWorld<Store>.catalog), rule: rule)
-        try world.store.follow(world.space)
-        try check.body(world)
+        let fixture = StoreFixture(store: try makeStore(StoreFixture<Store>.catalog), rule: rule)
+        try fixture.store.follow(fixture.space)
+        try check.body(fixture)
     }
 
     /// Runs all rules and returns the violations.
@@ -57,9 +57,9 @@ public struct LocalStoreConformance<Store: LocalStore & EngineStore> {
 
     struct Check {
         let rule: String
-        let body: (StoreWorld<Store>) throws -> Void
+        let body: (StoreFixture<Store>) throws -> Void
 
-        init(_ rule: String, _ body: @escaping (StoreWorld<Store>) throws -> Void) {
+        init(_ rule: String, _ body: @escaping (StoreFixture<Store>) throws -> Void) {
             self.rule = rule
             self.body = body
         }

@@ -5,139 +5,143 @@ import SyncWire
 extension TransportConformance {
     var helloChecks: [Check] {
         [
-            Check("hello returns the version, the history and the limits, the same each time") { world in
-                let again = try await world.transport.hello()
-                try world.expect(
-                    world.hello.protocolVersions.contains(ProtocolVersion.current),
-                    "versions \(world.hello.protocolVersions); expected \(ProtocolVersion.current) among them")
-                try world.expect(!world.hello.epoch.rawValue.isEmpty, "the epoch is empty")
-                try world.expect(again.epoch == world.hello.epoch, "epoch \(again.epoch) after \(world.hello.epoch)")
-                try world.expect(again.limits == world.hello.limits, "other limits at the second time")
-                try world.expect(again.serverTime >= world.hello.serverTime, "the server's time went back")
+            Check("hello returns the version, the history and the limits, the same each time") { fixture in
+                let again = try await fixture.transport.hello()
+                try fixture.expect(
+                    fixture.hello.protocolVersions.contains(ProtocolVersion.current),
+                    "versions \(fixture.hello.protocolVersions); expected \(ProtocolVersion.current) among them")
+                try fixture.expect(!fixture.hello.epoch.rawValue.isEmpty, "the epoch is empty")
+                try fixture.expect(
+                    again.epoch == fixture.hello.epoch, "epoch \(again.epoch) after \(fixture.hello.epoch)")
+                try fixture.expect(again.limits == fixture.hello.limits, "other limits at the second time")
+                try fixture.expect(again.serverTime >= fixture.hello.serverTime, "the server's time went back")
             }
         ]
     }
 
     var pushChecks: [Check] {
         [
-            Check("a push takes effect, and a repeat gets the original outcome") { world in
-                let client = world.makeClient()
-                let record = world.makeRecord()
-                let request = try world.request(client, [world.create(record)])
-                let outcome = try await world.push(request)
+            Check("a push takes effect, and a repeat gets the original outcome") { fixture in
+                let client = fixture.makeClient()
+                let record = fixture.makeRecord()
+                let request = try fixture.request(client, [fixture.create(record)])
+                let outcome = try await fixture.push(request)
                 guard case .applied(let version, let uids, _) = outcome[0] else {
-                    throw world.violation("\(outcome[0]); expected applied")
+                    throw fixture.violation("\(outcome[0]); expected applied")
                 }
-                try world.expect(
+                try fixture.expect(
                     uids.map(\.record) == [record] && uids.allSatisfy(\.uid.isValid),
                     "uids \(uids); expected one for \(record)")
-                try world.expect(version > .zero, "version \(version); expected 1 or more")
+                try fixture.expect(version > .zero, "version \(version); expected 1 or more")
                 // Another commit advances the space, so that a server which decides the repeat again would return
                 // another version.
-                _ = try await world.apply(world.makeClient(), [world.create(world.makeRecord())])
-                let repeated = try await world.push(request)
-                try world.expect(repeated == outcome, "\(repeated) at the second time; expected \(outcome)")
-                let shown = try await world.fetch(record)
-                try world.expect(
+                _ = try await fixture.apply(fixture.makeClient(), [fixture.create(fixture.makeRecord())])
+                let repeated = try await fixture.push(request)
+                try fixture.expect(repeated == outcome, "\(repeated) at the second time; expected \(outcome)")
+                let shown = try await fixture.fetch(record)
+                try fixture.expect(
                     shown?.uid == uids[0].uid && shown?.version == version,
                     "the record has uid \(shown?.uid.description ?? "none"), the outcome says \(uids[0].uid)")
             },
-            Check("after a lost response, the same numbers with more behind them take effect once") { world in
-                let client = world.makeClient()
-                let records = (0..<3).map { _ in world.makeRecord() }
-                let creates = records.enumerated().map { world.create($1, $0) }
-                let first = try await world.push(world.request(client, Array(creates[..<2])))
-                let all = try await world.push(world.request(client, creates))
-                try world.expect(Array(all[..<2]) == first, "\(all) does not begin with \(first)")
-                let versions = try all.map(world.version)
-                try world.expect(
+            Check("after a lost response, the same numbers with more behind them take effect once") { fixture in
+                let client = fixture.makeClient()
+                let records = (0..<3).map { _ in fixture.makeRecord() }
+                let creates = records.enumerated().map { fixture.create($1, $0) }
+                let first = try await fixture.push(fixture.request(client, Array(creates[..<2])))
+                let all = try await fixture.push(fixture.request(client, creates))
+                try fixture.expect(Array(all[..<2]) == first, "\(all) does not begin with \(first)")
+                let versions = try all.map(fixture.version)
+                try fixture.expect(
                     versions[0] < versions[1] && versions[1] < versions[2], "versions \(versions); expected rising ones"
                 )
             },
-            Check("a gap in the numbers is refused, with the number that is expected") { world in
-                let client = world.makeClient()
-                let record = world.makeRecord()
-                var refusal = try await world.refusal(world.request(client, [world.create(record)], from: 3))
-                try world.expect(refusal == .gap(expected: .first), "\(refusal); expected a gap before 0")
-                _ = try await world.apply(client, [world.create(record)])
-                refusal = try await world.refusal(
-                    world.request(client, [world.create(world.makeRecord())], from: 2))
-                try world.expect(
+            Check("a gap in the numbers is refused, with the number that is expected") { fixture in
+                let client = fixture.makeClient()
+                let record = fixture.makeRecord()
+                var refusal = try await fixture.refusal(fixture.request(client, [fixture.create(record)], from: 3))
+                try fixture.expect(refusal == .gap(expected: .first), "\(refusal); expected a gap before 0")
+                _ = try await fixture.apply(client, [fixture.create(record)])
+                refusal = try await fixture.refusal(
+                    fixture.request(client, [fixture.create(fixture.makeRecord())], from: 2))
+                try fixture.expect(
                     refusal == .gap(expected: TransactionNumber(1)), "\(refusal); expected a gap before 1")
             },
-            Check("a number with other contents is an identity conflict, and changes nothing") { world in
-                let client = world.makeClient()
-                let record = world.makeRecord()
-                let other = world.makeRecord()
-                _ = try await world.apply(client, [world.create(record)])
-                let refusal = try await world.refusal(world.request(client, [world.create(other)]))
-                try world.expect(
+            Check("a number with other contents is an identity conflict, and changes nothing") { fixture in
+                let client = fixture.makeClient()
+                let record = fixture.makeRecord()
+                let other = fixture.makeRecord()
+                _ = try await fixture.apply(client, [fixture.create(record)])
+                let refusal = try await fixture.refusal(fixture.request(client, [fixture.create(other)]))
+                try fixture.expect(
                     refusal == .identityConflict(number: .first), "\(refusal); expected an identity conflict at 0")
-                try world.expect(try await world.fetch(other) == nil, "the second contents took effect")
-                _ = try await world.apply(client.next, [world.create(other)])
-                try world.expect(try await world.fetch(other) != nil, "the next incarnation cannot write")
+                try fixture.expect(try await fixture.fetch(other) == nil, "the second contents took effect")
+                _ = try await fixture.apply(client.next, [fixture.create(other)])
+                try fixture.expect(try await fixture.fetch(other) != nil, "the next incarnation cannot write")
             },
-            Check("a push to another history is refused, with the current epoch") { world in
-                let request = try world.request(
-                    world.makeClient(), [world.create(world.makeRecord())], epoch: Epoch(rawValue: "another-history"))
-                let refusal = try await world.refusal(request)
-                try world.expect(
-                    refusal == .epochChanged(world.hello.epoch), "\(refusal); expected a change to \(world.hello.epoch)"
+            Check("a push to another history is refused, with the current epoch") { fixture in
+                let request = try fixture.request(
+                    fixture.makeClient(), [fixture.create(fixture.makeRecord())],
+                    epoch: Epoch(rawValue: "another-history"))
+                let refusal = try await fixture.refusal(request)
+                try fixture.expect(
+                    refusal == .epochChanged(fixture.hello.epoch),
+                    "\(refusal); expected a change to \(fixture.hello.epoch)"
                 )
             },
-            Check("a rejected transaction has no effect, keeps its outcome, and does not stop what follows") { world in
-                let client = world.makeClient()
-                let record = world.makeRecord()
-                let bad = world.transaction(
-                    world.makeRecord(), .create(["a_field_that_is_in_no_schema": .text("x")]))
-                let request = try world.request(client, [bad, world.create(record)])
-                let outcomes = try await world.push(request)
+            Check("a rejected transaction has no effect, keeps its outcome, and does not stop what follows") {
+                fixture in
+                let client = fixture.makeClient()
+                let record = fixture.makeRecord()
+                let bad = fixture.transaction(
+                    fixture.makeRecord(), .create(["a_field_that_is_in_no_schema": .text("x")]))
+                let request = try fixture.request(client, [bad, fixture.create(record)])
+                let outcomes = try await fixture.push(request)
                 guard case .rejected(let rejection) = outcomes[0] else {
-                    throw world.violation("\(outcomes[0]); expected rejected")
+                    throw fixture.violation("\(outcomes[0]); expected rejected")
                 }
-                try world.expect(
+                try fixture.expect(
                     rejection.code == .unknownField, "code \(rejection.code); expected \(RejectionCode.unknownField)")
-                _ = try world.version(of: outcomes[1])
-                let repeated = try await world.push(request)
-                try world.expect(repeated == outcomes, "other outcomes at the second time")
-                try world.expect(
-                    try await world.fetch(bad.mutations[0].record) == nil, "the rejected record exists")
+                _ = try fixture.version(of: outcomes[1])
+                let repeated = try await fixture.push(request)
+                try fixture.expect(repeated == outcomes, "other outcomes at the second time")
+                try fixture.expect(
+                    try await fixture.fetch(bad.mutations[0].record) == nil, "the rejected record exists")
             },
-            Check("mutations of one transaction take effect together or not at all") { world in
-                let record = world.makeRecord()
-                let good = world.create(record).mutations
-                let bad = world.transaction(world.makeRecord(), .update([])).mutations
-                let transaction = Transaction(space: world.subject.space, mutations: good + bad)
-                let outcomes = try await world.push(world.request(world.makeClient(), [transaction]))
-                guard case .rejected = outcomes[0] else { throw world.violation("\(outcomes[0]); expected rejected") }
-                try world.expect(try await world.fetch(record) == nil, "half of the transaction took effect")
+            Check("mutations of one transaction take effect together or not at all") { fixture in
+                let record = fixture.makeRecord()
+                let good = fixture.create(record).mutations
+                let bad = fixture.transaction(fixture.makeRecord(), .update([])).mutations
+                let transaction = Transaction(space: fixture.subject.space, mutations: good + bad)
+                let outcomes = try await fixture.push(fixture.request(fixture.makeClient(), [transaction]))
+                guard case .rejected = outcomes[0] else { throw fixture.violation("\(outcomes[0]); expected rejected") }
+                try fixture.expect(try await fixture.fetch(record) == nil, "half of the transaction took effect")
             },
-            Check("of two concurrent edits, one wins and the other is reported") { world in
-                let record = world.makeRecord()
-                let one = world.makeClient()
-                let other = world.makeClient()
-                let seen = try await world.apply(one, [world.create(record)])[0]
-                _ = try await world.apply(one, [world.update(record, to: "by one", seen: seen)], from: 1)
-                let outcome = try await world.push(
-                    world.request(other, [world.update(record, to: "by the other", seen: seen)]))[0]
+            Check("of two concurrent edits, one wins and the other is reported") { fixture in
+                let record = fixture.makeRecord()
+                let one = fixture.makeClient()
+                let other = fixture.makeClient()
+                let seen = try await fixture.apply(one, [fixture.create(record)])[0]
+                _ = try await fixture.apply(one, [fixture.update(record, to: "by one", seen: seen)], from: 1)
+                let outcome = try await fixture.push(
+                    fixture.request(other, [fixture.update(record, to: "by the other", seen: seen)]))[0]
                 guard case .applied(_, _, let conflicts) = outcome else {
-                    throw world.violation("\(outcome); expected applied")
+                    throw fixture.violation("\(outcome); expected applied")
                 }
-                try world.expect(
-                    conflicts.map(\.field) == [world.subject.textField], "conflicts \(conflicts); expected one")
+                try fixture.expect(
+                    conflicts.map(\.field) == [fixture.subject.textField], "conflicts \(conflicts); expected one")
                 let texts = conflicts.flatMap { [$0.winner.value, $0.loser.value] }
-                try world.expect(
+                try fixture.expect(
                     Set(texts) == [.text("by one"), .text("by the other")], "\(texts); expected both values")
             },
-            Check("more transactions than the server takes are too large") { world in
-                let count = world.hello.limits.pushTransactions + 1
-                let transaction = world.delete(world.makeRecord(), seen: .zero)
-                let request = try world.request(world.makeClient(), Array(repeating: transaction, count: count))
-                let failure = try await world.failure("a push of \(count) transactions") {
+            Check("more transactions than the server takes are too large") { fixture in
+                let count = fixture.hello.limits.pushTransactions + 1
+                let transaction = fixture.delete(fixture.makeRecord(), seen: .zero)
+                let request = try fixture.request(fixture.makeClient(), Array(repeating: transaction, count: count))
+                let failure = try await fixture.failure("a push of \(count) transactions") {
                     () throws(TransportError) in
-                    try await world.transport.push(request)
+                    try await fixture.transport.push(request)
                 }
-                try world.expect(failure.code == .tooLarge, "\(failure.code): \(failure); expected too large")
+                try fixture.expect(failure.code == .tooLarge, "\(failure.code): \(failure); expected too large")
             },
         ]
     }

@@ -33,7 +33,7 @@ public struct TransportConformance: Sendable {
                 rule: rule, detail: "there is no such rule, or the subject does not offer enough")
         }
         let hello = try await subject.transport.hello()
-        try await check.body(TransportWorld(subject: subject, rule: rule, hello: hello))
+        try await check.body(TransportFixture(subject: subject, rule: rule, hello: hello))
     }
 
     /// Checks all rules and returns the violations.
@@ -53,9 +53,9 @@ public struct TransportConformance: Sendable {
 
     struct Check: Sendable {
         let rule: String
-        let body: @Sendable (TransportWorld) async throws -> Void
+        let body: @Sendable (TransportFixture) async throws -> Void
 
-        init(_ rule: String, _ body: @escaping @Sendable (TransportWorld) async throws -> Void) {
+        init(_ rule: String, _ body: @escaping @Sendable (TransportFixture) async throws -> Void) {
             self.rule = rule
             self.body = body
         }

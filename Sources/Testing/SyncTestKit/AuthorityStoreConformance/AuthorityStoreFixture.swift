@@ -2,7 +2,7 @@ import SyncAuthority
 import SyncModel
 
 /// A store under test, with helpers in which the rules are written.
-struct AuthorityStoreWorld {
+struct AuthorityStoreFixture {
     static let history = HistoryIdentity.fixed(Epoch(rawValue: "conformance-1"))
 
     let store: any AuthorityStore

@@ -3,7 +3,7 @@ import SyncModel
 import SyncSimulation
 
 /// One store under test, with helpers in which the rules are written.
-final class StoreWorld<Store: LocalStore & EngineStore> {
+final class StoreFixture<Store: LocalStore & EngineStore> {
     let store: Store
     let rule: String
     let space = SpaceID.default

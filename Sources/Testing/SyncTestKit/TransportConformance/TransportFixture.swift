@@ -3,7 +3,7 @@ import SyncModel
 import SyncWire
 
 /// The helpers of a transport's rules: one server, and the clients that the rules make.
-struct TransportWorld: Sendable {
+struct TransportFixture: Sendable {
     let subject: TransportConformance.Subject
     let rule: String
     let hello: ServerHello
