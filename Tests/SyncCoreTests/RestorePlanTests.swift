@@ -53,7 +53,7 @@ import Testing
     private static func plan(
         _ event: JournalEntry.Event, shown: Set<RecordID> = [], elsewhere: Set<RecordID> = [],
         state: JournalEntry.State = .active, records: Transaction? = nil, replaced: [RecordID: RecordID] = [:],
-        offered: Set<RecordID> = [],
+        offered: Set<RecordID> = [], restored: [RecordID: Patch] = [:],
         newID: @escaping () -> RecordID = { remade }
     ) throws -> RestorePlan {
         let entry = JournalEntry(
@@ -63,7 +63,7 @@ import Testing
             RestorePlan.Records(
                 catalog, newID: newID, replacement: { replaced[$0.id] },
                 space: { shown.contains($0.id) ? .default : elsewhere.contains($0.id) ? "elsewhere" : nil },
-                isOffered: { offered.contains($0.id) }))
+                isOffered: { offered.contains($0.id) }, restoredCreation: { restored[$0.id] }))
     }
 
     private static let remade = id(99)
@@ -102,7 +102,7 @@ import Testing
         let whole = Self.transaction(Self.user(Self.ada, avatar: Self.art))
         let plan = try Self.plan(.rejected(rename, gone), records: whole)
         // The avatar is gone too. The reference to it is optional, so the plan leaves it out.
-        #expect(plan.transactions == [[.create("users", Self.remade, ["name": .text("\(Self.ada)")])]])
+        #expect(plan.transactions == [[.create("users", Self.remade, ["name": .text("new")])]])
         #expect(plan.replacements.map(\.deleted) == [Self.ada] && plan.replacements.map(\.replacement) == [Self.remade])
         #expect(
             plan.droppedReferences == [
@@ -191,6 +191,31 @@ import Testing
                     .create("users", Self.remade, ["name": .text("\(Self.ada)")]),
                 ]
             ])
+    }
+
+    @Test func `a rejected create keeps its own values, whatever the device has shown of its record`() throws {
+        let gone = Rejection(code: .recordDeleted, message: "gone", mutation: 0)
+        let shown = Mutation(
+            collection: "users", record: Self.ada, time: .zero, intent: .create(["name": .text("another's")]))
+        let plan = try Self.plan(
+            .rejected(Self.transaction(Self.user(Self.ada), Self.avatar(Self.art, of: Self.ada)), gone),
+            records: Self.transaction(shown))
+        #expect(
+            plan.transactions == [
+                [
+                    .create("users", Self.remade, Self.name(Self.ada)),
+                    .create("avatars", Self.art, ["author": .reference(Self.remade)]),
+                ]
+            ])
+    }
+
+    @Test func `an edit of a record that was restored and deleted again creates it from the restored entry`() throws {
+        let missing = Rejection(code: .missingRecord, message: "missing", mutation: 0)
+        let plan = try Self.plan(
+            .rejected(Self.transaction(Self.renamed(Self.ada)), missing),
+            restored: [Self.ada: ["name": .text("old"), "bio": .text("text")]])
+        #expect(
+            plan.transactions == [[.create("users", Self.remade, ["name": .text("new"), "bio": .text("text")])]])
     }
 
     @Test func `a creation is restored together with the deleted records that it requires`() throws {

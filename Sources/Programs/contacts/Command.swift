@@ -70,7 +70,7 @@ enum Command: Equatable {
         case .watch:
             for try await contacts in book.contacts().updates {
                 try show("— \(contacts.count) contacts —")
-                for contact in contacts { try show(contact.line) }
+                for contact in contacts { try show(contact.text) }
             }
         case .add(let name, let details): try await book.add(name, details)
         case .edit(let name, let details): try await book.edit(name, details)
@@ -92,9 +92,14 @@ extension Live<Contact> {
             case .pending?, .unsaved?: " [not confirmed]"
             case .synced?, nil: ""
             }
+        return text + mark
+    }
+
+    /// The contact on one line. An update of a query follows a change of this text, and not of the mark.
+    var text: String {
         let details = [self.name, self.phone, self.email, self.company.map { "at \($0.name)" }, self.notes].compactMap(
             \.self)
-        return details.joined(separator: "  ").printable + mark
+        return details.joined(separator: "  ").printable
     }
 }
 

@@ -31,6 +31,8 @@ struct SyncResult: Equatable {
         case .needsToken: self.init("not synced: the server wants another token\(reason)\(kept)", 5)
         case .blocked, .stopped: self.init("not synced\(reason)\(kept)", 9)
         case .offline where isLate: self.init("not synced: offline\(reason)\(kept)", 4)
+        case .otherProcess where status.pending == 0:
+            self.init("another program keeps this contact book in sync, and has sent every change", 0)
         case .otherProcess where isLate, .connecting where isLate, .live where isLate:
             self.init("not in sync yet\(reason)\(kept)", 4)
         case .offline, .otherProcess, .connecting, .live: return nil

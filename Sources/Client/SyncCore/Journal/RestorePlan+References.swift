@@ -71,10 +71,14 @@ extension RestorePlan {
             "\(dropped.record): \(dropped.field) refers to \(dropped.target), which does not exist any more")
     }
 
-    /// Returns the values with which a deleted record is created again under a new id; nil when the entry does not have
-    /// them, or when another entry creates the record under its own id.
+    /// Returns the values with which a deleted record is created again under a new id; nil when nothing is known of it,
+    /// or when another entry creates the record under its own id.
+    ///
+    /// An entry about a record that no server had shown does not have its values. If the record was restored from another
+    /// entry meanwhile, and then deleted, that entry has them.
     func values(ofDeleted address: RecordAddress) throws -> Patch? {
-        guard let values = deleted[address], try !records.isOffered(address) else { return nil }
+        guard let values = try deleted[address] ?? records.restoredCreation(address), try !records.isOffered(address)
+        else { return nil }
         return values
     }
 

@@ -31,13 +31,12 @@ extension RestorePlan {
             let current = try records.space(RecordAddress(collection, id))
             let isHere = current == space
             let isNew = newIDs[mutation.address] != nil && created.contains(RecordAddress(collection, id))
-            let whole = isNew ? deleted[mutation.address] : nil
-            let patch = try redirecting(
-                whole ?? mutation.patch, of: RecordAddress(collection, id), droppingMissing: whole != nil)
-            switch mutation.intent {
-            case .update where !mutation.patch.contains { patch[$0.field] != nil }: break
-            case .create, .update, .delete: keepsContents = true
-            }
+            // A create has all its values. Those that the device has shown since are of another create.
+            let whole: Patch? = if isNew, mutation.isUpdate { try values(ofDeleted: mutation.address) } else { nil }
+            var patch = whole ?? Patch()
+            for (field, value) in mutation.patch { patch.set(field, to: value) }
+            patch = try redirecting(patch, of: RecordAddress(collection, id), droppingMissing: whole != nil)
+            if !mutation.isUpdate || mutation.patch.contains(where: { patch[$0.field] != nil }) { keepsContents = true }
             switch mutation.intent {
             case .create where isHere: edits.append(.update(collection, id, patch))
             case .create: edits.append(.create(collection, id, patch))
@@ -101,4 +100,8 @@ extension RestorePlan {
         }
         transactions = [try requiringContents(of: try addingTargets(of: edits))]
     }
+}
+
+extension Mutation {
+    fileprivate var isUpdate: Bool { if case .update = intent { true } else { false } }
 }

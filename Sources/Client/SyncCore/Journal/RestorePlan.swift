@@ -61,6 +61,7 @@ package struct RestorePlan {
         let replacement: (RecordAddress) throws -> RecordID?
         let space: (RecordAddress) throws -> SpaceID?
         let isOffered: (RecordAddress) throws -> Bool
+        let restoredCreation: (RecordAddress) throws -> Patch?
 
         /// Creates the view of the records.
         ///
@@ -69,18 +70,23 @@ package struct RestorePlan {
         ///   - replacement: Returns the record that an earlier plan created in place of a deleted one, or nil when
         ///     there is none.
         ///   - space: Returns the space that a record is in now, or nil when it is not on this device.
-        ///   - isOffered: Returns whether another entry creates a record under its own id when it is restored.
+        ///   - isOffered: Returns whether another entry creates a record when it is restored, under the record's own id or
+        ///     that of its replacement.
+        ///   - restoredCreation: Returns the values with which an entry that was restored has created a record, or nil
+        ///     when there is none.
         package init(
             _ catalog: SchemaCatalog, newID: @escaping () -> RecordID,
             replacement: @escaping (RecordAddress) throws -> RecordID?,
             space: @escaping (RecordAddress) throws -> SpaceID?,
-            isOffered: @escaping (RecordAddress) throws -> Bool
+            isOffered: @escaping (RecordAddress) throws -> Bool,
+            restoredCreation: @escaping (RecordAddress) throws -> Patch?
         ) {
             self.catalog = catalog
             self.newID = newID
             self.replacement = replacement
             self.space = space
             self.isOffered = isOffered
+            self.restoredCreation = restoredCreation
         }
     }
 

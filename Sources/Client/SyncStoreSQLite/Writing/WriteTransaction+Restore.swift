@@ -34,7 +34,8 @@ extension WriteTransaction {
             RestorePlan.Records(
                 catalog, newID: newID, replacement: { try self.replacement(of: $0.collection, $0.id) },
                 space: { try self.table($0.collection).space(of: $0.id, on: self.connection) },
-                isOffered: { try self.openEntry(creating: $0, besides: entry.number) != nil }))
+                isOffered: { try self.openEntry(creating: $0, besides: entry.number) != nil },
+                restoredCreation: { try self.creation(of: $0, isRestored: true, besides: entry.number)?.patch }))
         var sequences: [OutboxSequence] = []
         func write(_ edits: [RecordEdit]) throws {
             // The edits may change nothing, or join the previous entry.
@@ -129,7 +130,8 @@ extension WriteTransaction {
         let insert = try connection.statement(
             "INSERT OR REPLACE INTO sync_dropped_reference (target, collection, id, field, held) VALUES (?1, ?2, ?3, ?4, ?5)"
         )
-        insert.bind(1, reference.target.id)
+        // An entry may create the record under the id that an earlier restore gave it.
+        insert.bind(1, try replacement(of: reference.target.collection, reference.target.id) ?? reference.target.id)
         insert.bind(2, record.collection.rawValue)
         insert.bind(3, record.id)
         insert.bind(4, reference.field.rawValue)
@@ -183,25 +185,36 @@ extension WriteTransaction {
         return nil
     }
 
-    /// Returns the oldest entry that creates a record and has not been restored; nil when there is none.
+    /// Returns an entry that creates a record when it is restored, under the record's id or under the one that an earlier
+    /// restore gave it; nil when there is none.
     private func openEntry(creating record: RecordAddress, besides number: Int64) throws -> Int64? {
+        if let found = try creation(of: record, isRestored: false, besides: number) { return found.entry }
+        guard let id = try replacement(of: record.collection, record.id) else { return nil }
+        let new = RecordAddress(record.collection, id)
+        return try creation(of: new, isRestored: false, besides: number)?.entry
+    }
+
+    /// Returns an entry that creates a record, with its values: the newest one that has been restored, or the oldest one
+    /// that has not; nil when there is none.
+    private func creation(
+        of record: RecordAddress, isRestored: Bool, besides number: Int64
+    ) throws -> (entry: Int64, patch: Patch)? {
         let statement = try connection.statement(
             """
             SELECT number, payload FROM sync_journal
-            WHERE number <> ?1 AND state <> 'restored' AND event IN ('rejected', 'cancelled', 'forgotten')
-                AND instr(payload, ?2) > 0 ORDER BY number
+            WHERE number <> ?1 AND (state = 'restored') = ?3 AND event IN ('rejected', 'cancelled', 'forgotten')
+                AND instr(payload, ?2) > 0 ORDER BY iif(?3, -number, number)
             """)
         statement.bind(1, number)
         statement.bind(2, record.id.description)
+        statement.bind(3, isRestored ? 1 : 0)
         defer { statement.reset() }
         while try statement.step() {
             let found = statement.integer(0)
             let transaction = try StoredForm.transaction(from: statement.bytes(1), of: "journal entry \(found)")
-            let isCreated = transaction.mutations.contains {
-                guard case .create = $0.intent else { return false }
-                return $0.address == record
+            for mutation in transaction.mutations where mutation.address == record {
+                if case .create(let patch) = mutation.intent { return (found, patch) }
             }
-            if isCreated { return found }
         }
         return nil
     }

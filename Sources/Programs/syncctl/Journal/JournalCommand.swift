@@ -98,7 +98,7 @@ struct RestoreJournal: AsyncParsableCommand {
     @Flag(
         help: """
             Restore everything that a restored server has lost: all open entries listed as forgotten. Of several values of \
-            one field, only the newest entry is restored; the others stay in the journal, and so do entries whose records \
+            one field, only one is restored, that of the newest entry or of the one that creates the record; the others stay in the journal, and so do entries whose records \
             have been changed since.
             """)
     var forgotten = false
@@ -138,9 +138,12 @@ struct RestoreJournal: AsyncParsableCommand {
             var waiting: [(number: Int64, failure: StoreError)] = []
             for number in left {
                 do {
+                    let before = try store.journal(state: nil, limit: 1).first?.number ?? 0
                     let sequences = try restore(number, in: store, client)
                     if !sequences.isEmpty { saved = true }
-                    say(number, sequences, isSaved: saved)
+                    // Changes that need a missing record are a new entry.
+                    let newest = try store.journal(state: .active, limit: 1).first?.number ?? 0
+                    say(number, sequences, rest: newest > before ? newest : nil, isSaved: saved)
                 } catch {
                     guard error.code == .danglingReference, left.count > 1 else { throw error }
                     waiting.append((number, error))
@@ -181,7 +184,7 @@ struct RestoreJournal: AsyncParsableCommand {
         }
     }
 
-    private func say(_ entry: Int64, _ sequences: [OutboxSequence], isSaved: Bool) {
+    private func say(_ entry: Int64, _ sequences: [OutboxSequence], rest: Int64?, isSaved: Bool) {
         let effect = isSaved ? Terminal.saved : nil
         if options.json {
             var line = JSONLine()
@@ -189,6 +192,7 @@ struct RestoreJournal: AsyncParsableCommand {
             line.set("result", sequences.isEmpty ? "unchanged" : "restored")
             if let first = sequences.first { line.set("outbox", first.rawValue) }
             line.set("transactions", sequences.count)
+            if let rest { line.set("rest", rest) }
             options.terminal.say(line, after: effect)
         } else {
             let answer: TerminalText =
@@ -197,7 +201,9 @@ struct RestoreJournal: AsyncParsableCommand {
                 case 1: "entry \(entry) was restored: it is in the outbox as transaction \(sequences[0])"
                 default: "entry \(entry) was restored: it is in the outbox as \(sequences.count) transactions"
                 }
-            options.terminal.say(answer, after: effect)
+            let left: TerminalText =
+                if let rest { "; its changes that need a missing record are entry \(rest) now" } else { "" }
+            options.terminal.say("\(answer)\(left)", after: effect)
         }
     }
 }
