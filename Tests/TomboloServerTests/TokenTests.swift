@@ -74,6 +74,17 @@ import Testing
         #expect(names == ["tokens", "tokens.lock"])
     }
 
+    @Test func `no token is shown or written if others can write in its folder`() throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try registry.add("laptop") { _ in }
+        chmod(folder, 0o777)
+        let error = #expect(throws: ConfigurationError.self) {
+            try registry.add("phone") { _ in Issue.record("the token was shown") }
+        }
+        #expect(error?.message.contains("others may write") == true, "\(error?.message ?? "")")
+        #expect(try registry.principals().map(\.name) == ["laptop"])
+    }
+
     @Test func `removing a token from a file with CR LF line endings keeps the other tokens`() throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         for name in ["laptop", "phone"] { try registry.add(name) { _ in } }

@@ -199,9 +199,10 @@ import Tombolo
             "todo", models: [Person.self], server: "http://127.0.0.1:1", token: { try await answers.next() },
             options: options)
         try await client.create(Person.self) { $0.name = "Ned" }
-        for _ in 0..<4 { await client.refreshToken() }
+        for _ in 0..<5 { await client.refreshToken() }
         #expect(client.status.pending == 1)
-        #expect(await answers.calls == 4)
+        // The fourth call hangs, so the last refresh begins another one.
+        #expect(await answers.calls >= 5)
         await client.close()
     }
 }

@@ -24,7 +24,7 @@ extension ServerRecipes {
         machine: { _ in .live(label: "tombolo.authority") },
         authority: { (settings, application, runtime, logger, opening) throws(ConfigurationError) in
             let histories = LiveHistories(runtime: runtime, logger: logger)
-            if opening == .makingIfMissing { try PrivateFolder.make(settings.folder) }
+            if opening == .makingIfMissing { try PrivateFolder.make(settings.folder, for: "authority.folder") }
             let opened = try OpenStore(settings, newHistory: histories.nextHistory(), opening)
             do throws(ConfigurationError) {
                 // A command that only looks serves nothing, and leaves the stored models alone.

@@ -4,13 +4,15 @@ import SyncProgram
 /// Folders that only their owner can access.
 enum PrivateFolder {
     /// Creates the folder and its missing parents. Throws if others can write in an existing folder.
-    static func make(_ path: String) throws(ConfigurationError) {
+    ///
+    /// - Parameter key: The setting that names the folder, or a file in it.
+    static func make(_ path: String, for key: String) throws(ConfigurationError) {
         var status = stat()
         if stat(path, &status) == 0 {
             guard status.st_mode & 0o022 == 0 else {
                 throw ConfigurationError(
-                    "others may write in \(path) (permissions \(String(status.st_mode & 0o7777, radix: 8)))",
-                    advice: "run chmod 700 on it, or name another folder")
+                    "\(key): others may write in \(path) (permissions \(String(status.st_mode & 0o7777, radix: 8))); expected 700, so run chmod 700 on it"
+                )
             }
             return
         }
@@ -18,7 +20,7 @@ enum PrivateFolder {
             try FileManager.default.createDirectory(
                 atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
-            throw ConfigurationError("the folder \(path) cannot be created")
+            throw ConfigurationError("\(key): the folder \(path) cannot be created")
         }
     }
 }

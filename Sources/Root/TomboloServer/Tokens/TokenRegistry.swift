@@ -32,6 +32,8 @@ public struct TokenRegistry: Sendable {
                 "'\(principal.prefix(128))' is not a valid name of a principal; expected up to 128 visible ASCII characters that do not begin with #"
             )
         }
+        // Before the token is shown.
+        try PrivateFolder.make(folder, for: "authority.token-file")
         // A token has 256 random bits.
         let secret = (0..<4).map { _ in Hexadecimal.text(of: random()) }.joined()
         try deliver(Token(secret))
@@ -63,6 +65,11 @@ public struct TokenRegistry: Sendable {
 
     // MARK: The file
 
+    private var folder: String {
+        // The same method of NSString traps for a path of one character.
+        URL(filePath: path).deletingLastPathComponent().path(percentEncoded: false)
+    }
+
     /// Returns the lines of the file; none when there is no file.
     private func read() throws(ConfigurationError) -> [String] {
         let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
@@ -90,9 +97,7 @@ public struct TokenRegistry: Sendable {
     ///
     /// A reader sees either the old lines or the new ones. Other users can read neither, under any umask.
     private func change(_ body: ([String]) -> [String]) throws(ConfigurationError) {
-        // The same method of NSString traps for a path of one character.
-        let folder = URL(filePath: path).deletingLastPathComponent().path(percentEncoded: false)
-        try PrivateFolder.make(folder)
+        try PrivateFolder.make(folder, for: "authority.token-file")
         let lock = try takeLock()
         defer { close(lock) }
         let old = try read()
