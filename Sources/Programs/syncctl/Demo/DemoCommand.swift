@@ -139,7 +139,7 @@ struct DemoHoldings {
         let types = rows.first?.digests.keys.sorted() ?? []
         var table = Table(
             [.init(title: "HOLDER")] + types.map { .init(title: $0.uppercased() + "S", isNumber: true) }
-                + [.init(title: "OWED", isNumber: true), .init(title: "JOURNAL", isNumber: true)]
+                + [.init(title: "OUTBOX", isNumber: true), .init(title: "JOURNAL", isNumber: true)]
                 + types.map { .init(title: $0.uppercased() + " DIGEST") })
         for row in rows {
             table.add(
