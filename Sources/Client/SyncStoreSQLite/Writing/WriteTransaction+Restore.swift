@@ -179,7 +179,7 @@ extension WriteTransaction {
             else { continue }
             searches += 1
             if let first = try openEntry(creating: record, besides: entry.number) {
-                return (record.description, first)
+                return (first.record.description, first.entry)
             }
         }
         return nil
@@ -187,11 +187,19 @@ extension WriteTransaction {
 
     /// Returns an entry that creates a record when it is restored, under the record's id or under the one that an earlier
     /// restore gave it; nil when there is none.
-    private func openEntry(creating record: RecordAddress, besides number: Int64) throws -> Int64? {
-        if let found = try creation(of: record, isRestored: false, besides: number) { return found.entry }
-        guard let id = try replacement(of: record.collection, record.id) else { return nil }
-        let new = RecordAddress(record.collection, id)
-        return try creation(of: new, isRestored: false, besides: number)?.entry
+    ///
+    /// - Returns: The entry, and the record as the entry names it.
+    private func openEntry(
+        creating record: RecordAddress, besides number: Int64
+    ) throws -> (entry: Int64, record: RecordAddress)? {
+        var names = [record]
+        if let id = try replacement(of: record.collection, record.id) {
+            names.append(RecordAddress(record.collection, id))
+        }
+        for name in names {
+            if let found = try creation(of: name, isRestored: false, besides: number) { return (found.entry, name) }
+        }
+        return nil
     }
 
     /// Returns an entry that creates a record, with its values: the newest one that has been restored, or the oldest one
