@@ -25,7 +25,7 @@ extension Testbed {
             for device in devices { try device.startWatch() }
         } else {
             for device in devices + devices where !device.isWatching {
-                // Whatever the status, the checker reports the devices that do not come to rest.
+                // The checker reports the devices that do not come to rest, so no status ends the loop.
                 _ = try device.run(["sync", "--wait", "240s"])
             }
         }

@@ -45,7 +45,7 @@ extension RestorePlan {
 
     /// Returns whether the record of a forgotten change, and those that it requires, are here or can be created again.
     private func canRestore(forgotten mutation: Mutation) throws -> Bool {
-        guard try canWrite(to: mutation.address, creating: mutation.intent) else { return false }
+        guard try canWrite(to: mutation.address, by: mutation.intent) else { return false }
         return try mutation.patch.allSatisfy { name, value in
             guard case .reference(let id) = value,
                 let field = records.catalog[mutation.collection]?.field(named: name), field.isRequired,
@@ -55,7 +55,7 @@ extension RestorePlan {
         }
     }
 
-    private func canWrite(to address: RecordAddress, creating intent: Mutation.Intent) throws -> Bool {
+    private func canWrite(to address: RecordAddress, by intent: Mutation.Intent) throws -> Bool {
         if let current = try records.space(address) { return current == space }
         switch intent {
         case .create, .delete: return true

@@ -61,11 +61,10 @@ extension RestorePlan {
         return result
     }
 
-    /// Returns the edits.
-    ///
-    /// - Throws: `danglingReference` when they hold none of the entry's changes, because references were left out.
-    func requiringContents(of edits: [RecordEdit]) throws -> [RecordEdit] {
-        guard !keepsContents, let dropped = droppedReferences.first else { return edits }
+    /// - Parameter writesChanges: Whether the plan writes at least one of the changes that the entry is about.
+    /// - Throws: `danglingReference` when it writes none of them because references were left out.
+    func require(_ writesChanges: Bool) throws {
+        guard !writesChanges, let dropped = droppedReferences.first else { return }
         throw StoreError(
             .danglingReference,
             "\(dropped.record): \(dropped.field) refers to \(dropped.target), which does not exist any more")

@@ -26,6 +26,7 @@ extension RestorePlan {
         removed = Set(
             transaction.mutations.filter { if case .delete = $0.intent { true } else { false } }.map(\.address))
         var edits: [RecordEdit] = []
+        var writesChanges = false
         for mutation in transaction.mutations {
             let (id, collection) = (newIDs[mutation.address] ?? mutation.record, mutation.collection)
             let current = try records.space(RecordAddress(collection, id))
@@ -36,7 +37,7 @@ extension RestorePlan {
             var patch = whole ?? Patch()
             for (field, value) in mutation.patch { patch.set(field, to: value) }
             patch = try redirecting(patch, of: RecordAddress(collection, id), droppingMissing: whole != nil)
-            if !mutation.isUpdate || mutation.patch.contains(where: { patch[$0.field] != nil }) { keepsContents = true }
+            if !mutation.isUpdate || mutation.patch.contains(where: { patch[$0.field] != nil }) { writesChanges = true }
             switch mutation.intent {
             case .create where isHere: edits.append(.update(collection, id, patch))
             case .create: edits.append(.create(collection, id, patch))
@@ -51,7 +52,8 @@ extension RestorePlan {
             case .delete: if isHere { edits.append(.delete(collection, id)) }
             }
         }
-        transactions = [try requiringContents(of: try addingTargets(of: edits))]
+        try require(writesChanges)
+        transactions = [try addingTargets(of: edits)]
     }
 
     // MARK: Losing values
@@ -78,11 +80,12 @@ extension RestorePlan {
             }
         }
         var edits: [RecordEdit] = []
+        var writesChanges = false
         for address in order {
             let (id, collection) = (newIDs[address] ?? address.id, address.collection)
             let record = RecordAddress(collection, id)
             let lost = try redirecting(losers[address] ?? Patch(), of: record, droppingMissing: false)
-            if !lost.isEmpty { keepsContents = true }
+            if !lost.isEmpty { writesChanges = true }
             guard newIDs[address] != nil, created.contains(record) else {
                 edits.append(.update(collection, id, lost))
                 continue
@@ -98,7 +101,8 @@ extension RestorePlan {
             }
             edits.append(.create(collection, id, patch))
         }
-        transactions = [try requiringContents(of: try addingTargets(of: edits))]
+        try require(writesChanges)
+        transactions = [try addingTargets(of: edits)]
     }
 }
 

@@ -19,8 +19,6 @@ package struct RestorePlan {
     var newIDs: [RecordAddress: RecordID] = [:]
     /// The records that the plan creates, those in place of deleted ones under their new ids.
     var created: Set<RecordAddress> = []
-    /// Whether the plan writes at least one of the changes that the entry is about.
-    var keepsContents = false
     /// The records that the plan deletes.
     var removed: Set<RecordAddress> = []
 

@@ -29,13 +29,26 @@ extension WriteTransaction {
     private func restore(
         _ entry: JournalEntry, now: WallTime, newID: @escaping @Sendable () -> RecordID
     ) throws -> [OutboxSequence] {
+        // Each search reads the whole journal, and many changes can name one record.
+        var offered: [RecordAddress: Bool] = [:]
+        var restored: [RecordAddress: Patch?] = [:]
         let plan = try RestorePlan(
             of: entry, in: try JournalReading.space(of: entry.number, connection),
             RestorePlan.Records(
                 catalog, newID: newID, replacement: { try self.replacement(of: $0.collection, $0.id) },
                 space: { try self.table($0.collection).space(of: $0.id, on: self.connection) },
-                isOffered: { try self.openEntry(creating: $0, besides: entry.number) != nil },
-                restoredCreation: { try self.creation(of: $0, isRestored: true, besides: entry.number)?.patch }))
+                isOffered: { record in
+                    if let known = offered[record] { return known }
+                    let isOffered = try self.openEntry(creating: record, besides: entry.number) != nil
+                    offered[record] = isOffered
+                    return isOffered
+                },
+                restoredCreation: { record in
+                    if let known = restored[record] { return known }
+                    let patch = try self.creation(of: record, isRestored: true, besides: entry.number)?.patch
+                    restored.updateValue(patch, forKey: record)
+                    return patch
+                }))
         var sequences: [OutboxSequence] = []
         func write(_ edits: [RecordEdit]) throws {
             // The edits may change nothing, or join the previous entry.

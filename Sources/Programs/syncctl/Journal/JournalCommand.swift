@@ -141,9 +141,7 @@ struct RestoreJournal: AsyncParsableCommand {
                     let before = try store.journal(state: nil, limit: 1).first?.number ?? 0
                     let sequences = try restore(number, in: store, client)
                     if !sequences.isEmpty { saved = true }
-                    // Changes that need a missing record are a new entry.
-                    let newest = try store.journal(state: .active, limit: 1).first?.number ?? 0
-                    say(number, sequences, rest: newest > before ? newest : nil, isSaved: saved)
+                    say(number, sequences, rest: try store.forgottenEntry(after: before), isSaved: saved)
                 } catch {
                     guard error.code == .danglingReference, left.count > 1 else { throw error }
                     waiting.append((number, error))
@@ -215,6 +213,15 @@ extension LocalStore {
                 .failed, "there is no entry \(number) in the journal", advice: "syncctl journal list --all shows all")
         }
         return entry
+    }
+
+    /// Returns the newest entry if it is a forgotten one after `number`: a restore notes changes there that need a missing
+    /// record.
+    fileprivate func forgottenEntry(after number: Int64) throws(StoreError) -> Int64? {
+        guard let newest = try journal(state: .active, limit: 1).first, newest.number > number,
+            case .forgotten = newest.event
+        else { return nil }
+        return newest.number
     }
 
     /// Returns the open entries of changes that a restored server has lost.

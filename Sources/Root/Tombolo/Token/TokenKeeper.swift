@@ -3,7 +3,7 @@ import SyncConcurrency
 import SyncCore
 
 /// Holds the last token that the application's closure returned, and refreshes it. One call of the closure runs at a
-/// time, unless it takes longer than the timeout: the next refresh then begins another one.
+/// time: if it takes longer than the timeout, the next refresh cancels it and begins another one.
 final class TokenKeeper: Sendable {
     private let provider: @Sendable () async throws -> String?
     private let timeout: Duration
@@ -41,6 +41,7 @@ final class TokenKeeper: Sendable {
     private struct Call {
         let number: Int
         let start: Duration
+        var task: Task<Void, Never>?
     }
 
     init(
@@ -83,14 +84,16 @@ final class TokenKeeper: Sendable {
     @discardableResult func refresh() async -> Bool {
         let before = current
         let now = runtime.uptime()
-        let (waiter, begun) = state.withLock { state -> (Int, Int?) in
+        let (waiter, begun, late) = state.withLock { state -> (Int, Int?, Task<Void, Never>?) in
             state.lastWaiter += 1
             state.waiters.updateValue(nil, forKey: state.lastWaiter)
-            if let call = state.call, now - call.start < timeout { return (state.lastWaiter, nil) }
+            if let call = state.call, now - call.start < timeout { return (state.lastWaiter, nil, nil) }
+            let late = state.call?.task
             state.calls += 1
             state.call = Call(number: state.calls, start: now)
-            return (state.lastWaiter, state.calls)
+            return (state.lastWaiter, state.calls, late)
         }
+        late?.cancel()
         if let begun { call(begun) }
         let timer = runtime.spawn { [runtime, timeout] in
             do { try await runtime.clock.sleep(for: timeout) } catch { return }  // The caller has stopped waiting.
@@ -114,7 +117,7 @@ final class TokenKeeper: Sendable {
     }
 
     private func call(_ number: Int) {
-        _ = runtime.spawn { [self] in
+        let task = runtime.spawn { [self] in
             do {
                 let token = try await provider()
                 let isNew = state.withLock { number > $0.answered && $0.token != token }
@@ -134,6 +137,9 @@ final class TokenKeeper: Sendable {
                     return true
                 }
             }
+        }
+        state.withLock { state in
+            if state.call?.number == number { state.call?.task = task }
         }
     }
 
