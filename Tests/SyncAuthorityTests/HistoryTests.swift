@@ -138,7 +138,7 @@ import Testing
         for number in 1...6 { try world.push(&device, create("user", UInt64(number), ["username": .text("a")])) }
         let cursors = try (Int64(0)...6).map { try world.cursor($0) }
         for cursor in cursors { _ = try self.cursor(world.page(cursor)) }
-        try world.authority.trim(.default, before: Version(5))
+        try world.authority.trimFeed(of: .default, before: Version(5))
         for (version, cursor) in cursors.enumerated() {
             let response = try world.page(cursor)
             #expect((response == .mustReset(.horizon)) == (version < 4), "\(version)")
@@ -153,7 +153,7 @@ import Testing
         let world = setup.restored()
         var other = Device(2)
         try world.push(&other, create("user", 3, ["username": .text("c")]))
-        try world.authority.trim(.default, before: Version(3))
+        try world.authority.trimFeed(of: .default, before: Version(3))
         #expect(try world.page(shown) == .mustReset(.epoch))
     }
 
@@ -197,7 +197,7 @@ import Testing
         let world = setup.restored()
         var other = Device(2)
         for number in 1...6 { try world.push(&other, create("user", UInt64(10 + number), ["username": .text("c")])) }
-        try world.authority.trim(.default, before: Version(7))
+        try world.authority.trimFeed(of: .default, before: Version(7))
         return (world, setup.device, receipt)
     }
 
@@ -246,7 +246,7 @@ import Testing
             device.acknowledged = device.next
             try world.push(&device, create("user", UInt64(10 + number), ["username": .text("c")]))
         }
-        try world.authority.trim(.default, before: world.head())
+        try world.authority.trimFeed(of: .default, before: world.head())
         for principal in [device.principal, Principal(name: "bob")] {
             _ = try cursor(snapshot(of: world, showing: receipt, by: principal))
         }
@@ -324,7 +324,8 @@ import Testing
 
     @Test func `the fingerprint depends on all contents of a commit and on the commits before it`() {
         let author = CommitAuthor(
-            principal: Principal(name: "anna"), identity: Device(1).identity, number: .first, at: AuthorityWorld.now)
+            principal: Principal(name: "anna"), identity: Device(1).identity, number: .first,
+            committedAt: AuthorityWorld.now)
         func change(_ effect: RecordChange.Effect, _ number: UInt64 = 1, _ collection: CollectionName = "user")
             -> RecordChange
         {
@@ -339,13 +340,16 @@ import Testing
         let plain = [change(.updated(["bio": .text("x")]))]
         let later = CommitAuthor(
             principal: author.principal, identity: author.identity, number: author.number,
-            at: author.at.advanced(by: .milliseconds(1)))
+            committedAt: author.committedAt.advanced(by: .milliseconds(1)))
         let other = CommitAuthor(
-            principal: Principal(name: "bob"), identity: author.identity, number: author.number, at: author.at)
+            principal: Principal(name: "bob"), identity: author.identity, number: author.number,
+            committedAt: author.committedAt)
         let next = CommitAuthor(
-            principal: author.principal, identity: author.identity.next, number: author.number, at: author.at)
+            principal: author.principal, identity: author.identity.next, number: author.number,
+            committedAt: author.committedAt)
         let numbered = CommitAuthor(
-            principal: author.principal, identity: author.identity, number: TransactionNumber(1), at: author.at)
+            principal: author.principal, identity: author.identity, number: TransactionNumber(1),
+            committedAt: author.committedAt)
         let all: [HistoryFingerprint] = [
             .start, fingerprint([]), fingerprint(plain), fingerprint(plain, version: 2), fingerprint(plain, by: later),
             fingerprint(plain, by: other),
@@ -409,7 +413,7 @@ import Testing
             try world.authority.update(&mark, of: [.default])
             marks.append(mark)
         }
-        try world.authority.trim(.default, before: Version(4))
+        try world.authority.trimFeed(of: .default, before: Version(4))
         for mark in marks { #expect(try world.authority.recognizeRestore(by: mark) == nil) }
         #expect(marks.last?.cursors.count == 1)
         #expect(world.histories.lost.isEmpty)

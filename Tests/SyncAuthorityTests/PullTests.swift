@@ -255,27 +255,27 @@ import Testing
     @Test func `a cursor below the horizon leads to a snapshot, and a cursor at the horizon continues`() throws {
         let world = try world()
         func cursor(_ version: Int64) throws -> Cursor { try world.cursor(version) }
-        try world.authority.trim(.default, before: Version(8))
+        try world.authority.trimFeed(of: .default, before: Version(8))
         #expect(try world.page(cursor(6)) == .mustReset(.horizon))
         guard case .page(let page) = try world.page(cursor(7)), case .commits(let commits) = page.content else {
             Issue.record("no commits")
             return
         }
         #expect(commits.first?.version == Version(8))
-        try world.authority.compact(.default, keeping: 5)
+        try world.authority.trimFeed(of: .default, keeping: 5)
         #expect(try world.page(cursor(14)) == .mustReset(.horizon))
         guard case .page = try world.page(cursor(15)) else {
             Issue.record("no page")
             return
         }
-        try world.authority.trim(.default, before: Version(1))
-        try world.authority.trim(.default, before: Version(-5))
-        try world.authority.compact(.default, keeping: 50)
+        try world.authority.trimFeed(of: .default, before: Version(1))
+        try world.authority.trimFeed(of: .default, before: Version(-5))
+        try world.authority.trimFeed(of: .default, keeping: 50)
         guard case .page = try world.page(cursor(15)) else {
             Issue.record("the horizon went somewhere")
             return
         }
-        try world.authority.trim(.default, before: Version(.max))
+        try world.authority.trimFeed(of: .default, before: Version(.max))
         #expect(try world.page(cursor(19)) == .mustReset(.horizon))
         guard case .page = try world.page(cursor(20)) else {
             Issue.record("no page")
@@ -283,7 +283,7 @@ import Testing
         }
     }
 
-    @Test func `long feeds are shortened in slices, and short feeds are not changed`() throws {
+    @Test func `long feeds are trimmed in slices, and short feeds are not changed`() throws {
         var policy = AuthorityPolicy()
         policy.access = AccessRules([.init(principals: .everyone, spaces: .all, access: .readAndWrite)])
         let world = try world(policy: policy)
@@ -292,7 +292,7 @@ import Testing
         _ = try world.response(device.request([note]), by: device.principal)
         let head = try world.head()
         var turns = 0
-        while try world.authority.shortenFeeds(to: 5, slice: 4) {
+        while try world.authority.trimFeeds(keeping: 5, slice: 4) {
             turns += 1
             try #require(turns < 50)
         }
@@ -302,7 +302,7 @@ import Testing
         }
         #expect(try response(after: head.rawValue - 6) == .mustReset(.horizon))
         #expect(try response(after: head.rawValue - 5) != .mustReset(.horizon))
-        #expect(try !world.authority.shortenFeeds(to: 5))
+        #expect(try !world.authority.trimFeeds(keeping: 5))
         let beginning = try world.cursor(0, in: "north")
         #expect(try world.page(beginning, in: "north") != .mustReset(.horizon))
     }
@@ -315,13 +315,13 @@ import Testing
         }
         var device = Device(2)
         try world.push(&device, create("user", 50, ["username": .text("a")]))
-        try world.authority.trim(.default, before: Version(22))
+        try world.authority.trimFeed(of: .default, before: Version(22))
         #expect(try world.page(page.cursor) == .mustReset(.horizon))
     }
 
     @Test func `a deleted record does not come back, even after its commit was trimmed`() throws {
         let world = try world()
-        try world.authority.trim(.default, before: Version(21))
+        try world.authority.trimFeed(of: .default, before: Version(21))
         var old = Device(1, incarnation: 1)
         #expect(try world.push(&old, create("user", 9, ["username": .text("u9")])).rejection == nil, "the repeat")
         #expect(try world.push(&old, update("user", 9, "bio", .text("x"))).rejection == .recordDeleted)

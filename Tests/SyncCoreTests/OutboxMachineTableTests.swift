@@ -10,9 +10,9 @@ import Testing
             shrunkLimit: nil, renewals: 0, refusals: 0, doubts: 0, setbacks: setbacks)
     }
 
-    private static let load = OutboxMachine.Load(
+    private static let push = OutboxMachine.PushInFlight(
         identity: SessionHarness.identity, count: 2, first: .first, spaces: [.default])
-    private static let lone = OutboxMachine.Load(
+    private static let lone = OutboxMachine.PushInFlight(
         identity: SessionHarness.identity, count: 1, first: .first, spaces: [.default])
     private static let lost = TransportError(.unreachable, "no route")
     private static let busy = TransportError(.throttled, "busy", retryAfter: .seconds(90))
@@ -51,10 +51,10 @@ import Testing
         MachineTable(
             states: [
                 ("resting", machine(.resting)), ("taking", machine(.taking)),
-                ("in flight", machine(.inFlight(request: .request, deadline: .armed, load: load))),
+                ("in flight", machine(.inFlight(request: .request, deadline: .armed, push: push))),
                 (
                     "in flight again",
-                    machine(.inFlight(request: .request, deadline: .armed, load: lone), setbacks: 1)
+                    machine(.inFlight(request: .request, deadline: .armed, push: lone), setbacks: 1)
                 ),
                 ("recording", machine(.recording(spaces: [.default]))),
                 ("waiting", machine(.waiting(.armed, .transport(lost)))),

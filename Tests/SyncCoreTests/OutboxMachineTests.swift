@@ -158,7 +158,7 @@ import Testing
         harness.answerStore(.transactionWithdrawn(OutboxSummary(waiting: 1, sent: 1)))
         harness.answerStore(
             .batchTaken(
-                SessionHarness.batch(0...0, outbox: OutboxSummary(waiting: 1, sent: 1), isWithdrawal: true)))
+                SessionHarness.batch(0...0, outbox: OutboxSummary(waiting: 1, sent: 1), isEmptied: true)))
         let rejected = TransactionResult(
             number: .first, outcome: .rejected(Rejection(code: .malformed, message: "empty", mutation: nil)))
         harness.answerPush(.success(.answered([rejected], epoch: SessionHarness.epoch, serverTime: .zero)))
@@ -198,7 +198,7 @@ import Testing
     @Test func `a server that refuses even an empty transaction does not empty the outbox`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         harness.answerStore(
-            .batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1), isWithdrawal: true)))
+            .batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1), isEmptied: true)))
         harness.answerPush(.failure(TransportError(.refused, "no such key", isDefinite: true)))
         #expect(harness.storeOrders.isEmpty)
         guard case .waiting("no such key", _) = harness.session.status(now: harness.now).push else {

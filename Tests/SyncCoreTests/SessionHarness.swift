@@ -177,7 +177,7 @@ struct SessionHarness {
 
     static func batch(
         _ numbers: ClosedRange<Int64>, outbox: OutboxSummary, in space: SpaceID = .default, text: String? = nil,
-        isWithdrawal: Bool = false
+        isEmptied: Bool = false
     ) -> PushBatch {
         PushBatch(
             identity: identity, epoch: epoch, acknowledged: TransactionNumber(numbers.lowerBound),
@@ -185,7 +185,7 @@ struct SessionHarness {
                 NumberedTransaction(
                     number: TransactionNumber($0), hash: PayloadHash(rawValue: "\($0)"),
                     transaction: Transaction(space: space, mutations: text.map { [mutation(text: $0)] } ?? []))
-            }, outbox: outbox, isWithdrawal: isWithdrawal)
+            }, outbox: outbox, isEmptied: isEmptied)
     }
 
     private static func mutation(text: String) -> Mutation {

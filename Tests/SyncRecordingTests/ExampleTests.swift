@@ -106,7 +106,7 @@ private struct ScriptedLife {
         if case .server(.helloEnded(_, .failure)) = event { draws = [0xC000_0000_0000_0000] }
         let actions = session.handle(event, now: now, policy: policy, random: Given(draws))
         recorder.record(
-            RecorderTurn(
+            SessionTurn(
                 at: now, wall: Self.wall, policy: policy, before: before, event: event, draws: draws, actions: actions))
         recorder.save()
     }

@@ -35,18 +35,18 @@ struct RandomLife {
     }
 
     /// Handles an event, and returns the turn that the engine would pass to a recorder.
-    mutating func turn(_ event: SyncEvent) -> RecorderTurn {
+    mutating func turn(_ event: SyncEvent) -> SessionTurn {
         let before = session
         let tape = Tape(random: random)
         let actions = session.handle(event, now: now, policy: policy, random: TapeRandom(tape: tape))
         random = tape.random
         for action in actions { note(action) }
-        return RecorderTurn(
+        return SessionTurn(
             at: now, wall: WallTime(milliseconds: 1_700_000_000_000), policy: policy, before: before, event: event,
             draws: tape.numbers, actions: actions)
     }
 
-    mutating func step() -> RecorderTurn {
+    mutating func step() -> SessionTurn {
         now += .nanoseconds(Int64.random(in: 0..<2_000_000_000, using: &random))
         return turn(next())
     }

@@ -24,7 +24,7 @@ extension WorldParts {
             upkeep: { task, service in
                 guard let authority = service as? Authority else { return }
                 switch task {
-                case .compact(let space, let count): try authority.compact(space, keeping: count)
+                case .trimFeed(let space, let count): try authority.trimFeed(of: space, keeping: count)
                 case .startEpoch(let history): try authority.startNewEpoch(history)
                 }
             },

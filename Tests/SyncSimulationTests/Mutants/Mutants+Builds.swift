@@ -83,7 +83,7 @@ extension PushBatch {
         func time(_ numbered: NumberedTransaction) -> HybridTime { numbered.transaction.mutations.first?.time ?? .zero }
         return PushBatch(
             identity: identity, epoch: epoch, acknowledged: acknowledged,
-            transactions: transactions.sorted { time($0) < time($1) }, outbox: outbox, isWithdrawal: isWithdrawal,
+            transactions: transactions.sorted { time($0) < time($1) }, outbox: outbox, isEmptied: isEmptied,
             cursors: cursors)
     }
 }

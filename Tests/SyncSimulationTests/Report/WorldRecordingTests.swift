@@ -54,7 +54,7 @@ struct WorldRecordingTests {
                 (.requestLost, count { $0.kind == .request && $0.fate == .lost }),
                 (.responseLost, count { $0.kind == .response && $0.fate == .lost }),
                 (.responseBroken, count { $0.fate == .broken }),
-                (.serverGone, count { $0.fate == .nobodyThere }),
+                (.serverGone, count { $0.fate == .unreachable }),
                 (.requestDamaged, count { $0.kind == .request && $0.damage != nil }),
                 (.responseDamaged, count { $0.kind == .response && $0.damage != nil }),
                 (.doubled, count { $0.kind == .request && $0.copy == 1 }),

@@ -15,7 +15,7 @@ public actor SyncEngine {
     let runtime: EngineRuntime
     private let policy: SyncPolicy
     let logger: Logger
-    private let trace: (@Sendable (Trace) -> Void)?
+    private let trace: (@Sendable (HandledEvent) -> Void)?
     private var recorder: (any FlightRecorder)?
     private var pendingSave: Task<Void, Never>?
 
@@ -30,8 +30,8 @@ public actor SyncEngine {
     /// Publishes each change of the status.
     public nonisolated let status = Broadcast<SyncStatus>()
 
-    /// One turn of the session, for the simulation and tests. A recorder gets `RecorderTurn` instead.
-    package struct Trace: Sendable {
+    /// An event and the actions that followed from it, for the simulation and tests. A recorder gets a `SessionTurn`.
+    package struct HandledEvent: Sendable {
         package let at: Duration
         package let event: SyncEvent
         package let actions: [SyncAction]
@@ -53,7 +53,7 @@ public actor SyncEngine {
     package init(
         store: any EngineStore & LocalStore, commands: any CommandProvider, reachability: any Reachability,
         runtime: EngineRuntime, policy: SyncPolicy, logger: Logger, recorder: (any FlightRecorder)? = nil,
-        trace: (@Sendable (Trace) -> Void)? = nil
+        trace: (@Sendable (HandledEvent) -> Void)? = nil
     ) {
         self.store = store
         self.commands = commands
@@ -140,7 +140,7 @@ public actor SyncEngine {
             let event = queue.removeFirst()
             let now = runtime.uptime()
             let actions = decide(on: event, now: now)
-            trace?(Trace(at: now, event: event, actions: actions))
+            trace?(HandledEvent(at: now, event: event, actions: actions))
             forget(event)
             for action in actions {
                 if action == .finish { isFinished = true }
@@ -160,7 +160,7 @@ public actor SyncEngine {
         let random = RecordingRandom(runtime.generator)
         let actions = session.handle(event, now: now, policy: policy, random: random)
         recorder?.record(
-            RecorderTurn(
+            SessionTurn(
                 at: now, wall: runtime.now(), policy: policy, before: before, event: event,
                 draws: random.draws.numbers, actions: actions))
         return actions

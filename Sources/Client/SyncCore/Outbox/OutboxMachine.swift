@@ -33,7 +33,7 @@ package struct OutboxMachine: Hashable, Sendable {
     package enum State: Hashable, Sendable {
         case resting
         case taking
-        case inFlight(request: Serial, deadline: ArmedTimer, load: Load)
+        case inFlight(request: Serial, deadline: ArmedTimer, push: PushInFlight)
         /// The spaces of the answered transactions.
         case recording(spaces: [SpaceID])
         case waiting(ArmedTimer, Obstacle)
@@ -155,7 +155,7 @@ package struct OutboxMachine: Hashable, Sendable {
         ]
         state = .inFlight(
             request: request, deadline: turn.arm(after: deadline(of: batch, turn.policy), &actions),
-            load: Load(of: batch))
+            push: PushInFlight(of: batch))
         return actions
     }
 
@@ -169,15 +169,15 @@ package struct OutboxMachine: Hashable, Sendable {
     mutating func pushEnded(
         _ request: Serial, _ result: Result<PushResponse, TransportError>, _ turn: inout Turn
     ) -> (actions: [SyncAction], report: Report?) {
-        guard case .inFlight(request, let deadline, let load) = state else { return ([], nil) }
+        guard case .inFlight(request, let deadline, let push) = state else { return ([], nil) }
         let disarm = SyncAction.timer(.disarm(deadline.serial))
         switch result {
         case .success(.answered(let results, _, let serverTime)):
-            if let failure = load.fault(of: results) {
+            if let failure = push.fault(of: results) {
                 return ([disarm] + wait(for: .transport(failure), &turn), nil)
             }
-            state = .recording(spaces: load.spaces)
-            return ([disarm, .store(.record(results, of: load.identity, serverTime: serverTime))], nil)
+            state = .recording(spaces: push.spaces)
+            return ([disarm, .store(.record(results, of: push.identity, serverTime: serverTime))], nil)
         case .success(.refused(.epochChanged)):
             let failure = TransportError(
                 .notUnderstood,
@@ -201,7 +201,7 @@ package struct OutboxMachine: Hashable, Sendable {
                         &turn), nil
             )
         case .failure(let failure):
-            let (actions, report) = failed(failure, load, &turn)
+            let (actions, report) = failed(failure, push, &turn)
             return ([disarm] + actions, report)
         }
     }
@@ -254,9 +254,9 @@ package struct OutboxMachine: Hashable, Sendable {
 
     mutating func timerFired(_ timer: Serial, _ turn: inout Turn) -> (actions: [SyncAction], report: Report?) {
         switch state {
-        case .inFlight(let request, let deadline, let load) where deadline.serial == timer:
+        case .inFlight(let request, let deadline, let push) where deadline.serial == timer:
             let failure = TransportError(.timedOut, "the server did not answer a push in time")
-            let (actions, report) = failed(failure, load, &turn)
+            let (actions, report) = failed(failure, push, &turn)
             return ([.server(.abandon(request))] + actions, report)
         case .waiting(let armed, let obstacle) where armed.serial == timer:
             if case .identity = obstacle {
@@ -305,30 +305,30 @@ package struct OutboxMachine: Hashable, Sendable {
     // MARK: Transitions
 
     private mutating func failed(
-        _ failure: TransportError, _ load: Load, _ turn: inout Turn
+        _ failure: TransportError, _ push: PushInFlight, _ turn: inout Turn
     ) -> (actions: [SyncAction], report: Report?) {
         switch failure.code {
-        case .tooLarge where load.count > 1, .forbidden where failure.isDefinite && load.count > 1,
-            .refused where failure.isDefinite && load.count > 1:
+        case .tooLarge where push.count > 1, .forbidden where failure.isDefinite && push.count > 1,
+            .refused where failure.isDefinite && push.count > 1:
             // Nothing was applied. Either one transaction is at fault or there are too many; halving the batch shows
             // which.
-            shrink(to: load.count / 2, turn.policy)
+            shrink(to: push.count / 2, turn.policy)
             state = .resting
             return ([], nil)
         case .tooLarge, .forbidden, .refused:
             // Either the server refuses even an empty transaction, or something in between answered in its place.
             // Neither says anything about this transaction.
-            guard failure.blamesRequest, !load.isWithdrawal, let first = load.first else {
+            guard failure.blamesRequest, !push.isEmptied, let first = push.first else {
                 return (wait(for: .transport(failure), &turn), nil)
             }
             refusals += 1
             guard refusals >= Self.refusalsBeforeWithdrawal else { return (wait(for: .transport(failure), &turn), nil) }
             refusals = 0
             state = .withdrawing
-            return ([.store(.withdraw(first, failure.rejection, of: load.identity))], nil)
-        case .timedOut where load.count > 1:
+            return ([.store(.withdraw(first, failure.rejection, of: push.identity))], nil)
+        case .timedOut where push.count > 1:
             // A smaller batch may be in time, so only the link waits.
-            shrink(to: load.count / 2, turn.policy)
+            shrink(to: push.count / 2, turn.policy)
             state = .resting
             return ([], .contactLost(failure))
         case .unreachable, .timedOut, .unauthorized, .otherAccount, .incompatible:

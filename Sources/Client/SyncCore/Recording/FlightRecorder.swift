@@ -6,7 +6,7 @@ package import SyncModel
 /// Implementations must not throw or block for long: turns that cannot be kept are lost, and the sync goes on.
 package protocol FlightRecorder: Sendable {
     /// Records one turn. It stays in memory until `save`, unless memory is full.
-    mutating func record(_ turn: RecorderTurn)
+    mutating func record(_ turn: SessionTurn)
 
     /// Whether recorded turns exist that are not durable yet.
     var hasUnsaved: Bool { get }
@@ -16,7 +16,7 @@ package protocol FlightRecorder: Sendable {
 }
 
 /// One event of the session and the actions that it caused: everything needed to replay the turn.
-package struct RecorderTurn: Sendable {
+package struct SessionTurn: Sendable {
     /// Time on the engine's monotonic clock, as passed to the machine.
     package let at: Duration
     /// Time on the device's wall clock, for people.

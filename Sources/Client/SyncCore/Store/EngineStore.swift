@@ -245,17 +245,17 @@ public struct PushBatch: Hashable, Sendable {
     public let outbox: OutboxSummary
     /// Whether the batch's only transaction is empty, in place of a withdrawn one, or to ask for the outcome under
     /// former numbers.
-    public let isWithdrawal: Bool
+    public let isEmptied: Bool
     /// The newest proof of each space's history that the device has, for the server to compare.
     public let cursors: [Cursor]
 
     /// Creates a batch as a store has frozen it. By default, it withdraws nothing and shows no cursors.
     public init(
         identity: ClientIdentity, epoch: Epoch?, acknowledged: TransactionNumber, transactions: [NumberedTransaction],
-        outbox: OutboxSummary, isWithdrawal: Bool = false, cursors: [Cursor] = []
+        outbox: OutboxSummary, isEmptied: Bool = false, cursors: [Cursor] = []
     ) {
         self.cursors = cursors
-        self.isWithdrawal = isWithdrawal
+        self.isEmptied = isEmptied
         self.identity = identity
         self.epoch = epoch
         self.acknowledged = acknowledged

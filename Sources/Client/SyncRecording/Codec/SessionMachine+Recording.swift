@@ -66,15 +66,15 @@ extension JSONWriter {
         switch outbox.state {
         case .resting: member("is", "resting")
         case .taking: member("is", "taking")
-        case .inFlight(let request, let deadline, let load):
+        case .inFlight(let request, let deadline, let push):
             member("is", "in_flight")
             member("request", request.rawValue)
             timer(deadline)
-            member("incarnation", load.identity.incarnation)
-            member("count", load.count)
-            if let first = load.first { member("first", first.rawValue) }
-            spaces(load.spaces)
-            if load.isWithdrawal { member("withdrawal", true) }
+            member("incarnation", push.identity.incarnation)
+            member("count", push.count)
+            if let first = push.first { member("first", first.rawValue) }
+            spaces(push.spaces)
+            if push.isEmptied { member("withdrawal", true) }
         case .recording(let spaces):
             member("is", "recording")
             self.spaces(spaces)
@@ -214,7 +214,7 @@ extension RecordingNode {
         try member("spaces").list(of: Self.space)
     }
 
-    func isWithdrawal() throws(RecordingError) -> Bool {
+    func isEmptied() throws(RecordingError) -> Bool {
         try optional("withdrawal")?.boolean() ?? false
     }
 
@@ -251,10 +251,10 @@ extension RecordingNode {
         case "taking": state = .taking
         case "in_flight":
             let first = try optional("first")?.number()
-            let load = OutboxMachine.Load(
+            let push = OutboxMachine.PushInFlight(
                 identity: try identity(), count: try member("count").count(), first: first, spaces: try spaces(),
-                isWithdrawal: try isWithdrawal())
-            state = .inFlight(request: try request(), deadline: try timer(), load: load)
+                isEmptied: try isEmptied())
+            state = .inFlight(request: try request(), deadline: try timer(), push: push)
         case "recording": state = .recording(spaces: try spaces())
         case "waiting":
             if let failure = optional("failure") {

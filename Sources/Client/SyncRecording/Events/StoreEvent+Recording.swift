@@ -47,7 +47,7 @@ extension JSONWriter {
             writer.endArray()
         }
         member("outbox") { $0.outbox(batch.outbox) }
-        if batch.isWithdrawal { member("withdrawal", true) }
+        if batch.isEmptied { member("withdrawal", true) }
         if !batch.cursors.isEmpty { member("cursors", batch.cursors) { $0.string($1.rawValue) } }
     }
 
@@ -111,7 +111,7 @@ extension RecordingNode {
         }
         return PushBatch(
             identity: try identity(), epoch: try optionalEpoch(), acknowledged: try member("acknowledged").number(),
-            transactions: transactions, outbox: try member("outbox").outbox(), isWithdrawal: try isWithdrawal(),
+            transactions: transactions, outbox: try member("outbox").outbox(), isEmptied: try isEmptied(),
             cursors: try optional("cursors").map { node throws(RecordingError) in
                 try node.list(of: Self.cursor)
             } ?? [])

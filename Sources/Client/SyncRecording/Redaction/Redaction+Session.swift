@@ -28,7 +28,7 @@ extension Redaction {
             switch outbox.state {
             case .resting, .taking, .withdrawing, .renewing: outbox.state
             case .inFlight(let request, let deadline, let sent):
-                .inFlight(request: request, deadline: deadline, load: load(sent))
+                .inFlight(request: request, deadline: deadline, push: push(sent))
             case .recording(let names): .recording(spaces: names.map(space).sorted())
             case .waiting(let timer, .transport(let reason)): .waiting(timer, .transport(failure(reason)))
             case .waiting(let timer, .store(let reason)): .waiting(timer, .store(failure(reason)))
@@ -40,10 +40,10 @@ extension Redaction {
             setbacks: outbox.setbacks)
     }
 
-    private func load(_ load: OutboxMachine.Load) -> OutboxMachine.Load {
-        OutboxMachine.Load(
-            identity: identity(load.identity), count: load.count, first: load.first,
-            spaces: load.spaces.map(space).sorted(), isWithdrawal: load.isWithdrawal)
+    private func push(_ push: OutboxMachine.PushInFlight) -> OutboxMachine.PushInFlight {
+        OutboxMachine.PushInFlight(
+            identity: identity(push.identity), count: push.count, first: push.first,
+            spaces: push.spaces.map(space).sorted(), isEmptied: push.isEmptied)
     }
 
     private func pull(_ pull: PullMachine) -> PullMachine {

@@ -107,7 +107,7 @@ package struct Redaction: Sendable {
         PushBatch(
             identity: identity(batch.identity), epoch: batch.epoch.map(epoch), acknowledged: batch.acknowledged,
             transactions: batch.transactions.map(transaction), outbox: batch.outbox,
-            isWithdrawal: batch.isWithdrawal, cursors: batch.cursors.map { cursor($0) ?? $0 })
+            isEmptied: batch.isEmptied, cursors: batch.cursors.map { cursor($0) ?? $0 })
     }
 
     func transaction(_ transaction: NumberedTransaction) -> NumberedTransaction {

@@ -36,7 +36,7 @@ package struct RingRecorder: FlightRecorder {
 
     package var hasUnsaved: Bool { !unsaved.isEmpty }
 
-    package mutating func record(_ turn: RecorderTurn) {
+    package mutating func record(_ turn: SessionTurn) {
         guard !isOff else { return }
         if needsStart(before: turn.event) {
             let start = RecordedStart(

@@ -82,7 +82,7 @@ extension WriteTransaction {
         change.touchesOutbox = true
         return PushBatch(
             identity: meta.identity, epoch: meta.epoch, acknowledged: try smallestUnanswered(),
-            transactions: transactions, outbox: meta.outbox, isWithdrawal: draft.isEmpty,
+            transactions: transactions, outbox: meta.outbox, isEmptied: draft.isEmpty,
             cursors: try proofs(startingWith: entries.map(\.entry.space)))
     }
 

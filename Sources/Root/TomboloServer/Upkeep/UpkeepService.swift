@@ -41,16 +41,16 @@ actor UpkeepService: Service {
 
     /// Removes old data until the task is canceled.
     func keepUp() async throws {
-        while true { try await clock.sleep(for: shorten() ? Self.pause : Self.interval) }
+        while true { try await clock.sleep(for: trim() ? Self.pause : Self.interval) }
     }
 
     /// Removes one slice.
     ///
     /// - Returns: whether there may be more to remove.
-    private func shorten() -> Bool {
+    private func trim() -> Bool {
         do throws(AuthorityError) {
-            let hasLongFeed = try authority.shortenFeeds(to: keptCommits)
-            return try authority.shortenConflicts() || hasLongFeed
+            let hasLongFeed = try authority.trimFeeds(keeping: keptCommits)
+            return try authority.trimConflicts() || hasLongFeed
         } catch {
             // The disk may be full, or another program may be writing. The next attempt can wait.
             logger.warning("Old commits and conflicts are still kept.", metadata: ["reason": "\(error)"])

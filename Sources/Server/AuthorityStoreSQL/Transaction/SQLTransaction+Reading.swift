@@ -216,7 +216,8 @@ extension CommitAuthor {
         self.init(
             principal: Principal(name: row.text(column)),
             identity: ClientIdentity(client: client, incarnation: Int(row.integer(column + 2))),
-            number: TransactionNumber(row.integer(column + 3)), at: WallTime(milliseconds: row.integer(column + 4)))
+            number: TransactionNumber(row.integer(column + 3)),
+            committedAt: WallTime(milliseconds: row.integer(column + 4)))
     }
 }
 

@@ -200,7 +200,7 @@ extension CommitAuthor {
     fileprivate var values: [StoredValue?] {
         [
             .text(principal.name), .blob(identity.client.bits.bytes), .integer(Int64(identity.incarnation)),
-            .integer(number.rawValue), .integer(at.milliseconds),
+            .integer(number.rawValue), .integer(committedAt.milliseconds),
         ]
     }
 }

@@ -148,7 +148,7 @@ struct PushGroup {
             return CommitPlan.Effect(outcome: .rejected(rejection), newVersion: nil)
         case .commit(let plan):
             let author = CommitAuthor(
-                principal: principal, identity: request.identity, number: numbered.number, at: now)
+                principal: principal, identity: request.identity, number: numbered.number, committedAt: now)
             return try plan.carryOut(in: transaction, by: author, catalog: catalog)
         }
     }

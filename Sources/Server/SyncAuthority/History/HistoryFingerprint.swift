@@ -60,7 +60,7 @@ private struct CanonicalDigest {
         add(author.identity.client.bits)
         add(author.identity.incarnation)
         add(author.number.rawValue)
-        add(author.at.milliseconds)
+        add(author.committedAt.milliseconds)
     }
 
     mutating func add(_ change: RecordChange) {

@@ -31,9 +31,9 @@ public enum AuthorityLimits {
     public static let equalEdits = 16
     /// Maximum number of notices in one page. Their total size is bounded by `pageBytes`.
     public static let pageNotices = 100
-    /// Maximum number of commits that one maintenance step removes from a change feed. For small commits, it holds the
+    /// Maximum number of commits or conflicts that one maintenance step removes. For small ones, it holds the
     /// write lock for milliseconds.
-    public static let trimmedCommits = 200
+    public static let trimSlice = 200
     /// Maximum length of a cursor, in bytes. The server never creates a longer one.
     public static let cursorBytes = 400
     /// Maximum number of spaces in the mark beside the database, which is then a file of 700 KB.

@@ -58,14 +58,14 @@ public struct CommitAuthor: Hashable, Sendable {
     /// The number of the transaction within the incarnation.
     public let number: TransactionNumber
     /// The time of the commit by the server's wall clock.
-    public let at: WallTime
+    public let committedAt: WallTime
 
     /// Creates the author of a commit.
-    public init(principal: Principal, identity: ClientIdentity, number: TransactionNumber, at: WallTime) {
+    public init(principal: Principal, identity: ClientIdentity, number: TransactionNumber, committedAt: WallTime) {
         self.principal = principal
         self.identity = identity
         self.number = number
-        self.at = at
+        self.committedAt = committedAt
     }
 }
 

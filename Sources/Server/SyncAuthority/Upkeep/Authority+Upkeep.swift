@@ -6,7 +6,7 @@ extension Authority {
     ///
     /// Clients whose cursors need a removed commit start again with a snapshot. Records and tombstones stay. If the
     /// commits are already gone, nothing happens.
-    public func trim(_ space: SpaceID, before version: Version) throws(AuthorityError) {
+    public func trimFeed(of space: SpaceID, before version: Version) throws(AuthorityError) {
         try write { transaction in
             let extent = try transaction.extent(of: space)
             let last = min(Version(version.rawValue &- 1), extent.head)
@@ -15,13 +15,13 @@ extension Authority {
         }
     }
 
-    /// Removes the oldest commits of a space.
+    /// Removes the oldest commits from the change feed of a space.
     ///
     /// - Parameters:
     ///   - commits: the number of commits to keep.
     ///   - slice: maximum number of commits to remove in this call. Other writers wait while they are removed.
-    public func compact(
-        _ space: SpaceID, keeping commits: Int = AuthorityLimits.keptCommits, slice: Int = .max
+    public func trimFeed(
+        of space: SpaceID, keeping commits: Int = AuthorityLimits.keptCommits, slice: Int = .max
     ) throws(AuthorityError) {
         try write { transaction in
             let extent = try transaction.extent(of: space)
@@ -31,25 +31,25 @@ extension Authority {
         }
     }
 
-    /// Compacts one of the change feeds that hold more than `commits` commits, by at most one slice.
+    /// Trims one of the change feeds that hold more than `commits` commits, by at most one slice.
     ///
     /// - Returns: whether a change feed was too long. If so, call again.
-    public func shortenFeeds(
-        to commits: Int = AuthorityLimits.keptCommits, slice: Int = AuthorityLimits.trimmedCommits
+    public func trimFeeds(
+        keeping commits: Int = AuthorityLimits.keptCommits, slice: Int = AuthorityLimits.trimSlice
     ) throws(AuthorityError) -> Bool {
         let kept = max(commits, 0)
         // Usually there is nothing to do, so this check takes no write lock.
         let long = try read { view in try view.spaces(havingMoreCommitsThan: kept) }
         guard let space = long.first else { return false }
-        try compact(space, keeping: kept, slice: slice)
+        try trimFeed(of: space, keeping: kept, slice: slice)
         return true
     }
 
     /// Removes the oldest conflicts if there are more than `count`, at most one slice of them.
     ///
     /// - Returns: whether there were too many. If so, call again.
-    public func shortenConflicts(
-        to count: Int = AuthorityLimits.keptConflicts, slice: Int = AuthorityLimits.trimmedCommits
+    public func trimConflicts(
+        keeping count: Int = AuthorityLimits.keptConflicts, slice: Int = AuthorityLimits.trimSlice
     ) throws(AuthorityError) -> Bool {
         let kept = max(count, 0)
         guard try read({ view in try view.conflictCount() }) > kept else {

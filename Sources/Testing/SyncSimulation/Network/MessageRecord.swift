@@ -65,7 +65,7 @@ struct MessageRecord: Sendable {
     /// Records that no server was running, or that the server died while handling the request.
     func nobodyAnswers() {
         _ = recording?.answered()
-        recording?.changeFate(id, .nobodyThere)
+        recording?.changeFate(id, .unreachable)
     }
 
     /// Records that the server sends its response, and returns the entry of the response.

@@ -193,7 +193,7 @@ final class DeviceOracle: DeviceObserver, ServerObserver {
                 return Violation(.I3, "\(device) sends \(numbers.prefix(20)): not in order")
             }
             // A transaction that the server cannot accept is withdrawn: an empty transaction takes its number.
-            if batch.isWithdrawal, numbered.transaction.mutations.isEmpty { continue }
+            if batch.isEmptied, numbered.transaction.mutations.isEmpty { continue }
             guard sent[numbered.number] == numbered.transaction else {
                 return Violation(.I3, "\(device) sends as number \(numbered.number) what is not its transaction")
             }

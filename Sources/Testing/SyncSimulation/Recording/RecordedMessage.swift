@@ -42,6 +42,6 @@ public struct RecordedMessage: Hashable, Sendable, Identifiable {
         /// The message arrived, but nothing was waiting for it anymore.
         case undelivered
         /// No server was running, or the server died while handling the message.
-        case nobodyThere
+        case unreachable
     }
 }

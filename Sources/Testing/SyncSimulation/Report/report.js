@@ -60,7 +60,7 @@
     onItsWay: 'still on its way at the end', arrived: 'arrived', lost: 'lost', refused: 'the connection was refused',
     busy: 'a proxy said that the server is busy', broken: 'the connection broke', undelivered: 'arrived, and nobody waited for it',
     intercepted: 'something on the way answered in the server\'s place',
-    nobodyThere: 'no server was there, or it died over it',
+    unreachable: 'no server was there, or it died over it',
   };
   const isTroubled = message =>
     message.fate !== 'arrived' || message.damage !== '' || message.late || doubled.has(message.call);

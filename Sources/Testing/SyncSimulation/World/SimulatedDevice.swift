@@ -239,7 +239,7 @@ public final class SimulatedDevice: Sendable {
         state.withLock { state in if state.life?.number == life { state.ending = reason } }
     }
 
-    private func note(_ turn: SyncEngine.Trace, _ store: Store, _ process: DiskProcess) {
+    private func note(_ turn: SyncEngine.HandledEvent, _ store: Store, _ process: DiskProcess) {
         simulation.note("\(turn.event)", by: name, as: turn.kind)
         if case .store(.batchTaken(let batch)) = turn.event {
             do {
@@ -408,7 +408,7 @@ protocol DeviceObserver: Sendable {
     func pageRefused(_ failure: StoreError, by device: String)
 }
 
-extension SyncEngine.Trace {
+extension SyncEngine.HandledEvent {
     fileprivate var kind: EventKind {
         switch event {
         case .store(.pageApplied(_, .applied)): .page

@@ -201,7 +201,7 @@ extension World {
             try followFeed()
             do {
                 for space in script.setting.spaces {
-                    try doUpkeep(.compact(space, keeping: kept))
+                    try doUpkeep(.trimFeed(space, keeping: kept))
                     feed.compacted(space, keeping: kept)
                 }
             } catch let failure as AuthorityError where failure.code == .unavailable {

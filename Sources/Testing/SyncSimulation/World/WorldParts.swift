@@ -51,7 +51,7 @@ public struct WorldParts: Sendable {
 
     public enum Upkeep: Hashable, Sendable {
         /// Keeps the given number of commits in the change feed of a space.
-        case compact(SpaceID, keeping: Int)
+        case trimFeed(SpaceID, keeping: Int)
         /// Starts a new history, because the database was restored from a backup.
         case startEpoch(HistoryIdentity)
     }

@@ -107,7 +107,7 @@ extension AuthorityStoreConformance {
                 let loser = conflict.loser.stamp.client
                 let pushedByLoser = CommitAuthor(
                     principal: Principal(name: "anna"), identity: ClientIdentity(client: loser, incarnation: 0),
-                    number: .first, at: WallTime(milliseconds: 0))
+                    number: .first, committedAt: WallTime(milliseconds: 0))
                 try fixture.write { transaction in
                     for version in 1...3 {
                         try transaction.note(

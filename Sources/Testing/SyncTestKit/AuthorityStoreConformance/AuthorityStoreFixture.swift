@@ -45,7 +45,7 @@ struct AuthorityStoreFixture {
     static func author(_ number: Int64, principal: String = "anna") -> CommitAuthor {
         CommitAuthor(
             principal: Principal(name: principal), identity: ClientIdentity(client: client(3), incarnation: 2),
-            number: TransactionNumber(number), at: WallTime(milliseconds: 1_800_000_000_000 + number))
+            number: TransactionNumber(number), committedAt: WallTime(milliseconds: 1_800_000_000_000 + number))
     }
 
     static func key(_ principal: String, _ number: UInt64 = 1, incarnation: Int = 0) -> LedgerKey {

@@ -217,7 +217,7 @@ extension LocalStoreConformance {
                         "the former numbers in round \(round)")
                     let isQuestion = sent.count > SchemaLimits.formerNumbers
                     try fixture.expect(transaction.transaction.mutations.isEmpty, is: isQuestion, "whether it is empty")
-                    try fixture.expect(batch.isWithdrawal, is: isQuestion, "whether the push tells that it is empty")
+                    try fixture.expect(batch.isEmptied, is: isQuestion, "whether the push tells that it is empty")
                     if !isQuestion {
                         sent.append(
                             FormerNumber(

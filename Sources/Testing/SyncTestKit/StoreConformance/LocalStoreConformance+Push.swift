@@ -169,11 +169,11 @@ extension LocalStoreConformance {
                 let stranger = ClientIdentity(client: first.identity.client, incarnation: 9)
                 _ = try fixture.store.withdraw(.first, of: stranger, because: reason)
                 let unchanged = try fixture.push(BatchLimit(transactions: 1, bytes: 1_000_000))
-                try fixture.expect(unchanged.isWithdrawal, is: false, "a withdrawal by another identity")
+                try fixture.expect(unchanged.isEmptied, is: false, "a withdrawal by another identity")
                 _ = try fixture.store.withdraw(.first, of: first.identity, because: reason)
                 let again = try fixture.push()
                 try fixture.expect(
-                    again.isWithdrawal && again.transactions.count == 1, "expected a single withdrawal, found \(again)")
+                    again.isEmptied && again.transactions.count == 1, "expected a single withdrawal, found \(again)")
                 try fixture.expect(again.transactions[0].number, is: .first, "the number")
                 try fixture.expect(again.transactions[0].transaction.mutations, is: [], "what is sent in its place")
                 try fixture.expect(again.transactions[0].hash != first.transactions[0].hash, "the hash is the same")
@@ -198,7 +198,7 @@ extension LocalStoreConformance {
                 _ = try fixture.store.withdraw(.first, of: first.identity, because: reason)
                 _ = try fixture.store.renewIdentity(as: fixture.anotherClient)
                 let again = try fixture.push()
-                try fixture.expect(again.isWithdrawal, is: false, "the withdrawal")
+                try fixture.expect(again.isEmptied, is: false, "the withdrawal")
                 try fixture.expect(
                     again.transactions.map(\.transaction), is: first.transactions.map(\.transaction), "what is sent")
             },

@@ -2,7 +2,7 @@ package import SyncModel
 
 extension OutboxMachine {
     /// The part of a push that is needed to handle its response.
-    package struct Load: Hashable, Sendable {
+    package struct PushInFlight: Hashable, Sendable {
         package let identity: ClientIdentity
         package let count: Int
         package let first: TransactionNumber?
@@ -10,13 +10,13 @@ extension OutboxMachine {
         package let spaces: [SpaceID]
         /// Whether the push sends an empty transaction: in place of a withdrawn one, or to ask for the outcome under
         /// former numbers.
-        package let isWithdrawal: Bool
+        package let isEmptied: Bool
 
         package init(
             identity: ClientIdentity, count: Int, first: TransactionNumber?, spaces: [SpaceID],
-            isWithdrawal: Bool = false
+            isEmptied: Bool = false
         ) {
-            self.isWithdrawal = isWithdrawal
+            self.isEmptied = isEmptied
             self.identity = identity
             self.count = count
             self.first = first
@@ -26,7 +26,7 @@ extension OutboxMachine {
         init(of batch: PushBatch) {
             self.init(
                 identity: batch.identity, count: batch.transactions.count, first: batch.transactions.first?.number,
-                spaces: Set(batch.transactions.map(\.transaction.space)).sorted(), isWithdrawal: batch.isWithdrawal)
+                spaces: Set(batch.transactions.map(\.transaction.space)).sorted(), isEmptied: batch.isEmptied)
         }
 
         /// Returns the reason why the receipt of a result does not match its outcome, or nil when it does.
