@@ -22,6 +22,7 @@ struct Routes: HTTPResponder {
     let connections: OpenConnections
     let health: StoreHealth
     let budget: RequestBudget
+    let rates: RequestRates
     let logger: Logger
 
     func respond(to request: Request, context: RouteContext) async throws -> Response {
@@ -78,12 +79,14 @@ struct Routes: HTTPResponder {
                 .methodNotAllowed, .malformed, "\(route) requires \(method.rawValue)",
                 headers: [.allow: method.rawValue])
         }
+        if let wait = rates.admit(principal) { throw throttled(for: wait) }
         guard let reservation = budget.reservation(for: principal, route == .hints ? .stream : .request) else {
             throw busy
         }
         switch route {
         case .call(let call):
             let body = call.method == .post ? try await body(of: request, reservation, context) : []
+            rates.charge(body.count, to: principal)
             return .call(call, body, principal, reservation)
         case .hints: return .hints(request, principal, secret: secret, reservation)
         case .openAPI, .health, .none: throw Refusal(.notFound, .malformed, "the route does not exist")
@@ -96,12 +99,22 @@ struct Routes: HTTPResponder {
             headers: [.retryAfter: "\(SyncServerLimits.busyRetrySeconds)"])
     }
 
+    private func throttled(for wait: TimeAmount) -> Refusal {
+        // Rounded up, so that the next request is admitted.
+        let seconds = (wait.nanoseconds + 999_999_999) / 1_000_000_000
+        return Refusal(
+            .tooManyRequests, .throttled,
+            "this account may send \(configuration.requestsPerSecond) requests and transfer \(configuration.bytesPerSecond) bytes per second; try again in \(seconds) s",
+            headers: [.retryAfter: "\(seconds)"])
+    }
+
     private func carryOut(_ accepted: AcceptedRequest) async throws -> Response {
         switch accepted {
         case .call(let call, let body, let principal, let reservation):
             guard let response = try await endpoint.respond(to: call, body, by: principal) else {
                 throw Refusal(.notFound, .notFound, "the record does not exist, or you may not see it")
             }
+            rates.charge(response.count, to: principal)
             return .json(response, holding: reservation)
         case .hints(let request, let principal, let secret, let reservation):
             return try await hints(for: request, principal, secret, reservation)

@@ -73,7 +73,10 @@ public struct SyncServer: Service {
         let routes = Routes(
             endpoint: endpoint, authentication: authentication, configuration: configuration, connections: connections,
             health: StoreHealth { endpoint.checkStore($0) },
-            budget: RequestBudget(connectionsPerAddress: configuration.maximumConnectionsPerAddress), logger: logger)
+            budget: RequestBudget(connectionsPerAddress: configuration.maximumConnectionsPerAddress),
+            rates: RequestRates(
+                limits: .init(requests: configuration.requestsPerSecond, bytes: configuration.bytesPerSecond)),
+            logger: logger)
         let application = Application(
             responder: routes, server: try server(connections),
             configuration: ApplicationConfiguration(

@@ -25,6 +25,12 @@ public struct SyncServerConfiguration: Sendable {
     /// Maximum number of open connections from one address: an IPv4 address, or the first 64 bits of an IPv6 address.
     /// Behind a proxy, all clients share one address, so use the value of `maximumConnections`.
     public var maximumConnectionsPerAddress: Int
+    /// Number of requests per second that one principal may send. A principal that was idle may send those of ten
+    /// seconds at once.
+    public var requestsPerSecond: Int
+    /// Number of bytes of request and response bodies per second that one principal may transfer, with the same
+    /// allowance after idle time.
+    public var bytesPerSecond: Int
     /// Number of threads on which the authority may wait for its store.
     public var threads: Int
 
@@ -47,7 +53,8 @@ public struct SyncServerConfiguration: Sendable {
         host: String = "127.0.0.1", port: Int = 8080, tls: TLS? = nil, maximumBodyBytes: Int = 8 * 1_024 * 1_024,
         bodyTimeout: Duration = .seconds(30), idleTimeout: Duration = .seconds(75),
         handshakeTimeout: Duration = .seconds(10), drain: Duration = .seconds(10), heartbeat: Duration = .seconds(15),
-        maximumConnections: Int = 10_000, maximumConnectionsPerAddress: Int = 256, threads: Int = 4
+        maximumConnections: Int = 10_000, maximumConnectionsPerAddress: Int = 256, requestsPerSecond: Int = 300,
+        bytesPerSecond: Int = 16 * 1_024 * 1_024, threads: Int = 4
     ) {
         self.host = host
         self.port = port
@@ -60,6 +67,8 @@ public struct SyncServerConfiguration: Sendable {
         self.heartbeat = heartbeat
         self.maximumConnections = maximumConnections
         self.maximumConnectionsPerAddress = maximumConnectionsPerAddress
+        self.requestsPerSecond = requestsPerSecond
+        self.bytesPerSecond = bytesPerSecond
         self.threads = threads
     }
 }

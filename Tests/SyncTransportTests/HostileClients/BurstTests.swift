@@ -103,14 +103,27 @@ import Testing
         #expect(response.lowercased().contains("retry-after: 1\r\n"))
     }
 
-    @Test func `the event streams of one account do not lock out other accounts at its address`() async throws {
-        struct TwoTokens: Authenticator {
-            func principal(bearing token: String) -> Principal? {
-                [TestServer.good: "ann", "the-token-of-ben": "ben"][token].map { Principal(name: $0) }
+    @Test func `S26: an account that sends too many requests is told when to retry, others are served`() async throws {
+        var configuration = SyncServerConfiguration()
+        configuration.requestsPerSecond = 1
+        let (refused, other) = try await TestServer.run(
+            TestServer.authority(), configuration: configuration, authenticator: TwoTokens()
+        ) { port in
+            let greedy = RawRequest.http("GET /v1/hello", [Self.authorized])
+            var response = ""
+            // A request takes much less than a second, so the eleventh or a later one comes too early.
+            for _ in 0..<1_000 where !response.hasPrefix("HTTP/1.1 429") {
+                response = try await RawRequest.send([greedy], to: port)
             }
+            return (response, try await RawRequest.send([TwoTokens.hello], to: port) { $0.contains("}}") })
         }
+        #expect(refused.hasPrefix("HTTP/1.1 429 ") && refused.contains("throttled"), "\(refused)")
+        #expect(refused.lowercased().contains("retry-after: 1\r\n"), "\(refused)")
+        #expect(other.hasPrefix("HTTP/1.1 200 OK"), "\(other)")
+    }
+
+    @Test func `the event streams of one account do not lock out other accounts at its address`() async throws {
         let stream = "GET /v1/hints?space=default HTTP/1.1\r\nHost: a\r\n\(Self.authorized)\r\n\r\n"
-        let hello = "GET /v1/hello HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer the-token-of-ben\r\n\r\n"
         let perAddress = SyncServerConfiguration().maximumConnectionsPerAddress
         let response = try await TestServer.run(TestServer.authority(), authenticator: TwoTokens()) { port in
             var open: [Conversation] = []
@@ -119,11 +132,21 @@ import Testing
                 _ = try await conversation.send(stream, until: { $0.contains(": welcome") || $0.contains("}}") })
                 open.append(conversation)
             }
-            let response = try await RawRequest.send([hello], to: port) { $0.contains("}}") }
+            let response = try await RawRequest.send([TwoTokens.hello], to: port) { $0.contains("}}") }
             for conversation in open { conversation.end() }
             return response
         }
         #expect(response.hasPrefix("HTTP/1.1 200 OK"), "\(response)")
+    }
+
+    /// Two accounts: the usual one, and ben.
+    private struct TwoTokens: Authenticator {
+        /// A request of ben.
+        static let hello = "GET /v1/hello HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer the-token-of-ben\r\n\r\n"
+
+        func principal(bearing token: String) -> Principal? {
+            [TestServer.good: "ann", "the-token-of-ben": "ben"][token].map { Principal(name: $0) }
+        }
     }
 
     private final class Channels {

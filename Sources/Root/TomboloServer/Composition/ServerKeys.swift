@@ -20,6 +20,8 @@ package struct ServerKeys: SettingValues {
     var keyFile: String?
     var connections = 10_000
     var connectionsPerAddress = 256
+    var requestsPerSecond = 300
+    var bytesPerSecond = 16 * 1_024 * 1_024
     var shutdownDeadline = Duration.seconds(10)
 
     package init() {}
@@ -45,6 +47,15 @@ package struct ServerKeys: SettingValues {
             Setting(
                 "listen.connections-per-address", \.connectionsPerAddress, .integer(1...1_000_000, "connections"),
                 "Maximum number of connections from one IPv4 address or IPv6 /64 network. Behind a reverse proxy, set it to the value of listen.connections."
+            ),
+            Setting(
+                "account.requests-per-second", \.requestsPerSecond, .integer(1...1_000_000, "requests per second"),
+                "Number of requests per second that one account may send. After idle time, it may send those of ten seconds at once."
+            ),
+            Setting(
+                "account.bytes-per-second", \.bytesPerSecond,
+                .integer(65_536...1_000_000_000_000, "bytes per second"),
+                "Number of bytes of requests and responses per second that one account may transfer, with the same allowance after idle time."
             ),
             Setting(
                 "authority.folder", \.folder, .path, defaultInWords: "a folder of the program's name in ~/.local/share",

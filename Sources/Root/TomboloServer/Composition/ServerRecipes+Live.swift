@@ -69,6 +69,8 @@ extension ServerRecipes {
             let room = OpenFiles.raiseLimit() - OpenFiles.reserve
             configuration.maximumConnections = min(settings.connections, max(room, 1))
             configuration.maximumConnectionsPerAddress = settings.connectionsPerAddress
+            configuration.requestsPerSecond = settings.requestsPerSecond
+            configuration.bytesPerSecond = settings.bytesPerSecond
             return ServerListener { [configuration] listening in
                 do {
                     try await SyncServer(

@@ -19,6 +19,10 @@ public struct ServerSettings: Sendable {
     public let connections: Int
     /// Maximum number of connections from one IPv4 address or IPv6 /64 network.
     public let connectionsPerAddress: Int
+    /// Number of requests per second that one account may send.
+    public let requestsPerSecond: Int
+    /// Number of bytes of request and response bodies per second that one account may transfer.
+    public let bytesPerSecond: Int
     /// The folder of the database and the tokens.
     public let folder: String
     /// The connection string of PostgreSQL; nil for SQLite in the folder.
@@ -65,6 +69,8 @@ public struct ServerSettings: Sendable {
         }
         connections = keys.connections
         connectionsPerAddress = keys.connectionsPerAddress
+        requestsPerSecond = keys.requestsPerSecond
+        bytesPerSecond = keys.bytesPerSecond
         folder = try configuration.required(keys.folder, "authority.folder")
         postgres = keys.postgres
         postgresSchema = keys.postgresSchema
