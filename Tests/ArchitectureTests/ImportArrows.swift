@@ -43,7 +43,7 @@ enum ImportArrows {
         "SyncServerHTTP": [
             "SyncModel", "SyncAuthority", "SyncWire", "SyncConcurrency", "Schemas", "Hummingbird", "HummingbirdCore",
             "HTTPTypes", "NIOCore", "NIOHTTP1", "NIOPosix", "NIOSSL", "NIOTLS", "ServiceLifecycle",
-            "Logging",
+            "CoreMetrics", "Logging",
             "Crypto",
         ],
         // Live objects and queries, and the community's models. The engine uses neither.
@@ -71,7 +71,7 @@ enum ImportArrows {
         "TomboloServer": [
             "SyncProgram", "SyncModel", "SyncConcurrency", "SyncCore", "SyncAuthority", "AuthorityStoreSQLite",
             "AuthorityStorePostgres", "SyncServerHTTP", "SyncRuntimeLive", "TomboloModeling", "ArgumentParser",
-            "ServiceLifecycle", "UnixSignals", "Logging", "Foundation",
+            "ServiceLifecycle", "UnixSignals", "CoreMetrics", "Logging", "Foundation",
         ],
         // Programs.
         "syncctl": [

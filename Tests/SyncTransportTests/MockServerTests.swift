@@ -17,37 +17,18 @@ import Testing
             now: TestServer.now, wait: { duration in waits.withLock { waits in waits.append(duration) } })
     }
 
-    private static let client = ClientIdentity(
-        client: ClientID(bits: Identifier128(high: 0x0193_5A1B_2C3D_7001, low: 0x8000_0000_0000_0001)), incarnation: 0)
-    private static let record = RecordID(bits: Identifier128(high: 0x0193_5A1B_2C3D_7000, low: 0x8000_0000_0000_0002))
-
-    private static func push() throws -> PushRequest {
-        let transaction = Transaction(
-            space: .default,
-            mutations: [
-                Mutation(
-                    collection: "notes", record: record, time: HybridTime(wall: TestServer.now()),
-                    intent: .create(["title": .text("a")]))
-            ])
-        return PushRequest(
-            identity: client, epoch: nil, acknowledged: .first,
-            transactions: [
-                NumberedTransaction(number: .first, hash: try PayloadHash(of: transaction), transaction: transaction)
-            ])
-    }
-
-    private static let fetch = FetchRequest(space: .default, collection: "notes", key: .id(record))
+    private static let fetch = FetchRequest(space: .default, collection: "notes", key: .id(TestServer.record))
 
     @Test func `a lost request has no effect, and a request whose response is lost takes effect`() async throws {
         let mock = makeMock()
         mock.script(.push, .dropRequest, .dropResponse)
-        var error = await #expect(throws: TransportError.self) { try await mock.push(Self.push()) }
+        var error = await #expect(throws: TransportError.self) { try await mock.push(TestServer.push()) }
         #expect(error?.code == .timedOut)
         #expect(try await mock.fetch(Self.fetch) == nil)
-        error = await #expect(throws: TransportError.self) { try await mock.push(Self.push()) }
+        error = await #expect(throws: TransportError.self) { try await mock.push(TestServer.push()) }
         #expect(error?.code == .timedOut)
         #expect(try await mock.fetch(Self.fetch) != nil)
-        guard case .answered(let results, _, _) = try await mock.push(Self.push()) else {
+        guard case .answered(let results, _, _) = try await mock.push(TestServer.push()) else {
             Issue.record("refused")
             return
         }
@@ -59,7 +40,7 @@ import Testing
         let authority = CountingAuthority(authority: TestServer.authority())
         let mock = makeMock(authority)
         mock.script(.push, .duplicate)
-        guard case .answered(let results, _, _) = try await mock.push(Self.push()) else {
+        guard case .answered(let results, _, _) = try await mock.push(TestServer.push()) else {
             Issue.record("refused")
             return
         }
@@ -73,7 +54,7 @@ import Testing
         }
         #expect(authority.pushes.withLock { $0 } == 2)
         #expect(page.head == Version(1))
-        #expect(rows.flatMap(\.records).map(\.id) == [Self.record])
+        #expect(rows.flatMap(\.records).map(\.id) == [TestServer.record])
     }
 
     @Test func `a delayed step waits on the test's clock before the next step runs`() async throws {
@@ -86,19 +67,19 @@ import Testing
 
     @Test func `damage in transit is detected on both sides`() async throws {
         let mock = makeMock()
-        let bytes = try PushCodec.encode(Self.push())
+        let bytes = try PushCodec.encode(TestServer.push())
         let text = String(decoding: bytes, as: UTF8.self)
         let range = try #require(text.firstRange(of: "\"title\":\"a"))
         let offset = text.utf8.distance(from: text.startIndex, to: range.upperBound) - 1
         mock.script(.push, .corruptRequest(offset: offset, mask: 0x02), .corruptResponse(offset: 0, mask: 0x01), .pass)
-        var error = await #expect(throws: TransportError.self) { try await mock.push(Self.push()) }
+        var error = await #expect(throws: TransportError.self) { try await mock.push(TestServer.push()) }
         #expect(error?.code == .serverFailed)
         #expect(error?.isDefinite == false, "nothing is decided about a push that arrived damaged")
         #expect(error?.message.contains("does not match its hash") == true, "\(error?.description ?? "")")
         #expect(try await mock.fetch(Self.fetch) == nil)
-        error = await #expect(throws: TransportError.self) { try await mock.push(Self.push()) }
+        error = await #expect(throws: TransportError.self) { try await mock.push(TestServer.push()) }
         #expect(error?.code == .notUnderstood)
-        _ = try await mock.push(Self.push())
+        _ = try await mock.push(TestServer.push())
     }
 
     @Test(arguments: [MockStep.captivePortal, .cutResponse(bytes: 10), .cutResponse(bytes: 0)])
@@ -120,7 +101,7 @@ import Testing
         mock.script(.push, .response(.push(gap)))
         mock.script(.pull, .response(.pull(.mustReset(.horizon))))
         mock.script(.fetch, .response(.fetch(nil)))
-        #expect(try await mock.push(Self.push()) == gap)
+        #expect(try await mock.push(TestServer.push()) == gap)
         #expect(try await mock.pull(PullRequest(space: .default, cursor: nil, limit: 1)) == .mustReset(.horizon))
         #expect(try await mock.fetch(Self.fetch) == nil)
         let log = mock.log

@@ -6,6 +6,7 @@ import SyncModel
 import SyncServerHTTP
 import SyncTestKit
 import SyncTransportHTTP
+import SyncWire
 
 /// Shared by the transport tests: a small model, an in-memory authority, and a server on a free port.
 enum TestServer {
@@ -25,18 +26,38 @@ enum TestServer {
 
     static let principal = Principal(name: "ann")
 
+    static let client = ClientIdentity(
+        client: ClientID(bits: Identifier128(high: 0x0193_5A1B_2C3D_7001, low: 0x8000_0000_0000_0001)), incarnation: 0)
+    static let record = RecordID(bits: Identifier128(high: 0x0193_5A1B_2C3D_7000, low: 0x8000_0000_0000_0002))
+
+    /// Returns a push of one transaction, which creates `record`.
+    static func push() throws -> PushRequest {
+        let transaction = Transaction(
+            space: .default,
+            mutations: [
+                Mutation(
+                    collection: "notes", record: record, time: HybridTime(wall: now()),
+                    intent: .create(["title": .text("a")]))
+            ])
+        return PushRequest(
+            identity: client, epoch: nil, acknowledged: .first,
+            transactions: [
+                NumberedTransaction(number: .first, hash: try PayloadHash(of: transaction), transaction: transaction)
+            ])
+    }
+
     /// Runs a server while `body` runs, and then stops it.
     static func run<Result: Sendable>(
         _ authority: any AuthorityService, configuration: SyncServerConfiguration = SyncServerConfiguration(port: 0),
         authenticator: any Authenticator = OneToken(token: good, principal: principal), logger: Logger = quiet,
-        _ body: @Sendable @escaping (_ port: Int) async throws -> Result
+        metrics: PrometheusRegistry? = nil, _ body: @Sendable @escaping (_ port: Int) async throws -> Result
     ) async throws -> Result {
         let (ports, port) = AsyncStream.makeStream(of: Int.self)
         var configuration = configuration
         configuration.port = 0
         let server = SyncServer(
             configuration: configuration, authority: authority, catalog: catalog,
-            authenticator: authenticator, now: now, logger: logger
+            authentication: .blocking(authenticator), review: nil, metrics: metrics, now: now, logger: logger
         ) { number in
             port.yield(number)
             port.finish()

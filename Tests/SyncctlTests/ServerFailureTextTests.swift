@@ -156,6 +156,15 @@ import Testing
                   see the listen keys: syncd config shows their values and sources
 
                 """)
+        let metrics = try programs.run(
+            "syncd", ["--folder", other, "--port", "0", "--set", "metrics.port=\(port)"])
+        #expect(
+            metrics.errors == """
+                syncd: cannot listen on 127.0.0.1, port \(port): Address already in use
+                  see the metrics keys: metrics.host, metrics.port
+
+                """)
+        #expect(metrics.status == CommandExitStatus.configuration.rawValue)
         try stop(server)
     }
 

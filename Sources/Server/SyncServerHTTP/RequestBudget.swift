@@ -48,6 +48,9 @@ final class RequestBudget: Sendable {
         self.limits = limits
     }
 
+    /// The number of open event streams of all principals.
+    var openStreams: Int { state.withLock { $0.uses.values.reduce(0) { $0 + $1.streams } } }
+
     /// Whether the whole budget is free. For tests.
     var isUnused: Bool { state.withLock { $0.uses.isEmpty && $0.bytes == 0 } }
 

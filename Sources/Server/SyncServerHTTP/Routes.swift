@@ -23,17 +23,20 @@ struct Routes: HTTPResponder {
     let health: StoreHealth
     let budget: RequestBudget
     let rates: RequestRates
+    /// The metrics to count in; nil counts nothing.
+    let metrics: RequestMetrics?
     let logger: Logger
 
     func respond(to request: Request, context: RouteContext) async throws -> Response {
-        var response = await response(to: request, context: context)
+        let began = NIODeadline.now()
+        let route = Route(path: String((request.head.path ?? "").prefix { $0 != "?" }))
+        var response = await response(to: request, route, context)
+        metrics?.responded(to: route, response.status.code, after: Duration(NIODeadline.now() - began))
         if let id = request.id { response.headers[.requestID] = id.rawValue }
         return response
     }
 
-    private func response(to request: Request, context: RouteContext) async -> Response {
-        let path = request.head.path ?? ""
-        let route = Route(path: String(path.prefix { $0 != "?" }))
+    private func response(to request: Request, _ route: Route, _ context: RouteContext) async -> Response {
         // Do not wait for a body that is not needed.
         let closing = request.mayHaveBody ? context : nil
         if route.isOpen, request.method == route.method { return await openResponse(route, closing: closing) }
@@ -111,10 +114,11 @@ struct Routes: HTTPResponder {
     private func carryOut(_ accepted: AcceptedRequest) async throws -> Response {
         switch accepted {
         case .call(let call, let body, let principal, let reservation):
-            guard let response = try await endpoint.respond(to: call, body, by: principal) else {
+            guard let response = try await endpoint.respond(to: call, body, by: principal, metrics) else {
                 throw Refusal(.notFound, .notFound, "the record does not exist, or you may not see it")
             }
             rates.charge(response.count, to: principal)
+            metrics?.transferred(.call(call), received: body.count, sent: response.count)
             return .json(response, holding: reservation)
         case .hints(let request, let principal, let secret, let reservation):
             return try await hints(for: request, principal, secret, reservation)
@@ -302,7 +306,7 @@ extension Request {
     fileprivate var id: WireRequestID? { headers[.requestID].flatMap(WireRequestID.init(rawValue:)) }
 
     /// Whether bytes may follow the head.
-    fileprivate var mayHaveBody: Bool {
+    var mayHaveBody: Bool {
         (headers[.contentLength] ?? "0") != "0" || headers[.transferEncoding] != nil || method == .post
     }
 }

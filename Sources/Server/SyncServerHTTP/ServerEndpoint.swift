@@ -14,18 +14,23 @@ struct ServerEndpoint: Sendable {
 
     /// Performs a call. Returns nil when the requested item does not exist, or the principal may not see it. The
     /// response does not distinguish the two.
-    func respond(to call: ServerCall, _ body: [UInt8], by principal: Principal) async throws -> [UInt8]? {
-        if call == .push, let review { return try await reviewed(body, by: principal, review) }
+    ///
+    /// - Parameter metrics: the metrics in which to count the outcomes of a push; nil counts nothing.
+    func respond(
+        to call: ServerCall, _ body: [UInt8], by principal: Principal, _ metrics: RequestMetrics?
+    ) async throws -> [UInt8]? {
+        if call == .push, let review { return try await reviewed(body, by: principal, review, metrics) }
         return try await threads.runIfActive {
             let request = try ServerRequest.decode(body, of: call)
-            return try authority.respond(to: request, by: principal, now: now())
-                .encode(to: request, catalog: catalog)
+            let response = try authority.respond(to: request, by: principal, now: now())
+            if case .push(let push) = response { metrics?.decided(push) }
+            return try response.encode(to: request, catalog: catalog)
         }
     }
 
     /// Pushes after the application has reviewed each transaction.
     private func reviewed(
-        _ body: [UInt8], by principal: Principal, _ review: any TransactionReview
+        _ body: [UInt8], by principal: Principal, _ review: any TransactionReview, _ metrics: RequestMetrics?
     ) async throws -> [UInt8]? {
         let request = try await threads.runIfActive { try ServerRequest.decode(body, of: .push) }
         guard case .push(let push) = request else { return nil }
@@ -36,6 +41,7 @@ struct ServerEndpoint: Sendable {
         let rejections = try await review.rejections(of: push.transactions, by: principal, records: reader)
         return try await threads.runIfActive {
             let response = try authority.push(push, by: principal, now: now(), rejecting: rejections)
+            metrics?.decided(response)
             return try ServerResponse.push(response).encode(to: request, catalog: catalog)
         }
     }

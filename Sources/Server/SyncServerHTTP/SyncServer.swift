@@ -20,6 +20,7 @@ public struct SyncServer: Service {
     private let catalog: SchemaCatalog
     private let authentication: Authentication
     private let review: (any TransactionReview)?
+    private let metrics: PrometheusRegistry?
     private let now: @Sendable () -> WallTime
     private let logger: Logger
     private let onRunning: @Sendable (Int) async -> Void
@@ -37,6 +38,20 @@ public struct SyncServer: Service {
         now: @escaping @Sendable () -> WallTime, logger: Logger,
         onRunning: @escaping @Sendable (Int) async -> Void = { _ in }
     ) {
+        self.init(
+            configuration: configuration, authority: authority, catalog: catalog, authentication: authentication,
+            review: review, metrics: nil, now: now, logger: logger, onRunning: onRunning)
+    }
+
+    /// Creates a server that counts what it does.
+    ///
+    /// - Parameter metrics: the registry of the counts; nil counts nothing.
+    package init(
+        configuration: SyncServerConfiguration, authority: any AuthorityService, catalog: SchemaCatalog,
+        authentication: Authentication, review: (any TransactionReview)?, metrics: PrometheusRegistry?,
+        now: @escaping @Sendable () -> WallTime, logger: Logger, onRunning: @escaping @Sendable (Int) async -> Void
+    ) {
+        self.metrics = metrics
         self.configuration = configuration
         self.authority = authority
         self.catalog = catalog
@@ -76,9 +91,11 @@ public struct SyncServer: Service {
             budget: RequestBudget(connectionsPerAddress: configuration.maximumConnectionsPerAddress),
             rates: RequestRates(
                 limits: .init(requests: configuration.requestsPerSecond, bytes: configuration.bytesPerSecond)),
-            logger: logger)
+            metrics: metrics.map { RequestMetrics($0) }, logger: logger)
+        if let metrics { addReadings(of: routes, to: metrics) }
+        let tls = try configuration.tls.map { try Self.tls($0) }
         let application = Application(
-            responder: routes, server: try server(connections),
+            responder: routes, server: ConnectionChannel.builder(configuration, tls: tls, connections: connections),
             configuration: ApplicationConfiguration(
                 address: .hostname(configuration.host, port: configuration.port), serverName: nil,
                 backlog: SyncServerLimits.backlog),
@@ -98,35 +115,22 @@ public struct SyncServer: Service {
             }
         } catch {
             try await threads.shutdownGracefully()
-            throw listenError(error)
+            throw try SyncServerConfigurationError(
+                listening: error, on: configuration.host, port: configuration.port)
         }
         try await threads.shutdownGracefully()
     }
 
-    /// Returns a readable error for an address on which the server cannot listen; any other error unchanged.
-    private func listenError(_ error: any Error) -> any Error {
-        let reason: String
-        switch error {
-        case let error as IOError: reason = String(cString: strerror(error.errnoCode))
-        case is SocketAddressError: reason = "the host does not exist"
-        default: return error
-        }
-        return SyncServerConfigurationError(
-            description: "cannot listen on \(configuration.host), port \(configuration.port): \(reason)")
-    }
-
-    private func server(_ connections: OpenConnections) throws -> HTTPServerBuilder {
-        let idle = TimeAmount(configuration.idleTimeout)
-        let limits = HTTP1Channel.Configuration.DecoderConfiguration(
-            maxHeaderFieldSize: SyncServerLimits.headerBytes, maxHeaderListSize: SyncServerLimits.headerBytes,
-            maxHeaderFieldCount: SyncServerLimits.headerFields)
-        let tls = try configuration.tls.map { try Self.tls($0) }
-        return HTTPServerBuilder { [configuration] responder in
-            ConnectionChannel(
-                http1: HTTP1Channel(
-                    responder: responder,
-                    configuration: .init(idleTimeout: idle, httpDecoderConfiguration: limits)),
-                tls: tls, handshakeTimeout: configuration.handshakeTimeout, connections: connections)
+    private func addReadings(of routes: Routes, to metrics: PrometheusRegistry) {
+        metrics.read("tombolo_connections", .gauge, "Open connections.") { Double(routes.connections.count) }
+        metrics.read(
+            "tombolo_connections_turned_away_total", .counter,
+            "Connections that were closed or refused for lack of room."
+        ) { Double(routes.connections.turnedAway) }
+        metrics.read("tombolo_event_streams", .gauge, "Open event streams.") { Double(routes.budget.openStreams) }
+        metrics.read("tombolo_store_up", .gauge, "1 if the store can be read and no damage is known, otherwise 0.") {
+            do { try await routes.health.check() } catch { return 0 }
+            return 1
         }
     }
 

@@ -1,3 +1,6 @@
+import Glibc
+import NIOCore
+
 /// The configuration of the HTTP server: its address, its certificates, and its limits.
 public struct SyncServerConfiguration: Sendable {
     /// The address or the host name to listen on. `127.0.0.1` accepts only clients of this machine.
@@ -76,4 +79,19 @@ public struct SyncServerConfiguration: Sendable {
 /// An error in the configuration of a server, described in one sentence for the operator.
 public struct SyncServerConfigurationError: Error, Hashable, Sendable, CustomStringConvertible {
     public let description: String
+}
+
+extension SyncServerConfigurationError {
+    /// Converts the error of a server that cannot listen on its address.
+    ///
+    /// - Throws: `error`, if it is about something else.
+    init(listening error: any Error, on host: String, port: Int) throws {
+        let reason: String
+        switch error {
+        case let error as IOError: reason = String(cString: strerror(error.errnoCode))
+        case is SocketAddressError: reason = "the host does not exist"
+        default: throw error
+        }
+        self.init(description: "cannot listen on \(host), port \(port): \(reason)")
+    }
 }

@@ -63,6 +63,11 @@ enum SyncServerLimits {
     /// The time after which a client should retry after too many concurrent requests, in seconds.
     static let busyRetrySeconds = 1
 
+    // MARK: Metrics
+
+    /// Maximum number of connections to the metrics: a few programs that read them.
+    static let metricsConnections = 16
+
     // MARK: Tokens and health
 
     /// Maximum length of a token, and of a token file, in bytes.

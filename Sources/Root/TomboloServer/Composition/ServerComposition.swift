@@ -4,6 +4,7 @@ public import SyncAuthority
 public import SyncCore
 public import SyncModel
 public import SyncProgram
+package import SyncServerHTTP
 import UnixSignals
 
 /// A server composed from its settings. Each part is created on first use and then kept.
@@ -31,6 +32,11 @@ public final class ServerComposition {
 
     /// The clocks, the random source, and the executors.
     public private(set) lazy var runtime: EngineRuntime = recipes.machine(settings)
+
+    /// The metrics of the server; nil if `metrics.port` is not set.
+    package private(set) lazy var metrics = settings.metrics.map { _ in
+        PrometheusRegistry.ofServer(folder: settings.folder)
+    }
 
     /// The registry of the tokens that the server accepts.
     public var tokens: TokenRegistry { TokenRegistry(path: settings.tokenFile, random: runtime.random) }
@@ -87,9 +93,13 @@ public final class ServerComposition {
     /// Serves and keeps the change feeds within their bound until SIGTERM or SIGINT, and then finishes open requests,
     /// up to the deadline.
     ///
-    /// - Parameter listening: called with the port once the server accepts requests. An error that it throws ends the
-    ///   server.
-    public func serve(listening: @escaping @Sendable (_ port: Int) async throws -> Void) async throws {
+    /// - Parameters:
+    ///   - metricsListening: called with the port once the server serves metrics.
+    ///   - listening: called with the port once the server accepts requests. An error that it throws ends the server.
+    public func serve(
+        metricsListening: @escaping @Sendable (_ port: Int) async -> Void = { _ in },
+        listening: @escaping @Sendable (_ port: Int) async throws -> Void
+    ) async throws {
         // The cheap check comes first: without tokens, no request could be authorized.
         let authentication = try recipes.authentication(settings, application, runtime, logger)
         let authority = try authority
@@ -100,7 +110,7 @@ public final class ServerComposition {
         let listener = try recipes.listener(
             ServerRecipes.Service(
                 settings: settings, application: application, authority: authority, authentication: authentication,
-                runtime: runtime, logger: logger))
+                runtime: runtime, metrics: metrics, logger: logger))
         let unfollow = try openAuthority?.follow?()
         defer { unfollow?() }
         var configuration = ServiceGroupConfiguration(
@@ -112,6 +122,14 @@ public final class ServerComposition {
                     authority: authority, keptCommits: settings.keptCommits, runtime: runtime, logger: logger),
             ],
             gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+        if let metrics, let address = settings.metrics {
+            configuration.services.append(
+                .init(
+                    service: MetricsService(
+                        address: address, registry: metrics, logger: logger, listening: metricsListening),
+                    // The listener then ends without errors of its own.
+                    failureTerminationBehavior: .gracefullyShutdownGroup))
+        }
         // The listener closes open connections at the deadline by itself. This limit applies if it fails to.
         configuration.maximumGracefulShutdownDuration = settings.shutdownDeadline + .seconds(2)
         try await ServiceGroup(configuration: configuration).run()

@@ -22,6 +22,8 @@ package struct ServerKeys: SettingValues {
     var connectionsPerAddress = 256
     var requestsPerSecond = 300
     var bytesPerSecond = 16 * 1_024 * 1_024
+    var metricsHost = "127.0.0.1"
+    var metricsPort: Int?
     var shutdownDeadline = Duration.seconds(10)
 
     package init() {}
@@ -80,6 +82,13 @@ package struct ServerKeys: SettingValues {
             Setting(
                 "authority.catalog", \.catalogFile, .path, defaultInWords: "the models of the program",
                 "File of the models to serve, as JSON."),
+            Setting(
+                "metrics.host", \.metricsHost, .text,
+                "Address on which to serve metrics for Prometheus. Everyone who can connect to it can read them."),
+            Setting(
+                "metrics.port", \.metricsPort, .integer(0...65_535, "port number"),
+                defaultInWords: "no metrics are served",
+                "Port on which to serve metrics, as /metrics. 0 selects a free port."),
             Setting(
                 "shutdown.deadline", \.shutdownDeadline, .duration(.milliseconds(100) ... .seconds(300)),
                 "Longest time for a graceful stop."),

@@ -78,7 +78,7 @@ extension ServerRecipes {
                         catalog: service.application.catalog,
                         authentication: service.authentication,
                         review: ApplicationReview(service.application, service.runtime, service.logger),
-                        now: service.runtime.now, logger: service.logger,
+                        metrics: service.metrics, now: service.runtime.now, logger: service.logger,
                         onRunning: listening
                     ).run()
                 } catch let error as SyncServerConfigurationError {

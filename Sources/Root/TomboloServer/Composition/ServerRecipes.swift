@@ -58,6 +58,8 @@ public struct ServerRecipes: Sendable {
         public let authentication: Authentication
         /// The clocks, the random source, and the executors.
         public let runtime: EngineRuntime
+        /// The registry of the metrics; nil counts nothing.
+        package let metrics: PrometheusRegistry?
         /// The logger of all parts.
         public let logger: Logger
     }

@@ -37,6 +37,8 @@ public struct ServerSettings: Sendable {
     public let tokenFile: String
     /// The file of the models to serve; nil for those of the program.
     public let catalogFile: String?
+    /// The address on which metrics are served; nil serves none.
+    public let metrics: Metrics?
     /// The longest time for a graceful stop.
     public let shutdownDeadline: Duration
 
@@ -46,6 +48,14 @@ public struct ServerSettings: Sendable {
         public let certificateFile: String
         /// The file of the private key, in PEM.
         public let keyFile: String
+    }
+
+    /// An address for metrics.
+    public struct Metrics: Hashable, Sendable {
+        /// The address to listen on.
+        public let host: String
+        /// The port; 0 selects a free one.
+        public let port: Int
     }
 
     /// The database file of SQLite.
@@ -78,6 +88,7 @@ public struct ServerSettings: Sendable {
         keptCommits = keys.keptCommits
         tokenFile = keys.tokenFile ?? folder + "/tokens"
         catalogFile = keys.catalogFile
+        metrics = keys.metricsPort.map { Metrics(host: keys.metricsHost, port: $0) }
         shutdownDeadline = keys.shutdownDeadline
     }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CoreMetrics
 import SyncProgram
 
 struct ServeCommand: ServerCommand {
@@ -21,13 +22,20 @@ struct ServeCommand: ServerCommand {
         defer { server.close() }
         let settings = server.settings
         let scheme = settings.tls == nil ? "http" : "https"
-        let address = settings.host.contains(":") ? "[\(settings.host)]" : settings.host
         let file = settings.portFile.map { PortFile(path: $0) }
         try file?.check()
-        try await server.serve { @Sendable (listening: Int) in
-            try file?.write(listening)
-            // A server goes on without anybody who reads this.
-            ProgramOutput.write("listening on \(scheme)://\(address):\(listening)\n")
+        // The metrics of the application and of its packages appear beside those of the server.
+        if let metrics = server.metrics { MetricsSystem.bootstrap(metrics) }
+        // A server goes on without anybody who reads its output.
+        try await server.serve { port in
+            let host = (settings.metrics?.host).map(Self.inURL) ?? ""
+            ProgramOutput.write("metrics on http://\(host):\(port)/metrics\n")
+        } listening: { port in
+            try file?.write(port)
+            ProgramOutput.write("listening on \(scheme)://\(Self.inURL(settings.host)):\(port)\n")
         }
     }
+
+    /// Returns a host as a URL contains it: an IPv6 address in brackets.
+    private static func inURL(_ host: String) -> String { host.contains(":") ? "[\(host)]" : host }
 }

@@ -80,3 +80,24 @@ struct ConnectionChannel: ServerChildChannel {
         }.nonisolated()
     }
 }
+
+extension ConnectionChannel {
+    /// Returns the builder of a server whose connections are set up like this one.
+    ///
+    /// - Parameter tls: the TLS context; nil for plain HTTP.
+    static func builder(
+        _ configuration: SyncServerConfiguration, tls: NIOSSLContext?, connections: OpenConnections
+    ) -> HTTPServerBuilder {
+        let limits = HTTP1Channel.Configuration.DecoderConfiguration(
+            maxHeaderFieldSize: SyncServerLimits.headerBytes, maxHeaderListSize: SyncServerLimits.headerBytes,
+            maxHeaderFieldCount: SyncServerLimits.headerFields)
+        return HTTPServerBuilder { responder in
+            ConnectionChannel(
+                http1: HTTP1Channel(
+                    responder: responder,
+                    configuration: .init(
+                        idleTimeout: TimeAmount(configuration.idleTimeout), httpDecoderConfiguration: limits)),
+                tls: tls, handshakeTimeout: configuration.handshakeTimeout, connections: connections)
+        }
+    }
+}

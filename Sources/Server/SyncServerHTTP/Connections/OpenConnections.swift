@@ -29,6 +29,9 @@ final class OpenConnections: Sendable {
 
     var count: Int { state.withLock { $0.channels.count } }
 
+    /// The number of connections that were closed or refused for lack of room, since the start.
+    var turnedAway: Int { state.withLock { $0.turnedAway } }
+
     /// Registers a connection until it is closed.
     ///
     /// If there is no room, another connection or this one is cut. After `closeAll()`, this one is cut.
