@@ -26,7 +26,7 @@ struct ServeCommand: ServerCommand {
         try file?.check()
         try await server.serve { @Sendable (listening: Int) in
             try file?.write(listening)
-            // A server goes on without anybody who reads this.
+            // The server continues even if nobody reads this line.
             ProgramOutput.write("listening on \(scheme)://\(address):\(listening)\n")
         }
     }
