@@ -7,7 +7,7 @@ import SyncCore
 struct LinkTable: Hashable {
     /// For each link other than the loopback, by index, whether it is up.
     private var links: [Int32: Bool] = [:]
-    /// The default routes. A change of them justifies another attempt, even while the links stay the same.
+    /// The default routes. A change of the routes justifies another attempt, even while the links stay the same.
     private(set) var routes: Set<RouteMessage.Route> = []
 
     mutating func note(_ message: RouteMessage) {

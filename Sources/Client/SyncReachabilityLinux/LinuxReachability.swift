@@ -4,13 +4,15 @@ public import SyncCore
 
 /// Follows the links and routes of a Linux machine through rtnetlink.
 ///
-/// Changes are published within milliseconds, and watching costs nothing while there are none. Where the kernel does
-/// not provide this (a sandbox without netlink), the network counts as up, and the server's response decides.
+/// Changes are published within milliseconds, and watching costs nothing while there are none. If the kernel does not
+/// report links, as in a sandbox without netlink, the network counts as up, and the server's response decides.
 public final class LinuxReachability: Reachability {
     public let changes = Broadcast<LinkState>()
     private let serverIsLoopback: Bool
     private let state: Guarded<LinkState>
 
+    /// Creates a watch, and reads the current state of the links.
+    ///
     /// - Parameter serverIsLoopback: Whether the server runs on this machine, which needs no link. The state is then
     ///   always up.
     public init(serverIsLoopback: Bool) {

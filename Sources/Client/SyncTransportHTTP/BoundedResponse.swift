@@ -5,7 +5,7 @@ import SyncCore
 import SyncModel
 import SyncWire
 
-/// A complete HTTP response, read within a deadline and a maximum size.
+/// An HTTP response, read within a deadline and a maximum size. An error body that is too long is cut off.
 struct BoundedResponse {
     let status: Int
     let isJSON: Bool
@@ -18,10 +18,11 @@ struct BoundedResponse {
 
     /// Reads a response.
     ///
-    /// The client's own deadline ends when the head arrives, so the body is checked against it here, chunk by chunk.
-    /// The read timeout limits the wait for each chunk.
+    /// The client enforces the deadline only until the head arrives, so the body is checked against the deadline here,
+    /// chunk by chunk. The read timeout limits the wait for each chunk.
     ///
-    /// - Throws: `TransportError` when the response is too long or too slow; otherwise the client's error.
+    /// - Throws: `TransportError` when the response is too long, too slow, or in too many tiny chunks; otherwise the
+    ///   client's error.
     init(
         _ response: HTTPClientResponse, deadline: NIODeadline, maximumBytes: Int, now: WallTime,
         to request: WireRequestID
@@ -100,8 +101,8 @@ struct BoundedResponse {
                 retryAfter: retryAfter.map { min($0, HTTPTransportLimits.longestForeignPause) })
         }
         let code = TransportError.Code(error.code) ?? statusCode
-        // A request that was damaged on its way, or met a server that failed, is intact on this device: no answer of
-        // this kind decides about its contents.
+        // The request may have been damaged on its way, or have met a failing server, and is intact on this device.
+        // Such a response decides nothing about its contents.
         if error.code == .damaged || (500..<600).contains(status) && code.isAboutContents {
             return TransportError(.serverFailed, error.message, retryAfter: retryAfter)
         }

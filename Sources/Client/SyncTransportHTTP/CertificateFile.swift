@@ -8,7 +8,7 @@ enum CertificateFile {
 
     /// Reads the certificates of a regular file, or of a pipe that a shell has given to this process.
     ///
-    /// - Throws: when there are none. Opening a named pipe would wait for its writer, so it is refused.
+    /// - Throws: when there are none, and for a named pipe, because reading it would mean waiting for its writer.
     static func certificates(in path: String) throws(HTTPTransportConfigurationError) -> [NIOSSLCertificate] {
         guard let bytes = bytes(of: path), let certificates = try? NIOSSLCertificate.fromPEMBytes(bytes),
             !certificates.isEmpty

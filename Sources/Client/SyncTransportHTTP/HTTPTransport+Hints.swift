@@ -6,9 +6,11 @@ public import SyncModel
 import SyncWire
 
 extension HTTPTransport {
-    /// Reads the server's event streams in a separate task until the reader stops iterating.
+    /// Returns a stream of hints, which a separate task reads from the server's event streams until the reader stops
+    /// iterating.
     ///
-    /// When one stream ends, all end, unless the server only refuses it because its spaces may not be read.
+    /// When one event stream ends, all end, unless the server refuses the stream because the account may not read its
+    /// spaces.
     public func hints(for spaces: [SpaceID]) -> AsyncThrowingStream<Hint, any Error> {
         let (stream, hints) = AsyncThrowingStream.makeStream(
             of: Hint.self, bufferingPolicy: .bufferingNewest(HTTPTransportLimits.waitingHints))

@@ -6,7 +6,7 @@ public import SyncCore
 public import SyncModel
 import SyncWire
 
-/// A transport over HTTP/1.1 or HTTP/2.
+/// A transport over HTTP/1.1.
 ///
 /// It follows no redirects, limits how much it reads, and accepts only valid responses: a captive portal's page is
 /// `notUnderstood`. It never sends its token to another machine over plain HTTP unless the configuration allows that.
@@ -19,14 +19,15 @@ public final class HTTPTransport: RemoteTransport {
     private let token: @Sendable () async throws -> String?
     let runtime: EngineRuntime
     private let client: ReplaceableClient
-    /// Event streams have separate connections. Over HTTP/1.1 they would occupy those of the calls.
+    /// The client for event streams. A stream occupies its connection, so the calls have separate ones.
     let streamClient: ReplaceableClient
 
     /// Creates a transport.
     ///
     /// - Parameters:
     ///   - token: Returns the bearer token, before each request; nil for none.
-    ///   - runtime: The wall clock, used for `Retry-After`, and the spawner, used for event streams.
+    ///   - runtime: Its wall clock is used for `Retry-After`, its random numbers for request ids, and its tasks for
+    ///     event streams and for closing connections.
     /// - Throws: `HTTPTransportConfigurationError` when the URL or the certificate file is unusable.
     public init(
         configuration: HTTPTransportConfiguration, catalog: SchemaCatalog, runtime: EngineRuntime,
@@ -118,7 +119,8 @@ public final class HTTPTransport: RemoteTransport {
         WireRequestID(high: runtime.random(), low: runtime.random())
     }
 
-    /// Returns the token after checking it, so that text that does not belong in a header never gets near one.
+    /// Returns the token, or nil when there is none. Checks that the token may be sent over this connection, and that
+    /// it is valid in a header.
     func bearer() async throws(TransportError) -> String? {
         let secret: String?
         do {

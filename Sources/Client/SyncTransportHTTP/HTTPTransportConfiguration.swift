@@ -15,7 +15,7 @@ public struct HTTPTransportConfiguration: Sendable {
     public var hintsTimeout: Duration
     /// Largest response in bytes.
     public var maximumResponseBytes: Int
-    /// Path of a PEM file with the certificates to trust instead of the system's.
+    /// Path of a PEM file with the certificates to trust instead of the system's; nil trusts the system's.
     public var trustedCertificates: String?
     /// Whether the token may be sent over plain HTTP to another machine, where anyone on the path can read it. It may
     /// always be sent to this machine itself.

@@ -2,7 +2,7 @@
 enum HTTPTransportLimits {
     /// Largest body of an error, in bytes: a sentence for a person, not a page.
     static let errorBytes = 64 * 1_024
-    /// Longest pause that a proxy or gateway can request: the next network may not have it.
+    /// Longest pause that a proxy or gateway can request: the device may soon be in a network without it.
     static let longestForeignPause = Duration.seconds(120)
     /// Bytes of a request body that a connection gets at once: two seconds of the slowest upload.
     static let pieceBytes = 16 * 1_024
@@ -13,7 +13,7 @@ enum HTTPTransportLimits {
     static let eventLineBytes = 8 * 1_024
     /// Spaces per event stream. Our server accepts no more.
     static let spacesPerStream = 64
-    /// Event streams per device. Over HTTP/1.1 each one is a connection; a device with more spaces polls instead.
+    /// Event streams per device. Each one is a connection; a device with more spaces polls instead.
     static let streams = 8
     /// Hints that wait to be read; older ones are dropped. A reader that is this slow learns of those changes by its
     /// next poll.

@@ -23,7 +23,7 @@ final class ResponseStatusGuard: ChannelInboundHandler {
         context.fireChannelRead(data)
     }
 
-    /// Makes each connection of a client have a guard, before its first request is written.
+    /// Adds a guard to each connection of a client, before the connection's first request is written.
     static func install(in settings: inout HTTPClient.Configuration) {
         settings.http1_1ConnectionDebugInitializer = { channel in
             channel.eventLoop.makeCompletedFuture {

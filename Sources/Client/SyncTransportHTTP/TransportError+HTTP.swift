@@ -101,7 +101,7 @@ extension TransportError {
         ("HANDSHAKE_FAILURE", "the server and this device have no cipher in common"),
     ]
 
-    /// Returns this failure with the secret removed from its message.
+    /// Returns this failure with the secret removed from its message. A secret of fewer than 8 bytes stays.
     func hiding(_ secret: String?) -> TransportError {
         guard let secret, secret.utf8.count >= 8, message.contains(secret) else { return self }
         let words = message.split(separator: secret, omittingEmptySubsequences: false).joined(separator: "<token>")

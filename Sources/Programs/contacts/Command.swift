@@ -61,7 +61,7 @@ enum Command: Equatable {
         return seconds
     }
 
-    /// Carries the command out.
+    /// Carries out the command. Does nothing for `help`, `sync`, and `status`, which need no contact book.
     ///
     /// - Parameter show: prints a line.
     func run(on book: ContactBook, show: (String) throws -> Void) async throws {
@@ -95,7 +95,8 @@ extension Live<Contact> {
         return text + mark
     }
 
-    /// The contact on one line. An update of a query follows a change of this text, and not of the mark.
+    /// The contact on one line, without the mark: the updates of a query report changes of this text, but not every
+    /// change of the mark.
     var text: String {
         let details = [self.name, self.phone, self.email, self.company.map { "at \($0.name)" }, self.notes].compactMap(
             \.self)
@@ -104,7 +105,8 @@ extension Live<Contact> {
 }
 
 extension String {
-    /// The text without control characters: another person may have written it, and a terminal would obey them.
+    /// The text with spaces in place of control characters. Another person may have written the text, and a terminal
+    /// would obey the characters.
     var printable: String {
         String(String.UnicodeScalarView(unicodeScalars.map { $0.properties.generalCategory == .control ? " " : $0 }))
     }

@@ -1,13 +1,12 @@
 import Tombolo
 
-/// The contact book: what the program can do, without its command line. Works on a client, and on a device of the test
-/// kit.
+/// The functions of the contact book, without its command line. They work on a client, and on a device of the test kit.
 struct ContactBook: Sendable {
     static let models: [any Model.Type] = [Contact.self, Company.self]
 
     let access: any ModelAccess
 
-    /// The contacts whose names begin with a text, by name.
+    /// Returns the query for the contacts whose names begin with `prefix`, ordered by name.
     func contacts(_ prefix: String = "") -> ModelQuery<Contact> {
         let all = access.query(Contact.self).sorted { [$0.name.ascending] }
         return prefix.isEmpty ? all : all.where { $0.name.hasPrefix(prefix) }
@@ -52,8 +51,8 @@ struct ContactBook: Sendable {
 
     // MARK: Decisions
 
-    /// The changes that the server has refused, and those that lost against edits of other devices: one line each, by
-    /// number.
+    /// Returns the changes that the server has rejected, and then the values that lost against other devices: one line
+    /// each, which begins with the number of the journal entry.
     func problems() throws -> [String] {
         let rejected = try access.rejections.all().map { rejection in
             let fields = rejection.fields.map(\.field).joined(separator: ", ")
@@ -62,7 +61,7 @@ struct ContactBook: Sendable {
         return try rejected + access.merges.all().map { "\($0.id) \($0)" }
     }
 
-    /// Sends a rejected change again, or puts back what was lost in a merge.
+    /// Sends a rejected change again, or writes the values again that were lost in a merge.
     func retry(_ number: Int64) throws {
         if let rejection = try access.rejections.all().first(where: { $0.id == number }) {
             return try rejection.retry()
@@ -86,12 +85,13 @@ struct ContactBook: Sendable {
     }
 }
 
-/// A detail of a contact, as it is written on the command line: `phone=+49 30 1234`. An empty one is removed.
+/// A detail of a contact, as it is written on the command line: `phone=+49 30 1234`. An empty value removes the detail;
+/// a name cannot be empty.
 enum Detail: Equatable {
     case name(String), phone(String?), email(String?), notes(String?), company(String?)
 
     init(_ text: String) throws(BookError) {
-        // By code unit, because a combining mark would join the sign before it.
+        // Split by code unit: a combining mark after the equals sign would form one character with it.
         let parts = text.utf8.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
             .map { String(Substring($0)) }
         let value = parts.count == 2 && !parts[1].isEmpty ? parts[1] : nil

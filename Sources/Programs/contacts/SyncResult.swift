@@ -1,6 +1,6 @@
 import Tombolo
 
-/// How `contacts sync` has ended: the line to print, and the exit status.
+/// The result of `contacts sync`: the line to print, and the exit status.
 struct SyncResult: Equatable {
     let line: String
     let exitStatus: Int32
@@ -10,9 +10,9 @@ struct SyncResult: Equatable {
         self.exitStatus = exitStatus
     }
 
-    /// Returns nil while the sync may still come to its end.
+    /// Creates the result for a status; nil while the sync may still complete.
     ///
-    /// - Parameter isLate: whether the time to wait is over.
+    /// - Parameter isLate: whether the wait is over.
     init?(_ status: ClientStatus, isLate: Bool) {
         let reason = status.reason.isEmpty ? "" : ": \(status.reason)"
         let kept =
@@ -39,7 +39,7 @@ struct SyncResult: Equatable {
         }
     }
 
-    /// Requests a sync, and waits for its end.
+    /// Requests a sync, and waits for its result, at most until the timeout.
     static func waiting(for client: Client, atMost timeout: Duration) async -> SyncResult {
         client.syncNow()
         let result = await withTaskGroup(of: SyncResult?.self) { group in

@@ -15,7 +15,8 @@ struct Cost {
     }
 }
 
-/// Two implementations of the same work, measured alternately, so that changes in the machine's load affect both.
+/// Two implementations of the same work, measured alternately, so that changes in the machine's load affect both:
+/// `floor` is the C program, and `ours` is the engine.
 struct Comparison {
     let name: String
     /// The units of work in one run.
@@ -32,7 +33,8 @@ struct Comparison {
         case wall = "s"
     }
 
-    /// Runs both alternately, and returns the medians: the floor's speed, ours, and ours as a fraction of the floor's.
+    /// Runs both alternately, and returns the medians of the speed of `floor`, the speed of `ours`, and the ratio of
+    /// `ours` to `floor`.
     func run(rounds: Int) throws -> Row {
         var floors: [Double] = []
         var mine: [Double] = []

@@ -34,7 +34,7 @@ import SyncSimulation
     }
 }
 
-/// An error that ends the program without a result.
+/// An error that ends the program with a message and an exit status.
 struct ProgramError: Error, CustomStringConvertible {
     let message: String
     let status: Int32

@@ -17,7 +17,8 @@ struct Workers: ParsableArguments {
 
     var count: Int { threads ?? Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
 
-    /// Calls `body` on all threads in parallel, with the number of the thread.
+    /// Calls `body` `count` times with the number of the call, and waits for all calls. At most as many run in parallel
+    /// as there are processors.
     func run(_ body: @Sendable (Int) -> Void) {
         SimulatedDisk.prepareForManyThreads()
         DispatchQueue.concurrentPerform(iterations: count, execute: body)

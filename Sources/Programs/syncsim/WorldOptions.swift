@@ -61,7 +61,7 @@ enum FaultClass: String, CaseIterable {
 
     static let list = "all, none, or of " + allCases.map(\.rawValue).joined(separator: ", ")
 
-    /// The fault rates in this class. Every rate except recovery belongs to one class.
+    /// The fault rates in this class. Every rate except `recover` belongs to one class.
     var rates: [WritableKeyPath<WorldPlan.Rates, Double>] {
         switch self {
         case .network: [\.cutDevice, \.dropLink, \.scriptResponse]
@@ -108,7 +108,7 @@ struct FaultSelection: ExpressibleByArgument {
 
     var defaultValueDescription: String { classes.count == FaultClass.allCases.count ? "all" : "none" }
 
-    /// Removes the faults that are not selected from the plan.
+    /// Removes from the plan the faults that are not selected.
     func limit(_ plan: inout WorldPlan) {
         // Rates are copied from the selected classes, so that a rate which belongs to no class is off.
         var rates = WorldPlan.Rates()

@@ -1,5 +1,5 @@
-// Everything that a client program needs, by one import. Types that only some programs need are exported one by one, so that
-// general names of the engine do not reach the application.
+// One import gives a client program everything that it needs. Types that only some programs need are exported one by
+// one, so that general names of the engine do not reach the application.
 
 @_exported public import SyncObjects
 @_exported public import TomboloModeling

@@ -2,16 +2,16 @@ package import SyncAuthority
 
 /// An error of a database.
 package protocol DatabaseFailure: Error {
-    /// Converts the error to one of the port. Does not add a path or a value to its message.
+    /// Converts the error to one of the port, without adding a path or a value to the message.
     ///
-    /// - Parameter action: what could not be done, as in "could not read a record".
+    /// - Parameter action: the verb phrase for the message: "read a record" makes "could not read a record".
     func authorityError(during action: String) -> AuthorityStoreError
 }
 
 extension AuthorityStoreError {
-    /// Calls `body`, and converts what it throws to an error of the port.
+    /// Calls `body`, and converts its error to one of the port.
     ///
-    /// - Parameter action: what could not be done if it throws, as in "could not read a record".
+    /// - Parameter action: the verb phrase for the message: "read a record" makes "could not read a record".
     package static func converting<Value>(
         _ action: String, _ body: () throws -> Value
     ) throws(AuthorityStoreError) -> Value {

@@ -18,9 +18,10 @@ public protocol AuthorityService: Sendable {
         _ request: PushRequest, by principal: Principal, now: WallTime
     ) throws(AuthorityError) -> PushResponse
 
-    /// Pushes, and rejects the transactions with these numbers.
+    /// Applies transactions in order, and rejects those that the application has decided to reject.
     ///
-    /// - Parameter rejections: the application's decisions. A transaction that was decided before keeps its outcome.
+    /// - Parameter rejections: the application's rejections, by transaction number. A transaction that already has an
+    ///   outcome keeps it.
     func push(
         _ request: PushRequest, by principal: Principal, now: WallTime,
         rejecting rejections: [TransactionNumber: Rejection]
@@ -48,7 +49,7 @@ public protocol AuthorityService: Sendable {
 }
 
 extension AuthorityService {
-    /// Throws `unavailable` if there is something to reject, which a service without this capability cannot do.
+    /// Throws `unavailable` unless `rejections` is empty, for services that cannot reject on behalf of the application.
     public func push(
         _ request: PushRequest, by principal: Principal, now: WallTime,
         rejecting rejections: [TransactionNumber: Rejection]
@@ -59,7 +60,7 @@ extension AuthorityService {
         return try push(request, by: principal, now: now)
     }
 
-    /// Reads from the store as `hello` does.
+    /// Only calls `hello`, which proves that the store can be read.
     public func checkStore(now: WallTime) throws(AuthorityError) {
         _ = try hello(for: Principal(name: "health check"), now: now)
     }
@@ -118,6 +119,8 @@ public struct AuthorityError: Error, Hashable, Sendable {
     /// Whether the store is damaged, so that its operator has to repair or restore it.
     public let isDamage: Bool
 
+    /// Creates an error.
+    ///
     /// - Parameters:
     ///   - message: what was wrong and what was expected, without secrets. Clients see it.
     ///   - detail: what only the operator may see.

@@ -4,7 +4,7 @@ public import SyncAuthority
 ///
 /// The server calls it for each request, and repeatedly while an event stream is open, on a thread that may block.
 public protocol Authenticator: Sendable {
-    /// Returns the principal of a token; nil when the token is unknown or no longer valid. The time it takes must not
-    /// reveal that a token is nearly right.
+    /// Returns the principal of a token; nil when the token is unknown or no longer valid. The time that the call takes
+    /// must not reveal that a token is nearly right.
     func principal(bearing token: String) -> Principal?
 }

@@ -52,7 +52,7 @@ final class BodyTimer: Sendable {
         schedule(at: allowance.deadline)
     }
 
-    /// The allowance as it is after the bytes that have arrived.
+    /// The allowance, with the bytes that have arrived so far.
     var allowance: BodyAllowance { state.withLock { $0.allowance } }
 
     /// Counts bytes that have arrived. Returns whether they arrived in time.

@@ -10,7 +10,7 @@ import SyncWire
 struct Refusal: Error {
     let status: HTTPResponse.Status
     let body: ErrorBody
-    /// The text for the server's log in place of the body's message, if it says more.
+    /// The text for the server's log; nil to log the message of the body.
     private(set) var detail: String?
     var headers: HTTPFields = [:]
 
@@ -29,7 +29,7 @@ struct Refusal: Error {
             self.init(.badRequest, .malformed, error.message)
         case let error as WireError where error.code == .damaged:
             self.init(.badRequest, .damaged, error.message)
-        // The chunks of the body are malformed. Over HTTP/1.1, the request gate has already responded.
+        // The chunks of the body are malformed. The request gate has already responded.
         case is HTTPParserError: self.init(.badRequest, .malformed, "the request is not valid HTTP")
         default: self.init(.internalServerError, .failed, "the server failed")
         }

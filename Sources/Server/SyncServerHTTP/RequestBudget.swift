@@ -99,7 +99,7 @@ final class RequestBudget: Sendable {
 
     /// The part of the budget that one request is using.
     ///
-    /// It is returned with `leave()`, or at the latest when the reservation is released.
+    /// `leave()` returns this part to the budget. At the latest, `deinit` returns it.
     final class Reservation: Sendable {
         private let budget: RequestBudget
         private let principal: Principal

@@ -12,10 +12,10 @@ import SyncWire
 extension Routes {
     /// Responds with server-sent events.
     ///
-    /// The stream starts with a hint for each space, and sends another one after each commit in it. A comment line is
-    /// the heartbeat. The stream ends when the client disconnects, when the server shuts down, or when the token is no
-    /// longer valid or may read other spaces, which is checked before each message. A client polls sooner after the end of
-    /// a stream, so that it finds out which spaces it has lost or gained.
+    /// The stream starts with a hint for each space. Later commits cause further hints, which may be merged. A comment
+    /// line is the heartbeat. The stream ends when the client disconnects, when the server shuts down, or when the
+    /// token is no longer valid or may read other spaces than at the start. The server checks the token before each
+    /// message. After the end of a stream, a client polls sooner, and so finds out which spaces it has lost or gained.
     ///
     /// - Parameter reservation: a reservation to return when the stream ends.
     func hints(

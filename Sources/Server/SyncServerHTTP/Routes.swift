@@ -10,9 +10,8 @@ import SyncWire
 
 /// The routes of the server.
 ///
-/// A path is compared byte by byte with the few existing routes, so that no other spelling of a path matches. Every
-/// route except the two open ones requires a token first. The number of concurrent requests of one principal is
-/// limited.
+/// A path must equal one of the few existing routes, so that no other spelling of a path matches. Every route except
+/// the two open ones requires a token first. The number of concurrent requests of one principal is limited.
 struct Routes: HTTPResponder {
     typealias Context = RouteContext
 
@@ -37,7 +36,7 @@ struct Routes: HTTPResponder {
     }
 
     private func response(to request: Request, _ route: Route, _ context: RouteContext) async -> Response {
-        // Do not wait for a body that is not needed.
+        // A body that is not needed is not read: the connection closes after the response instead.
         let closing = request.mayHaveBody ? context : nil
         if route.isOpen, request.method == route.method { return await openResponse(route, closing: closing) }
         let accepted: AcceptedRequest
@@ -244,7 +243,8 @@ struct Routes: HTTPResponder {
     }
 }
 
-/// The routes: the calls of the protocol, and what else the server has to offer.
+/// The routes: the calls of the protocol, the stream of hints, the description of the protocol, and the health check.
+/// `none` stands for any other path.
 enum Route: Hashable, CustomStringConvertible {
     case call(ServerCall)
     case hints, openAPI, health, none

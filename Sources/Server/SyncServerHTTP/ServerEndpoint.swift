@@ -65,7 +65,7 @@ struct ServerEndpoint: Sendable {
         }
     }
 
-    /// The principal for health checks. No token can name it, because its name contains a space.
+    /// The principal for health checks. No token file can name it, because its name contains a space.
     private static let inspector = Principal(name: "health check")
 
     /// Returns the newest versions of the spaces.

@@ -19,7 +19,7 @@ final class StoreHealth: Sendable {
 
     private struct State: Sendable {
         var newest: Check?
-        /// When a call has last found damage; nil if the store counts as sound.
+        /// The time at which a call last found damage; nil if the store counts as sound.
         var damagedAt: NIODeadline?
     }
 

@@ -29,7 +29,7 @@ public struct SyncServer: Service {
     ///
     /// - Parameters:
     ///   - authentication: determines the principal of each request from its token.
-    ///   - review: the application's own rules for what clients write.
+    ///   - review: the application's own rules for the writes of clients; nil for none.
     ///   - now: the server's wall clock.
     ///   - onRunning: called once with the port on which the server listens.
     public init(
@@ -169,8 +169,8 @@ public struct SyncServer: Service {
         return .privateKey(key)
     }
 
-    /// Throws if a file cannot be opened. Opening a named pipe would wait for its writer, so it is refused, except for
-    /// one that a shell has given to this process.
+    /// Throws if a file cannot be opened. A named pipe is refused, because the server would wait for its writer, unless
+    /// a shell has given the pipe to this process.
     private static func checkReadable(_ path: String, _ what: String) throws {
         let file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
         guard file >= 0 else {

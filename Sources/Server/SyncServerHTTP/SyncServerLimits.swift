@@ -17,8 +17,9 @@ enum SyncServerLimits {
     /// Multiple of the maximum body length up to which a body is read and discarded. Beyond it, the connection is
     /// closed.
     static let unreadBodies = 4
-    /// Maximum number of bytes that the parser gets at once. It turns all of them into requests of at least 27 bytes
-    /// each, which take about 1 KiB in memory. This limits how many requests wait for the response to the first one.
+    /// Maximum number of bytes that the parser gets at once. The parser turns all of them into requests of at least 27
+    /// bytes each, which take about 1 KiB in memory. This limits how many requests wait for the response to the first
+    /// one.
     static let parsedBytes = 2 * 1_024
     /// Maximum number of bytes of one connection that wait for a response before the parser sees them. The system reads
     /// 64 KiB at once, and more only when the peer has closed its side.

@@ -11,7 +11,8 @@ package enum JSONNumber: Hashable, Sendable {
 extension Double {
     /// Parses a decimal number, such as `1.5` or `-2e3`.
     ///
-    /// Nil for other notations, and for a number beyond the range of a double: it would become infinite or zero.
+    /// Returns nil for other notations, and for a number beyond the range of a double, which would become infinite or
+    /// zero.
     package init?(decimal text: String) {
         let notation = text.utf8.allSatisfy { byte in
             byte &- UInt8(ascii: "0") < 10 || byte | 0x20 == UInt8(ascii: "e") || "+-.".utf8.contains(byte)

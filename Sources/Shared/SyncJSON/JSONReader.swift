@@ -1,11 +1,11 @@
 /// A pull parser for JSON: it reads bytes value by value, without building a tree and without `Foundation`.
 ///
-/// The reader is strict. It checks UTF-8, and it rejects repeated keys in one object, lone surrogates, numbers that are
-/// not finite, nesting deeper than `JSONLimits.depth`, and anything after the value. Decision 2 explains why
+/// The reader is strict. It checks UTF-8, and it rejects repeated keys in one object, lone surrogates, numbers beyond
+/// the range of a double, nesting deeper than `JSONLimits.depth`, and anything after the value. Decision 2 explains why
 /// Foundation's decoder is not used.
 ///
-/// Each method reads one value and leaves the reader after it. If that value is missing, the method throws, and the
-/// reader must not be used again.
+/// A method that reads a value leaves the reader after that value. After a method has thrown, the reader must not be
+/// used again.
 package struct JSONReader: ~Copyable {
     let bytes: UnsafeBufferPointer<UInt8>
     /// The offset of the next byte to read.

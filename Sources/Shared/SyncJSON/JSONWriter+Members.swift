@@ -1,4 +1,4 @@
-// A member of an object in one call: its key and its value.
+// Functions that append a whole member of an object: its key and its value.
 extension JSONWriter {
     package mutating func member(_ key: StaticString, _ text: String) {
         self.key(key)

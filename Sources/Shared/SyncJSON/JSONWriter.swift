@@ -44,7 +44,7 @@ package struct JSONWriter {
         needsComma = true
     }
 
-    /// Appends the shortest text that reads back as the same number. It always has a fraction or an exponent.
+    /// Appends the shortest text that reads back as the same number. The text always has a fraction or an exponent.
     ///
     /// - Precondition: `value` is finite.
     package mutating func real(_ value: Double) {
@@ -120,7 +120,7 @@ package struct JSONWriter {
     private mutating func appendEscaped(_ text: UnsafeBufferPointer<UInt8>) {
         var written = 0
         var position = 0
-        // Without iterators, which a debug build does not specialize.
+        // The loop uses no iterator, because a debug build does not specialize iterators.
         while position < text.count {
             let byte = text[position]
             if Self.needsEscape(byte) {

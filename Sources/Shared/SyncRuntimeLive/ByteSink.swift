@@ -2,8 +2,8 @@ import Glibc
 
 /// A file descriptor to write to: a standard stream, or a file that its owner closes.
 ///
-/// Unlike `FileHandle.write(_:)`, it does not terminate the process when the disk is full or the reader has gone: it
-/// returns the error.
+/// When the disk is full or the reader has gone, `write(_:)` returns the error, and does not terminate the process as
+/// `FileHandle.write(_:)` does.
 public struct ByteSink: Sendable {
     private let descriptor: Int32
 

@@ -6,6 +6,8 @@ import Dispatch
 public final class DispatchExecutor: SerialExecutor {
     private let queue: DispatchQueue
 
+    /// Creates an executor with its own queue.
+    ///
     /// - Parameter label: the name of the queue in a debugger.
     public init(label: String) {
         queue = DispatchQueue(label: label)

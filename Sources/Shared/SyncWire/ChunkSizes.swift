@@ -1,11 +1,12 @@
-/// Detects a body that arrives in many tiny chunks, each of which costs its reader far more than the bytes are worth.
+/// Detects a body that arrives in many tiny chunks, which cost the reader far more work than the same bytes in larger
+/// chunks.
 ///
-/// Both sides read bodies of a peer that they do not trust. Links and proxies cut a body into packets, which have
-/// hundreds of bytes.
+/// Both sides read bodies of a peer that they do not trust. The body of an honest peer passes, because links and
+/// proxies cut it into packets of hundreds of bytes.
 public struct ChunkSizes: Hashable, Sendable {
     /// Number of chunks after which the average length is checked.
     public static let uncheckedChunks = 1_024
-    /// Minimum average length of the chunks of a longer body, in bytes.
+    /// Minimum average length of the chunks of a body with more than `uncheckedChunks` chunks, in bytes.
     public static let minimumAverage = 64
 
     private var chunks = 0

@@ -7,8 +7,8 @@ package struct WireError: Error, Hashable, Sendable {
         case malformed
         /// A transaction does not match its own hash, because it was changed in transit.
         case damaged
-        /// The value has no form on the wire: it is a number that is not finite, or a JSON field whose text is not
-        /// JSON.
+        /// The value has no form on the wire: a number is not finite, the text of a JSON field is not JSON or is nested
+        /// too deeply, a record does not fit its schema, or a response does not fit its request.
         case unencodable
     }
 

@@ -80,7 +80,7 @@ struct ReplicaAudit: ReplicaInspector {
         return facts
     }
 
-    /// Returns the models that have a table. The build that last opened the file may not know all of them.
+    /// Returns the models of `WorldCatalog` that have a table. A file of an earlier build lacks some of the tables.
     private func models() throws -> [ModelSchema] {
         var tables: Set<String> = []
         try inspector.each("SELECT name FROM sqlite_master WHERE type = 'table'") { tables.insert($0.text(0)) }
@@ -103,7 +103,8 @@ struct ReplicaAudit: ReplicaInspector {
         "unseen bytes",
     ]
 
-    /// Returns the number of records without pending changes plus the number of bases in each space.
+    /// Returns the number of records in each space that the server has shown: the records without pending changes, and
+    /// the bases of the others.
     private func shown(of models: [ModelSchema]) throws -> [SpaceID: Int] {
         var counts: [SpaceID: Int] = [:]
         let settled = models.map { schema in

@@ -1,10 +1,10 @@
 import CFaultVFS
 import SyncSimulation
 
-/// A minimal reader of a database that uses SQLite's C interface instead of the code under test.
+/// A minimal reader of a database, on SQLite's C interface instead of the code under test.
 ///
-/// It may be kept as long as the process that it reads through lives. SQLite then reads the schema only once, which
-/// takes longer than any read of a small database. It holds no lock between reads.
+/// Keep an inspector as long as its process lives. SQLite then reads the schema only once, and reading the schema takes
+/// longer than any other read of a small database. An inspector holds no lock between reads.
 final class SQLiteInspector {
     private var handle: OpaquePointer?
     private var statements: [String: OpaquePointer] = [:]

@@ -13,7 +13,7 @@ public struct SQLiteParts: Sendable {
 
     public init() {}
 
-    /// Limits that a world of some hundred steps can reach.
+    /// Limits that a world of a few hundred steps can reach.
     public static let smallLimits: StoreLimits = {
         var limits = StoreLimits()
         limits.outboxEntries = 150
@@ -23,7 +23,8 @@ public struct SQLiteParts: Sendable {
         return limits
     }()
 
-    /// A policy with limits such that both rows and bytes fill pages, and both the device and the server bound batches.
+    /// A policy with limits so small that some pages are full by rows and others by bytes, and that some batches end at
+    /// a limit of the device and others at a limit of the server.
     public static let smallPolicy = AuthorityPolicy(
         limits: ServerLimits(pushBytes: 16_000, pushTransactions: 30, pageRows: 30), pageBytes: 1_500,
         access: AccessRules([AccessRules.Rule(principals: .everyone, spaces: .all, access: .readAndWrite)]))
@@ -32,8 +33,8 @@ public struct SQLiteParts: Sendable {
         pageRows: smallPolicy.limits.pageRows, pageBytes: smallPolicy.pageBytes,
         pushTransactions: smallPolicy.limits.pushTransactions, pushBytes: smallPolicy.limits.pushBytes)
 
-    /// The bounds that follow from these limits for a device at rest. The WAL holds at most the pages after which it is
-    /// checkpointed plus those of the largest transaction.
+    /// The bounds that follow from `smallLimits`. At rest, the WAL holds at most the pages after which it is
+    /// checkpointed, plus those of the largest transaction.
     static let bounds = ReplicaBounds(
         outboxEntries: smallLimits.outboxEntries, outboxBytes: smallLimits.outboxBytes,
         journalEntries: smallLimits.journalEntries,

@@ -3,12 +3,12 @@ import SyncConcurrency
 
 /// A counter of the steps of SQLite's virtual machine on one database. Unlike time, the count is the same in each run.
 ///
-/// It covers the connections that are opened while it exists.
+/// A counter covers the connections that are opened while the counter exists.
 package final class SQLiteWork {
     private let file: String
 
-    /// The steps by file and statement. SQLite's hooks for new connections apply to the whole process, in which other
-    /// tests run, too.
+    /// The steps by file and statement. All counters share them: SQLite's hook for new connections applies to the whole
+    /// process, in which other tests run, too.
     private static let steps = Guarded([String: [String: Int]]())
     private static let isHooked: Bool = {
         // The arguments are the connection, an error message to set, and the functions for loaded extensions.
@@ -58,10 +58,11 @@ package final class SQLiteWork {
         sqlite3_db_filename(connection, "main").map { String(cString: $0) }
     }
 
-    /// The growth of the work per record with the number of records. Work that is done once per page is negligible in
-    /// it.
+    /// The growth of the work per record with the number of records. Work that is done once per page hardly affects the
+    /// result.
     package struct Growth: CustomStringConvertible {
-        /// The growth factor: 1 when the work per record is constant; infinite when nothing was counted.
+        /// The growth factor: 1 when the work per record is constant; infinite when the smaller measurement counted
+        /// nothing.
         package let factor: Double
         package let description: String
 

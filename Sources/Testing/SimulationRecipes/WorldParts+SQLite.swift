@@ -40,8 +40,9 @@ extension WorldParts {
         return parts
     }
 
-    /// Opens a device's store. With full durability it survives a loss of power, unless `settings.storeDurability` says
-    /// otherwise.
+    /// Opens a device's store, which follows the space `default`.
+    ///
+    /// The durability is `normal` if `storage` says so, and `settings.storeDurability` otherwise.
     public static func openLocalStore(
         _ process: DiskProcess, _ runtime: EngineRuntime, _ storage: DeviceStorage = DeviceStorage(),
         _ settings: SQLiteParts = SQLiteParts()

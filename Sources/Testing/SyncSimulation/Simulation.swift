@@ -18,7 +18,7 @@ public final class Simulation: Sendable {
     public let seed: UInt64
     public let scheduler: SimulationScheduler
     public let trace: SimulationTrace
-    /// Records all events for a report; nil when no report is wanted.
+    /// The recording of all events for a report; nil when no report is wanted.
     public let recording: WorldRecording?
     private let taskExecutor: SimulationTaskExecutor
     /// The simulation's own runtime, which spawns its tasks.
@@ -130,7 +130,7 @@ public final class Simulation: Sendable {
         timeline.resume(device)
     }
 
-    /// Adds a line to the trace.
+    /// Adds a line to the trace, and an event to the recording if there is one.
     ///
     /// - Parameters:
     ///   - kind: the kind of the event, used only by a recording.
@@ -188,7 +188,7 @@ public final class Simulation: Sendable {
 
     /// Runs `body` to its end, and advances time whenever nothing else is left to do.
     ///
-    /// - Parameter limit: the most virtual time that it may take.
+    /// - Parameter limit: the most virtual time that `body` may take.
     /// - Throws: any error that `body` throws, or a `SimulationError`.
     public func run<Value: Sendable>(
         limit: Duration, name: String = "main", _ body: @escaping @Sendable () async throws -> Value

@@ -7,19 +7,20 @@ public struct SimulationError: Error, Sendable {
     public let time: Duration
     /// The names of the tasks that were started and have not ended.
     public let unfinished: [String]
-    /// The sleeping tasks and their deadlines.
+    /// The first sleeping tasks and their deadlines.
     public let sleepers: [String]
     public let lastLines: [SimulationTrace.Line]
 
     public enum Kind: Hashable, Sendable {
-        /// Nothing is ready and nothing sleeps, but not everything has ended.
+        /// No job is ready and no sleeper can wake, but not everything has ended. The sleepers of a suspended device
+        /// cannot wake once their deadlines have passed.
         case deadlock
         /// Very many jobs have run without advancing time.
         case livelock
         /// Work has left the simulation: jobs came from another thread, or went to Swift's global pool. Look for
         /// `Task {}`, `Task.detached`, `Task.sleep`, a main actor, or an API with its own queue.
         case leak(foreign: Int, escaped: Int)
-        /// The run took more virtual time than its limit.
+        /// The run needs more virtual time than its limit.
         case tooLong(Duration)
         /// Tasks have not ended although they were cancelled.
         case unfinished

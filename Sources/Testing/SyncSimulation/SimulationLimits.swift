@@ -1,4 +1,5 @@
-/// The limits of the simulation itself. Each turns a hang or unbounded memory use into a named failure.
+/// The fixed numbers of the simulation itself: limits that prevent hangs and unbounded memory use, and tolerances of
+/// checks.
 public enum SimulationLimits {
     /// The number of jobs without advancing time after which a run counts as a livelock. A normal settle of many
     /// devices takes some thousands.
@@ -18,7 +19,7 @@ public enum SimulationLimits {
     public static let recordedTextBytes = 8_192
     /// The additional time that an engine may take to stop on a slow processor, where timers are late.
     public static let stopTolerance = Duration.seconds(60)
-    /// One day. A longer suspension counts as sleeping for days.
+    /// One day. A device that is suspended during a pause of at least this length counts as sleeping for days.
     public static let day = Duration.seconds(86_400)
     /// The number of outbox entries to read at once where the whole outbox is not needed.
     public static let outboxPart = 16

@@ -10,9 +10,9 @@ package struct Backoff: Hashable, Sendable {
 
     /// Counts a failure and returns a random wait.
     ///
-    /// - Parameter retryAfter: The pause that the server asked for. It replaces the random wait, up to
-    ///   `policy.longestRetryAfter`. A random time of at most `policy.initial` is added, so that clients do not all
-    ///   return at the same moment.
+    /// - Parameter retryAfter: The pause that the server asked for; nil or zero if it asked for none. The pause
+    ///   replaces the random wait, up to `policy.longestRetryAfter`. A random time of at most `policy.initial` is
+    ///   added, so that clients do not all return at the same moment.
     mutating func nextDelay(
         retryAfter: Duration?, policy: BackoffPolicy, random: inout any RandomNumberGenerator
     ) -> Duration {

@@ -7,7 +7,7 @@ public import SyncModel
 public protocol CommandProvider: Sendable {
     /// The address of the server, as `RemoteTransport.serverAddress`.
     ///
-    /// The default is nil: there is only one server.
+    /// The default is nil: the address is unknown, and a pause of any server applies.
     var serverAddress: String? { get }
 
     /// Returns the command that requests the server's hello.

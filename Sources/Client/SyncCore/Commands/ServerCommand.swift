@@ -2,6 +2,8 @@
 public struct ServerCommand<Response: Sendable>: Sendable {
     private let body: @Sendable () async throws(TransportError) -> Response
 
+    /// Creates a command from the closure that sends the request.
+    ///
     /// - Parameter body: Sends the request. It must give up when its task is cancelled.
     public init(_ body: @escaping @Sendable () async throws(TransportError) -> Response) {
         self.body = body

@@ -4,7 +4,7 @@ public import SyncModel
 public struct TransportCommands: CommandProvider {
     private let transport: any RemoteTransport
 
-    /// Provides commands that send each request once. The engine repeats it if necessary.
+    /// Creates a provider whose commands send each request once. The engine repeats a request if necessary.
     public init(_ transport: any RemoteTransport) {
         self.transport = transport
     }

@@ -4,8 +4,7 @@ import SyncModel
 /// Carries events to the engine from any thread.
 ///
 /// Its size is bounded, however fast a server sends hints or a program makes requests: a repeated request is kept once,
-/// and only the newest hint of each space is kept. There are at most as many responses and timers as tasks that wait
-/// for them.
+/// and only the newest hint of each space is kept. Each running task adds at most one response or timer event.
 final class EngineMailbox: Sendable {
     typealias Events = Broadcast<WaitingEvents>.Subscription
 
@@ -39,11 +38,11 @@ struct WaitingEvents: Coalescing, Hashable {
     private mutating func add(_ event: SyncEvent) {
         switch event {
         case .host, .device(.outboxTouched), .device(.spacesTouched):
-            // Keep only the later event, because it follows all events between them.
+            // Keep only the later of two equal events, because it follows all events in between.
             events.removeAll { $0 == event }
             events.append(event)
         case .device(.linkChanged):
-            // Keep the last two: they give the current state of the link and show that it was different before.
+            // Keep the last two: the current state of the link, and the one before it, which may be different.
             let links = events.indices.filter { if case .device(.linkChanged) = events[$0] { true } else { false } }
             if links.count > 1 { events.remove(at: links[0]) }
             events.append(event)

@@ -68,7 +68,8 @@ extension SyncEngine {
         }
     }
 
-    /// Records news of the contact. If the store cannot write it, only this run knows it.
+    /// Records a change of the contact in the status and in the store. If the store fails, only this run knows the
+    /// change.
     func note(_ news: ContactChange) {
         let now = runtime.now()
         var news = news

@@ -23,7 +23,7 @@ public actor SyncEngine {
     var tasks: [Serial: Task<Void, Never>] = [:]
     nonisolated let mailbox = EngineMailbox()
     private var events: EngineMailbox.Events?
-    /// The contact as the store remembers it, which is part of the status.
+    /// The contact with the server, which is part of the status. The store has a copy.
     var contact = ServerContact()
     private nonisolated let lastStatus: Guarded<SyncStatus>
 
@@ -37,6 +37,8 @@ public actor SyncEngine {
         package let actions: [SyncAction]
     }
 
+    /// Creates an engine, which does nothing until `run()` is called.
+    ///
     /// - Parameter store: A store that already holds the spaces to keep in sync.
     public init(
         store: any EngineStore & LocalStore, commands: any CommandProvider, reachability: any Reachability,
@@ -102,7 +104,8 @@ public actor SyncEngine {
 
     // MARK: The loop
 
-    /// Runs until a requested stop is complete, or until the task is cancelled, which ends it at once. Call it once.
+    /// Runs until a requested stop is complete, or until the task is cancelled, which ends the run at once. A second
+    /// call is a programming error, and traps.
     ///
     /// Stopping at any moment loses nothing: the next run begins with what is durable in the store.
     ///

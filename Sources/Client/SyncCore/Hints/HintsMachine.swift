@@ -48,7 +48,8 @@ package struct HintsMachine: Hashable, Sendable {
         return true
     }
 
-    /// - Parameter retryAfter: How long the server asked to wait before the next request for hints.
+    /// - Parameter retryAfter: How long the server asked to wait before the next request for hints; nil if it did not
+    ///   ask.
     mutating func ended(_ stream: Serial, retryAfter: Duration?, _ turn: inout Turn) -> [SyncAction] {
         guard self.stream == stream else { return [] }
         var actions: [SyncAction] = []

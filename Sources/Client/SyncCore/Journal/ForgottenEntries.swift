@@ -3,8 +3,9 @@ package import SyncModel
 /// Selects which of several forgotten entries to restore together, so that none overwrites the value of another.
 ///
 /// After two restores of a server, the journal may have two values of one field. If both were written, the first would
-/// be gone although its entry counts as restored. The newest entry is selected, and the other stays in the journal. An
-/// entry also stays if somebody has changed one of its fields since it was made: that value is newer.
+/// be gone although its entry counts as restored. Of such entries, one that creates records is selected, or else the
+/// newest one. The others stay in the journal. An entry with a field that was changed after the entry was made stays,
+/// too, because the field's current value is newer.
 package struct ForgottenEntries: Sendable {
     /// An entry that is not selected, because another one has a different value of the same field.
     package struct Conflict: Hashable, Sendable {
@@ -25,7 +26,7 @@ package struct ForgottenEntries: Sendable {
     }
 
     private var entries: [Entry] = []
-    /// The entries whose fields have been changed since.
+    /// The numbers of the entries with a field that was changed after the entry was made.
     package private(set) var outdated: [Int64] = []
 
     package init() {}
@@ -45,10 +46,11 @@ package struct ForgottenEntries: Sendable {
         entries.append(Entry(number: number, createsRecords: createsRecords, values: values))
     }
 
-    /// Returns the entries to restore, in this order, and the entries to leave in the journal.
+    /// Returns the numbers of the entries to restore, in the order to restore them, and the conflicting entries to
+    /// leave in the journal.
     ///
-    /// Entries that create records come first, because changes and references of others need them. Otherwise, the
-    /// oldest is first.
+    /// Entries that create records come first, because changes and references of other entries need these records.
+    /// Otherwise, the oldest is first.
     package func selection() -> (restored: [Int64], left: [Conflict]) {
         var selected: [Field: (value: Int, entry: Int64)] = [:]
         var (restored, left): ([Int64], [Conflict]) = ([], [])
@@ -73,7 +75,7 @@ package struct ForgottenEntries: Sendable {
 }
 
 extension LocalStore {
-    /// Returns whether somebody has written another value to a field of forgotten changes since they were noted.
+    /// Returns whether a field of the forgotten changes has received another value since the changes were noted.
     package func hasChanged(since forgotten: Transaction) throws(StoreError) -> Bool {
         for mutation in forgotten.mutations {
             guard let schema = catalog[mutation.collection],
@@ -87,7 +89,7 @@ extension LocalStore {
                 for edit in edits {
                     guard let position = schema.position(of: edit.field) else { continue }
                     let (shown, version) = (record.values[position], record.version(ofFieldAt: position))
-                    // A pending edit of this device changes the value, and not its version.
+                    // A pending edit of this device changes the value but not its version.
                     let isNewer = version > edit.seen || version == edit.seen && shown != edit.before
                     if isNewer, shown != edit.value { return true }
                 }

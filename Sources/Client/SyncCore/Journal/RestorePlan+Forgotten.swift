@@ -43,7 +43,8 @@ extension RestorePlan {
         }
     }
 
-    /// Returns whether the record of a forgotten change, and those that it requires, are here or can be created again.
+    /// Returns whether the record of a forgotten change, and the records that the change requires, are in this space or
+    /// can be created again.
     private func canRestore(forgotten mutation: Mutation) throws -> Bool {
         guard try canWrite(to: mutation.address, by: mutation.intent) else { return false }
         return try mutation.patch.allSatisfy { name, value in
@@ -74,7 +75,7 @@ extension RestorePlan {
 
     /// Returns the edit that restores a forgotten change; nil for a delete, which is never restored.
     ///
-    /// An optional reference to a record that cannot be restored does not hold up the rest. It is left out, and noted.
+    /// An optional reference to a record that cannot be restored is left out, and added to `droppedReferences`.
     private mutating func edit(restoring mutation: Mutation) throws -> RecordEdit? {
         let (address, collection) = (mutation.address, mutation.collection)
         var patch = mutation.patch

@@ -2,9 +2,10 @@ import SyncModel
 
 // Creates deleted records again, and makes references follow them.
 extension RestorePlan {
-    /// Returns the edits with creates of the deleted records that they refer to, under new ids.
+    /// Returns the edits, followed by creates of the deleted records that they refer to, under new ids.
     ///
-    /// References to records whose values the entry does not have stay as they are.
+    /// A required reference to a record of which nothing is known stays as it is. `redirecting` decides about optional
+    /// ones.
     mutating func addingTargets(of edits: [RecordEdit]) throws -> [RecordEdit] {
         var all = edits
         var position = 0
@@ -34,9 +35,10 @@ extension RestorePlan {
 
     /// Returns the patch of a record with its references redirected to the records that replaced deleted ones.
     ///
-    /// Optional references to records that nothing can create again are left out, and noted.
+    /// Optional references to records that nothing can create again are left out, and added to `droppedReferences`.
     ///
-    /// - Parameter drops: Whether to leave out those to records that other entries create, too.
+    /// - Parameter drops: Whether to leave out optional references to records that other entries create or this plan
+    ///   deletes, too.
     mutating func redirecting(
         _ patch: Patch, of record: RecordAddress, droppingMissing drops: Bool
     ) throws -> Patch {
@@ -62,7 +64,7 @@ extension RestorePlan {
     }
 
     /// - Parameter writesChanges: Whether the plan writes at least one of the changes that the entry is about.
-    /// - Throws: `danglingReference` when it writes none of them because references were left out.
+    /// - Throws: `danglingReference` when the plan writes none of them because references were left out.
     func require(_ writesChanges: Bool) throws {
         guard !writesChanges, let dropped = droppedReferences.first else { return }
         throw StoreError(
@@ -70,11 +72,11 @@ extension RestorePlan {
             "\(dropped.record): \(dropped.field) refers to \(dropped.target), which does not exist any more")
     }
 
-    /// Returns the values with which a deleted record is created again under a new id; nil when nothing is known of it,
-    /// or when another entry creates the record under its own id.
+    /// Returns the values with which a deleted record is created again under a new id; nil when nothing is known of the
+    /// record, or when another entry in the journal can create it.
     ///
-    /// An entry about a record that no server had shown does not have its values. If the record was restored from another
-    /// entry meanwhile, and then deleted, that entry has them.
+    /// An entry does not have the values of a record that no server had shown. Another entry has them if its restore
+    /// created the record, and the record was deleted afterward.
     func values(ofDeleted address: RecordAddress) throws -> Patch? {
         guard let values = try deleted[address] ?? records.restoredCreation(address), try !records.isOffered(address)
         else { return nil }

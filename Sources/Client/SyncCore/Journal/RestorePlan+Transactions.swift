@@ -14,8 +14,9 @@ extension RestorePlan {
                 continue
             }
             switch mutation.intent {
-            // Other creates keep their ids, because other entries refer to them. A rejection without a position is
-            // about the whole transaction.
+            // A create gets a new id only if it was rejected because its record had been deleted. Other creates keep
+            // their ids, because other entries refer to them. A rejection without a position is about the whole
+            // transaction.
             case .create where rejection?.code == .recordDeleted && (rejection?.mutation ?? position) == position:
                 replace(address)
             case .create: created.insert(address)
@@ -32,7 +33,8 @@ extension RestorePlan {
             let current = try records.space(RecordAddress(collection, id))
             let isHere = current == space
             let isNew = newIDs[mutation.address] != nil && created.contains(RecordAddress(collection, id))
-            // A create has all its values. Those that the device has shown since are of another create.
+            // Only an update needs the other values of its record. A create has all its values, and values that the
+            // device has shown since belong to another create.
             let whole: Patch? = if isNew, mutation.isUpdate { try values(ofDeleted: mutation.address) } else { nil }
             var patch = whole ?? Patch()
             for (field, value) in mutation.patch { patch.set(field, to: value) }

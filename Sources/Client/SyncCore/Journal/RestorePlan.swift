@@ -8,16 +8,16 @@ package struct RestorePlan {
     /// Mutations that cannot be restored yet: they require a record that is not on this device, or their record is in
     /// another space. They stay in the journal, in a new entry.
     package internal(set) var postponed: [Mutation] = []
-    /// The new records that replace deleted ones: those that the entry changes, and those that its changes refer to.
+    /// The new records that replace deleted records, which the entry changes or its changes refer to.
     package internal(set) var replacements: [Replacement] = []
     /// The optional references that the edits leave out, because their targets are not on this device.
     package internal(set) var droppedReferences: [DroppedReference] = []
     let records: Records
-    /// The values of deleted records that the entry has.
+    /// The values that the entry has of deleted records.
     let deleted: [RecordAddress: Patch]
     /// The new ids of records that replace deleted ones, in this plan or an earlier one.
     var newIDs: [RecordAddress: RecordID] = [:]
-    /// The records that the plan creates, those in place of deleted ones under their new ids.
+    /// The records that the plan creates. A record in place of a deleted one has its new id.
     var created: Set<RecordAddress> = []
     /// The records that the plan deletes.
     var removed: Set<RecordAddress> = []
@@ -42,7 +42,8 @@ package struct RestorePlan {
         }
     }
 
-    /// The records that the plan creates: those in place of deleted ones, and those under their own ids.
+    /// The records that the plan creates: those in place of deleted ones, and those under their own ids, whose
+    /// `deleted` and `replacement` are equal.
     package var creations: [Replacement] {
         let new = Set(replacements.map(\.replacement))
         let own = transactions.joined().compactMap { edit -> Replacement? in
@@ -68,10 +69,10 @@ package struct RestorePlan {
         ///   - replacement: Returns the record that an earlier plan created in place of a deleted one, or nil when
         ///     there is none.
         ///   - space: Returns the space that a record is in now, or nil when it is not on this device.
-        ///   - isOffered: Returns whether another entry creates a record when it is restored, under the record's own id or
-        ///     that of its replacement.
-        ///   - restoredCreation: Returns the values with which an entry that was restored has created a record, or nil
-        ///     when there is none.
+        ///   - isOffered: Returns whether another entry creates a record when that entry is restored, under the
+        ///     record's own id or that of its replacement.
+        ///   - restoredCreation: Returns the values with which a restored entry has created a record, or nil when no
+        ///     entry has.
         package init(
             _ catalog: SchemaCatalog, newID: @escaping () -> RecordID,
             replacement: @escaping (RecordAddress) throws -> RecordID?,
@@ -90,15 +91,15 @@ package struct RestorePlan {
 
     /// Plans how to restore an entry.
     ///
-    /// A rejected or cancelled transaction is written again unchanged, as one transaction, except that records deleted
-    /// since are created again under new ids, and its references follow them. Forgotten changes are restored in the
-    /// smallest parts that can stand alone: they were not written together, and a part that the server rejects must not
-    /// take the others with it.
+    /// A rejected or cancelled transaction is written again as one transaction. Records deleted since are created again
+    /// under new ids, and references follow them. Optional references to records that nothing can create again are left
+    /// out. Forgotten changes are restored in the smallest parts that can stand alone: the changes were not written
+    /// together, and a part that the server rejects must not affect the others.
     ///
-    /// - Parameter space: The space of an entry about conflicts. A transaction names its own.
+    /// - Parameter space: The space of an entry about conflicts. A transaction names its own space.
     /// - Throws: `StoreError` with the code `entryIsFrozen` when the entry has been restored already;
-    ///   `danglingReference` when no part of the entry can be restored; `missingRecord` when a deleted record lacks a
-    ///   required value; or an error that `records` throws.
+    ///   `danglingReference` when no part of the entry can be restored; `missingRecord` when too few values of a
+    ///   deleted record are known to create it again; or an error that `records` throws.
     package init(of entry: JournalEntry, in space: SpaceID, _ records: Records) throws {
         try entry.requireNotRestored()
         self.records = records

@@ -6,21 +6,21 @@ package import SyncModel
 ///              ↓ ↑         │ contact lost, or the epoch is in doubt
 ///            waiting ←─────┤
 ///        storeFailed ←─────┘ the store could not record the server's history
-///              refused: the server rejects the credentials, the account, or the protocol version; only a person
+///              refused: the server refuses the credentials, the account, or the protocol version; only a person
 ///                       or the slow timer ends this state
 ///
 /// A network link that is up proves nothing: only the server's response to a hello does.
 package struct LinkMachine: Hashable, Sendable {
     package private(set) var state = State.down("not started")
     package private(set) var backoff = Backoff()
-    /// Number of doubted epochs since the device was last in sync with one. Two servers behind one address must not cause
-    /// an endless loop.
+    /// Number of times that the epoch was doubted since the device was last in sync. Two servers behind one address
+    /// must not cause an endless loop.
     package private(set) var doubts = 0
     /// Number of responses in a row that came too late although the server had just answered a hello.
     package private(set) var lateResponses = 0
 
-    /// Number of late responses in a row that the engine expects to resolve by asking for less: a page then has an eighth
-    /// of its size, 125 rows, which the slowest supported link delivers in time.
+    /// Number of late responses in a row that the engine expects to resolve by asking for less. After three, a page has
+    /// an eighth of its size, 125 rows, which the slowest supported link delivers in time.
     static let resolvableLateResponses = 3
 
     package enum State: Hashable, Sendable {
@@ -54,7 +54,7 @@ package struct LinkMachine: Hashable, Sendable {
 
     // MARK: Events, in life-cycle order
 
-    /// - Parameter pause: The rest of the pause that the server requested in an earlier run.
+    /// - Parameter pause: The rest of the pause that the server requested in an earlier run; nil when there is none.
     mutating func started(_ link: LinkState, pause: Duration?, _ turn: inout Turn) -> [SyncAction] {
         guard case .up = link, let pause else { return linkChanged(link, &turn) }
         let failure = TransportError(
@@ -68,7 +68,7 @@ package struct LinkMachine: Hashable, Sendable {
     mutating func linkChanged(_ link: LinkState, _ turn: inout Turn) -> [SyncAction] {
         switch (link, state) {
         case (.up, .down), (.up, .waiting), (.up, .storeFailed):
-            // Neither the old failures nor a pause that a server requested on the old route apply to the new route.
+            // Neither the old failures nor a pause that a server requested on the old route applies to the new route.
             backoff.reset()
             return sendHello(&turn)
         case (.up, .awaitingHello), (.up, .online), (.up, .refused):
@@ -112,14 +112,15 @@ package struct LinkMachine: Hashable, Sendable {
         }
     }
 
-    /// A request failed in a way that puts the contact itself in doubt.
+    /// Handles a failed request that puts the contact itself in doubt.
     mutating func contactLost(_ failure: TransportError, _ turn: inout Turn) -> [SyncAction] {
         guard case .online = state else { return [] }
         lateResponses = failure.code == .timedOut ? min(lateResponses, Self.resolvableLateResponses) + 1 : 0
         return wait(after: failure, &turn)
     }
 
-    /// The store could not record the server's history or account. Without that, nothing can be pushed or pulled.
+    /// Handles a store that could not record the server's history or account. Nothing can be pushed or pulled until the
+    /// store has recorded both.
     mutating func adoptionFailed(_ failure: StoreError, _ turn: inout Turn) -> [SyncAction] {
         guard case .online = state else { return [] }
         var actions: [SyncAction] = []
@@ -128,7 +129,8 @@ package struct LinkMachine: Hashable, Sendable {
         return actions
     }
 
-    /// The server's history is not the one in its hello, so another hello is sent at once.
+    /// Sends another hello, because the server's history is not the one in its last hello. After repeated doubts, waits
+    /// first.
     mutating func epochDoubted(_ turn: inout Turn) -> [SyncAction] {
         guard case .online = state else { return [] }
         doubts += 1
@@ -156,8 +158,8 @@ package struct LinkMachine: Hashable, Sendable {
     /// Resets the back-off and the counts after a successful push or pull. A hello alone does not prove that the link
     /// works.
     ///
-    /// - Parameter isInSync: Whether the device now has everything of every space. Only that proves the epoch: a server
-    ///   could show a page of each history before it names the next one.
+    /// - Parameter isInSync: Whether the device now has everything of every space. Only this ends the doubts about the
+    ///   epoch: a server whose history keeps changing could serve a page of each history before it names the next one.
     mutating func exchangeSucceeded(isInSync: Bool, policy: SyncPolicy) {
         if isInSync { doubts = 0 }
         if doubts <= policy.freeResets { backoff.reset() }

@@ -8,14 +8,15 @@ package import SyncModel
 ///     withdrawing: the server refuses the contents of one transaction; its number is sent once more with no contents
 ///     renewing: the identity is in conflict; everything unconfirmed is sent again under a new client id
 ///
-/// The outbox itself stays in the store. The machine knows its counts and requests a batch when it is time.
+/// The outbox itself stays in the store. The machine knows the outbox's counts, and requests a batch when one can be
+/// sent.
 package struct OutboxMachine: Hashable, Sendable {
     package private(set) var state = State.resting
     package private(set) var summary = OutboxSummary()
     package private(set) var backoff = Backoff()
     /// The reduced limit after a batch was too large or too slow; nil means the policy's limit.
     package private(set) var shrunkLimit: BatchLimit?
-    /// Number of identity renewals since the last answered transaction.
+    /// Number of times that the server has refused the identity since the last answered transaction.
     package private(set) var renewals = 0
     /// Number of times that the server itself has refused the single transaction at the head of the outbox.
     package private(set) var refusals = 0
@@ -117,12 +118,12 @@ package struct OutboxMachine: Hashable, Sendable {
         ]
     }
 
-    /// Handles a store without a batch to send. The counts were outdated: what they called unanswered was answered
-    /// since.
+    /// Handles a store without a batch to send. The machine's counts were outdated: transactions that they called
+    /// unanswered have been answered or held back since.
     mutating func nothingToPush(_ summary: OutboxSummary) {
         guard case .taking = state else { return }
         self.summary = summary
-        // Whatever the store counts, it has nothing to send. Asking again at once would cause a loop.
+        // The store has nothing to send, even if its counts say otherwise. Asking again at once would cause a loop.
         self.summary.waiting = self.summary.held
         self.summary.sent = 0
         state = .resting
@@ -224,7 +225,7 @@ package struct OutboxMachine: Hashable, Sendable {
         if case .withdrawing = state { state = .resting }
     }
 
-    /// The store has a new identity or epoch, so its unconfirmed transactions are to be sent again.
+    /// Handles a new identity or epoch in the store, after which unconfirmed transactions are sent again.
     ///
     /// A push in flight names the former epoch. It is abandoned, because the server would refuse it with
     /// `epochChanged`, and that response would look like yet another change of history.
@@ -270,7 +271,7 @@ package struct OutboxMachine: Hashable, Sendable {
         }
     }
 
-    /// Ends a wait early, unless the server asked for it.
+    /// Ends a wait early, except a pause that the server asked for and the wait before another renewal of the identity.
     mutating func progressRequested() -> [SyncAction] {
         switch state {
         case .waiting(_, .transport(let failure)) where failure.asksForPause: return []
@@ -292,7 +293,7 @@ package struct OutboxMachine: Hashable, Sendable {
         return [.timer(.disarm(timer.serial))]
     }
 
-    /// Cancels the request or timer of the current state, at the end of a stop.
+    /// Cancels the request or timer of the current state.
     mutating func stop() -> [SyncAction] {
         defer { state = .resting }
         return switch state {
@@ -316,8 +317,8 @@ package struct OutboxMachine: Hashable, Sendable {
             state = .resting
             return ([], nil)
         case .tooLarge, .forbidden, .refused:
-            // Either the server refuses even an empty transaction, or something in between answered in its place.
-            // Neither says anything about this transaction.
+            // Either the server refuses even an empty transaction, or a proxy answered in the server's place. Neither
+            // says anything about this transaction.
             guard failure.blamesRequest, !push.isEmptied, let first = push.first else {
                 return (wait(for: .transport(failure), &turn), nil)
             }
@@ -341,7 +342,7 @@ package struct OutboxMachine: Hashable, Sendable {
     /// Ends a push whose failure puts the contact or the server's history in doubt.
     ///
     /// The link sends another hello, after its own wait. If the hello and a pull succeed, the link has no reason to
-    /// wait longer the next time, so the outbox has a back-off that only an answered push resets.
+    /// wait longer the next time, so the outbox has a separate back-off, which a hello or a pull does not reset.
     private mutating func rest(after failure: TransportError, _ turn: inout Turn) -> [SyncAction] {
         setbacks += 1
         guard setbacks <= turn.policy.freeResets else { return wait(for: .transport(failure), &turn) }
@@ -349,7 +350,7 @@ package struct OutboxMachine: Hashable, Sendable {
         return []
     }
 
-    /// Whether the next tries decide whether a transaction that the server has refused to take is withdrawn.
+    /// Whether the machine waits to send a refused transaction again, before it withdraws the transaction.
     var isRecovering: Bool {
         guard case .waiting(_, .transport(let failure)) = state else { return false }
         return refusals > 0 && failure.blamesRequest

@@ -1,10 +1,10 @@
 /// The engine's limits and waits, each with the reason for its default.
 public struct SyncPolicy: Hashable, Sendable {
-    /// Time between two pulls while no hints are open. Short enough for a person who looks at two devices, long enough
-    /// to cost nothing.
+    /// Time between two pulls while no stream of hints is open. Short enough for a person who looks at two devices,
+    /// long enough to cost little.
     public var pollInterval = Duration.seconds(30)
-    /// Time between two pulls while hints are open. Hints announce changes at once; polling only makes up for a lost
-    /// hint.
+    /// Time between two pulls while a stream of hints is open. Hints announce changes at once; polling only makes up
+    /// for a lost hint.
     public var pollIntervalWithHints = Duration.seconds(300)
     /// How long a response may take: longer than a slow mobile link needs for one page, shorter than a person will
     /// wait. Batches and pages that arrive too late are made smaller. A single transaction cannot be split, so its
@@ -24,7 +24,7 @@ public struct SyncPolicy: Hashable, Sendable {
     /// The waits after failures. Each machine counts its own failures.
     public var backoff = BackoffPolicy()
     /// How long to wait before asking again when the server refuses the credentials or speaks another protocol. Only a
-    /// person can fix that; the application then calls `credentialsChanged`.
+    /// person can fix either; the application then calls `credentialsChanged`.
     public var refusalRetry = Duration.seconds(300)
     /// Number of immediate recoveries in a row without progress (a fresh snapshot, a renewed identity, another hello, a
     /// repeated push) before each further one waits for its back-off.
@@ -40,7 +40,7 @@ public struct SyncPolicy: Hashable, Sendable {
 
     /// Returns the time that the slowest supported link, a poor mobile link at 64 kbit/s, needs to send this much.
     ///
-    /// The result is in whole seconds, so that small requests get none.
+    /// The result is in whole seconds, so that small requests get no extra time.
     public static func uploadTime(ofBytes bytes: Int) -> Duration {
         .seconds(bytes / 8_192)
     }

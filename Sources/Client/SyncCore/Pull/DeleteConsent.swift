@@ -21,7 +21,7 @@ package struct DeleteConsent: Hashable, Sendable {
         if let asked { granted = asked }
     }
 
-    /// Uses up the consent, if a person has agreed to this many deletions. Returns whether it did.
+    /// Returns whether a person has agreed to at least this many deletions. If so, the consent is used up.
     mutating func use(for deletes: Int) -> Bool {
         guard let agreed = granted, deletes <= agreed else { return false }
         granted = nil

@@ -3,7 +3,7 @@ package import SyncModel
 extension PullMachine {
     /// The reason for a pull.
     enum Reason: Hashable, Sendable {
-        /// This version exists.
+        /// A hint has announced this version.
         case hint(Version)
         /// The server has answered a push, so its effect can be pulled.
         case response

@@ -8,8 +8,8 @@ extension PullMachine {
         case reset(ResetReason)
         /// The server's head is below a version that it has confirmed, but its epoch has not changed.
         case historyInDoubt(confirmed: Version, head: Version)
-        /// The server's response contradicts itself or the store. A fresh snapshot beside the outbox follows, except
-        /// after the first contradiction.
+        /// The server's response contradicts itself or the store. A fresh snapshot follows, except after the first
+        /// contradiction. The outbox stays.
         case contradiction(String)
     }
 }
@@ -32,7 +32,7 @@ extension PullMachine.Obstacle {
         }
     }
 
-    /// The pause that the server asked for.
+    /// The pause that the server asked for; nil if it asked for none.
     var retryAfter: Duration? {
         switch self {
         case .transport(let failure): failure.retryAfter

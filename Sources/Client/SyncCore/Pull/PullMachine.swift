@@ -7,23 +7,23 @@ package import SyncModel
 ///        └─waiting ←───────────┘
 ///     resetting: the cursor is no longer valid; the next pull starts a snapshot
 ///     vacating: the account may not read the space; its shown data is removed, and a long rest follows
-///     braked: a snapshot would delete many records, or the loss of access unproven ones; the machine waits for a
-///             person's consent, and polls the server, whose next response may need no consent
+///     braked: a snapshot would delete many records, or the loss of access records that this server has never shown;
+///             the machine waits for a person's consent, and polls the server, whose next response may need no consent
 package struct PullMachine: Hashable, Sendable {
     package let space: SpaceID
     package private(set) var state = State.resting(poll: nil)
     package private(set) var stored: StoredSpace
     /// The newest version of the server that a page has named.
     package private(set) var head: Version
-    /// Whether a pull has caught up since the engine started.
+    /// Whether a pull has caught up since the engine started or the epoch changed.
     package private(set) var hasCaughtUp = false
     package private(set) var backoff = Backoff()
     package private(set) var resets = 0
     /// Number of pages that contradicted themselves or the stored data since a pull last caught up.
     package private(set) var contradictions = 0
-    /// Remembers a cursor of the current run of pages. If the server returns to it, its pages form a cycle.
+    /// Remembers a cursor of the current run of pages. If the server returns to that cursor, the pages form a cycle.
     package private(set) var trail: CursorTrail?
-    /// The pages since the device was last caught up.
+    /// The counts of the pages since the device had last caught up.
     package private(set) var run = PullRun()
     package private(set) var pace = PullPace()
     package private(set) var consent = DeleteConsent()
@@ -234,7 +234,7 @@ package struct PullMachine: Hashable, Sendable {
             self.stored = stored
             head = max(page.head, page.version)
             trail.follow(stored.cursor)
-            // After a reset or a contradiction, keep the backoff until the pull has caught up. Otherwise, a snapshot
+            // After a reset or a contradiction, keep the back-off until the pull has caught up. Otherwise, a snapshot
             // that is restarted after each page would never back off.
             if resets == 0, contradictions == 0 { backoff.reset() }
             pace.pageArrived(turn.policy)
@@ -347,7 +347,7 @@ package struct PullMachine: Hashable, Sendable {
         self.stored.notices = stored.notices
     }
 
-    /// Abandons the current operation, because the store now holds another epoch or identity.
+    /// Abandons the current operation, because the store now follows another epoch.
     mutating func sessionChanged(_ stored: StoredSpace) -> [SyncAction] {
         self.stored = stored
         head = stored.version
@@ -453,7 +453,8 @@ package struct PullMachine: Hashable, Sendable {
     /// Handles a contradiction.
     ///
     /// The first one may come from a stale response, so the page is requested again. Each further one starts a fresh
-    /// snapshot: after a backoff up to `contradictionsBeforeRest`, and then after a rest that doubles each time.
+    /// snapshot: after the normal back-off, or, beyond `contradictionsBeforeRest` contradictions, after a rest that
+    /// doubles each time.
     private mutating func contradicted(_ message: String, _ turn: inout Turn) -> [SyncAction] {
         contradictions += 1
         trail = nil
@@ -472,10 +473,11 @@ package struct PullMachine: Hashable, Sendable {
         return contradictions <= 2
     }
 
-    /// Maximum number of contradictions with a normal backoff. After this many, four fresh snapshots have failed.
+    /// Maximum number of contradictions with the normal back-off. If no requested sync has ended a wait early, four
+    /// fresh snapshots have failed when the next one comes.
     static let contradictionsBeforeRest = 5
-    /// Time to wait after the next contradiction. It is short, because the server may recover within minutes. A sync
-    /// that a person requests ends the wait.
+    /// Time to wait after the first contradiction beyond `contradictionsBeforeRest`. It is short, because the server
+    /// may recover within minutes. A sync that a person requests ends the wait.
     package static let firstRestAfterContradictions = Duration.seconds(300)
     /// Maximum time to wait between fresh snapshots, each of which may be large.
     package static let longestRestAfterContradictions = Duration.seconds(3_600)

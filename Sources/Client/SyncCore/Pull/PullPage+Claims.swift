@@ -1,6 +1,7 @@
 import SyncModel
 
-// A page that does not advance the cursor is refused, so that a server cannot cause a loop or a step backward.
+// Refuses pages that announce more without advancing, and pages that go back, so that a server cannot cause an endless
+// loop or a step backward.
 
 extension PullPage {
     /// Returns the first claim of the page that cannot be true, or nil.
@@ -8,7 +9,7 @@ extension PullPage {
     /// - Parameters:
     ///   - stored: The space as the device holds it. The page was requested for this space.
     ///   - cursor: The cursor that the page was requested with.
-    ///   - trail: The cursors of the earlier pages of this run.
+    ///   - trail: Detects a cycle in the cursors of this run; nil before its first page.
     func contradiction(to stored: StoredSpace, after cursor: Cursor?, trail: CursorTrail?) -> String? {
         if hasMore, let trail, trail.mark == self.cursor {
             return "the server's pages of space \(stored.space) form a cycle: they returned to an earlier cursor"
@@ -35,7 +36,8 @@ extension PullPage {
         return nil
     }
 
-    /// Returns whether the device now knows more of the space. The store ensures that the rows of a snapshot increase.
+    /// Returns whether the device knows more of the space after the page. Each page of a snapshot is progress, because
+    /// the store ensures that the rows increase.
     func isProgress(from before: StoredSpace, to after: StoredSpace) -> Bool {
         guard before.cursor != after.cursor else { return false }
         return switch content {

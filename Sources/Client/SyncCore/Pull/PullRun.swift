@@ -17,8 +17,8 @@ package struct PullRun: Hashable, Sendable {
     static let mostChanges = Int(SnapshotExtent.mostRows)
     /// Maximum of `sparsePages` in one run. A server that keeps 100,000 notices sends them in 1,000 pages.
     static let mostSparsePages = 2_000
-    /// A page is sparse when it has less than this part of the requested rows. The part is small, because a page of the
-    /// largest rows reaches its byte limit with few of them.
+    /// A page is sparse when it changes fewer records than the requested rows divided by this number. The number is
+    /// large, because a page of the largest rows reaches its byte limit with few of them.
     private static let sparseFraction = 256
 
     /// Counts a page that another pull follows.

@@ -23,7 +23,8 @@ package struct SnapshotExtent: Hashable, Sendable {
 
     /// Advances the progress by one group of a page of `space`.
     ///
-    /// - Throws: `contradiction` when its rows are out of order, or are more than the space can have.
+    /// - Throws: `contradiction` when the rows are out of order, or when the snapshot has more rows or collections than
+    ///   it can have.
     package mutating func extend(by group: SnapshotRows, of space: SpaceID, head: Version) throws(StoreError) {
         guard !group.records.isEmpty else { return }
         if group.collection != collections.last {

@@ -10,6 +10,8 @@ public protocol Reachability: Sendable {
     /// Publishes each change of the state.
     var changes: Broadcast<LinkState> { get }
     /// Watches the links and routes until the task is cancelled.
+    ///
+    /// - Throws: `CancellationError` when the task is cancelled, or the error that ended the watch.
     func run() async throws
 }
 

@@ -53,7 +53,7 @@ public struct RecordingSegment: Hashable, Sendable {
 public struct RecordingLimits: Hashable, Sendable {
     /// Maximum number of turns in all segments.
     public var turns: Int
-    /// Size of all lines in bytes, including starts.
+    /// Maximum size of all lines in bytes, including starts.
     public var bytes: Int
 
     /// Creates limits. The newest segment may exceed them.

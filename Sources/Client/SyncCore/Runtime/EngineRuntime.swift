@@ -29,8 +29,7 @@ public struct EngineRuntime: Sendable {
         self.actorExecutor = actorExecutor
     }
 
-    /// Starts an unstructured task. It is the only place in the package that does so, because the simulation must see
-    /// them all.
+    /// Starts an unstructured task. No other code in the package does so, because the simulation must see every task.
     public func spawn(_ body: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
         Task(executorPreference: taskExecutor, operation: body)
     }

@@ -13,7 +13,7 @@ package enum StoreEvent: Hashable, Sendable {
     case spaceVacated(SpaceID, VacateResult)
     /// The spaces that the device follows, sorted by name.
     case spacesRead([StoredSpace])
-    /// The epoch was adopted or the identity renewed. The value is what is stored now.
+    /// The epoch was adopted or the identity renewed. The value is the session as it is stored now.
     case sessionChanged(StoredSession)
     case failed(StoreTask, StoreError)
 

@@ -17,10 +17,10 @@ extension SyncEvent: CustomStringConvertible {
     }
 }
 
-/// The name of an event and what is known about it.
+/// The name of an event, with facts about the event.
 ///
-/// It is the only source of the words for an event: its printed text consists of both, and its name in recordings is
-/// the raw value of `name`. It contains no messages, so that the same text stands in a trace, a log, and a replay.
+/// All texts about an event come from its label: the printed text is the name with the facts, and recordings contain
+/// the raw value of `name`. Messages are left out, so that the text is the same in a trace, a log, and a replay.
 package struct EventLabel<Name: RawRepresentable<String>>: CustomStringConvertible {
     package let name: Name
     /// Facts, each with the separator that precedes it.

@@ -3,9 +3,9 @@ public import SyncModel
 
 /// The engine's activity, and the reason why it does not do more.
 ///
-/// It is derived from the machines each time it is needed, never stored beside them.
+/// The status is derived from the machines after each event. Each `retryIn` is the wait that was left at that moment.
 public struct SyncStatus: Hashable, Sendable, Coalescing {
-    /// The connection, and why it is not online if it is not.
+    /// The state of the connection, with the reason if it is not online.
     public var connection: Connection
     /// The activity of pushing the outbox.
     public var push: Activity
@@ -15,7 +15,7 @@ public struct SyncStatus: Hashable, Sendable, Coalescing {
     public var outbox: OutboxSummary
     /// When everything was last in sync, and the last failure since then.
     public var contact = ServerContact()
-    /// The failure of the local store that holds up pushing or pulling.
+    /// The failure of the local store that holds up pushing or pulling; nil when there is none.
     public var storeFailure: StoreError?
 
     /// The states of the connection to the server.
@@ -26,13 +26,14 @@ public struct SyncStatus: Hashable, Sendable, Coalescing {
         case offline(String)
         /// The device has a network, and the server has not responded yet.
         case connecting
-        /// The server has responded, and no request has failed since.
+        /// The server has responded to a hello, and no request since has put the connection in doubt.
         case online
-        /// The server did not respond, or failed. The engine tries again by itself.
+        /// The server did not respond, or failed, or the local store could not record the server's history. The engine
+        /// tries again by itself.
         case waiting(TransportError, retryIn: Duration)
         /// A response came too late, and the next request asks for less. If that does not help, `waiting` follows.
         case recovering(TransportError, retryIn: Duration)
-        /// The server rejects the device, or speaks another protocol. Only a person can fix that.
+        /// The server refuses the device, or speaks another protocol. Only a person can fix either.
         case refused(TransportError)
         /// The engine has finished its run.
         case stopped
@@ -48,8 +49,9 @@ public struct SyncStatus: Hashable, Sendable, Coalescing {
         case held
         /// Something is in the way. The engine tries again by itself.
         case waiting(String, retryIn: Duration)
-        /// Something is in the way, and the engine is about to remove it: by a fresh snapshot after a contradiction, or by
-        /// withdrawing a transaction that the server refuses to take. If that does not help, `waiting` follows.
+        /// Something is in the way, and the engine is about to remove the obstacle: by a fresh snapshot after a
+        /// contradiction, or by withdrawing a transaction that the server refuses to take. If that does not help,
+        /// `waiting` follows.
         case recovering(String, retryIn: Duration)
         /// Stopped before deleting this many of the device's records, until a person agrees.
         case braked(deletes: Int, of: Int)
@@ -75,14 +77,14 @@ public struct SyncStatus: Hashable, Sendable, Coalescing {
         public var head: Version
         /// Whether the device holds the whole space, as of `version`.
         public var isComplete: Bool
-        /// Whether the engine has caught up with the server since it started.
+        /// Whether the engine has caught up with the server since it started or the server's history changed.
         public var hasCaughtUp: Bool
         /// False when the account may not read the space. The device then holds nothing that the server has shown of
-        /// it.
+        /// the space.
         public var hasAccess: Bool
 
-        /// Whether the server's head is below a version that it confirmed to this device. It was probably restored from
-        /// an older copy without noticing.
+        /// Whether the server's head is below a version that it confirmed to this device. The server was probably
+        /// restored from an older copy, and has not noticed.
         public var historyIsInDoubt: Bool
 
         /// Whether notices of overwritten values wait on the server until the user has handled some journal entries.
@@ -102,7 +104,8 @@ public struct SyncStatus: Hashable, Sendable, Coalescing {
         outbox.count == 0 && spaces.allSatisfy(\.isInSync)
     }
 
-    /// Whether every unsent transaction is held back until the server knows its collections and fields.
+    /// Whether the device is in sync except for transactions that are held back until the server knows their
+    /// collections and fields.
     public var waitsForNewerServer: Bool {
         outbox.held > 0 && outbox.held == outbox.count && spaces.allSatisfy(\.isInSync)
     }

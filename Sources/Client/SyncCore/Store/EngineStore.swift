@@ -1,6 +1,6 @@
 public import SyncModel
 
-/// The part of the local cache that the engine uses.
+/// The part of the local store that the engine uses.
 ///
 /// It gives the same guarantees as `LocalStore`: each call is synchronous and is one transaction. Only the holder of
 /// the sync lease may call the methods that change something (I24).
@@ -8,7 +8,7 @@ public protocol EngineStore: Sendable {
     /// Returns the durable state. The engine reads it when it starts.
     func session() throws(StoreError) -> StoredSession
 
-    /// Returns the oldest unanswered transactions, or nil when there are none. From now on they are numbered and
+    /// Returns the oldest unanswered transactions, or nil when none can be sent. From now on they are numbered and
     /// frozen.
     ///
     /// Transactions that were sent before come first, under the same numbers. A transaction that alone exceeds the byte
@@ -23,9 +23,10 @@ public protocol EngineStore: Sendable {
 
     /// Records outcomes in one transaction.
     ///
-    /// For an applied transaction it stores the uids, the receipt, and the state `answered`. For a rejection it undoes
-    /// the effect and moves the transaction and its unsent dependents to the journal. Outcomes that are already
-    /// recorded change nothing.
+    /// An applied transaction gets its uids, its receipt, and the state `answered`. The effect of a rejected
+    /// transaction is undone, and the transaction moves to the journal with its unsent dependents. If the server
+    /// rejected the transaction because it does not know a collection or field, the transaction is held back instead.
+    /// Outcomes that are already recorded change nothing.
     ///
     /// - Parameter identity: The identity under which the transactions were pushed. If it is not the stored one,
     ///   nothing changes: another engine on this database has taken a new incarnation, whose numbers stand for other
@@ -39,8 +40,8 @@ public protocol EngineStore: Sendable {
     /// An earlier attempt whose response was lost may have been applied, or may still be. So the entry stays, and
     /// `takeBatch` returns its number once more with an empty transaction in its place. The server rejects the empty
     /// transaction and remembers the number, so the original can no longer be applied; `record` then moves it to the
-    /// journal with `rejection`. If the server has already seen the number with other contents, an earlier attempt had
-    /// arrived.
+    /// journal with `rejection`. If the server refuses the empty transaction as an identity conflict, an earlier
+    /// attempt has arrived.
     ///
     /// Changes nothing when the entry is answered or belongs to another identity. A new identity forgets the
     /// withdrawal.
@@ -54,13 +55,15 @@ public protocol EngineStore: Sendable {
     /// page's version leave the outbox. Each notice becomes one journal entry in the same transaction.
     ///
     /// If the page was requested with a cursor other than the stored one, nothing changes and the result holds the
-    /// stored state: another engine on this database has advanced or restarted in the meantime. Nothing changes for a
-    /// space that the device no longer follows.
+    /// stored state: another engine on this database has pulled or reset the space in the meantime. Nothing changes for
+    /// a space that the device no longer follows.
     ///
     /// Rows of a snapshot must arrive in increasing order: over all its pages no record appears twice, and no
     /// collection resumes after another one has begun.
     ///
-    /// - Parameter cursor: The cursor that the page was requested with; nil for the beginning.
+    /// - Parameters:
+    ///   - cursor: The cursor that the page was requested with; nil for the beginning.
+    ///   - brake: The deletions that need a person's consent; nil applies the page without asking.
     /// - Throws: `contradiction` when the page contradicts itself or the stored data (a version that goes back, even
     ///   over a reset; rows out of order; a uid that belongs to another record). Nothing is applied then.
     func apply(
@@ -78,12 +81,12 @@ public protocol EngineStore: Sendable {
     /// that the journal offers to restore from a lost history (I21).
     ///
     /// Deleted data is overwritten in the database file, and the write-ahead log (WAL) is checkpointed and truncated.
-    /// That happens at once, or with a later checkpoint of this process when a reader still uses the WAL or the disk
-    /// fails.
+    /// The checkpoint happens at once, or later in this process when a reader still uses the WAL or the disk fails.
     ///
     /// Everything that this device has written stays, with the values that it replaced: unanswered transactions in the
     /// outbox, rejected and cancelled ones in the journal. Answered transactions leave the outbox, because no page will
-    /// show them. Another call removes what has been answered since; if that is nothing, it changes nothing.
+    /// show them. Another call removes the transactions that have been answered since; if there are none, it changes
+    /// nothing.
     ///
     /// - Parameters:
     ///   - epoch: The history in which access was denied. If the store follows another history, nothing changes.
@@ -91,15 +94,15 @@ public protocol EngineStore: Sendable {
     ///     shown the data: another server may be answering under the same address. Nil removes without asking.
     func vacate(_ space: SpaceID, of epoch: Epoch, brake: DeleteBrake?) throws(StoreError) -> VacateResult
 
-    /// Stores the server's history. If it differs from the stored one, cursors are forgotten, and everything
-    /// unconfirmed will be sent again under a new incarnation.
+    /// Stores the server's history. If it replaces another one, cursors are forgotten, and everything unconfirmed will
+    /// be sent again under a new incarnation.
     ///
     /// - Parameter account: The account that the server takes the device for. The first account becomes the owner of
     ///   the database.
     /// - Throws: `otherAccount` when the database belongs to another account. Nothing is changed then.
     func adopt(_ epoch: Epoch, as account: AccountID) throws(StoreError) -> StoredSession
 
-    /// Takes a new client id because another copy of this database uses the old one.
+    /// Takes a new client id, for example because another copy of this database uses the old one.
     ///
     /// Everything unconfirmed will be sent again with numbers from 0, together with its former numbers (I16).
     func renewIdentity(as client: ClientID) throws(StoreError) -> StoredSession
@@ -130,7 +133,7 @@ public struct StoredSession: Hashable, Sendable {
     public let spaces: [StoredSpace]
     /// The counts of the outbox when the state was read.
     public let outbox: OutboxSummary
-    /// The remaining time, when the engine starts, of the pause that the server has asked for.
+    /// The rest of the pause that the server has asked for, when the engine starts; nil when there is none.
     package var pause: Duration?
     /// How far the server's clock was ahead of the device's at the last contact; nil before the first.
     public let clockOffset: Duration?
@@ -153,7 +156,7 @@ public struct StoredSession: Hashable, Sendable {
 public struct StoredSpace: Hashable, Sendable {
     /// The name of a space that the device follows.
     public let space: SpaceID
-    /// Nil before the first page.
+    /// The position from which the next pull continues; nil before the first page and after a reset.
     public let cursor: Cursor?
     /// Once `isComplete`, every commit up to this version is applied.
     public let version: Version
@@ -162,11 +165,11 @@ public struct StoredSpace: Hashable, Sendable {
     public let isComplete: Bool
     /// False after the space is vacated, until the server shows part of it again.
     public let hasAccess: Bool
-    /// Proof of the newest commit that the server has confirmed to this device; nil before the first one in the
-    /// server's history.
+    /// Proof of the newest commit that the server has confirmed to this device; nil before the first one in the current
+    /// history.
     public let receipt: CommitReceipt?
-    /// The notices of lost values that the device still requests; nil until part of the space is stored, and while the
-    /// journal has no room for them.
+    /// The notices of lost values that the device still requests; nil while the journal has no room for them, and for a
+    /// space that is not stored yet.
     public package(set) var notices: NoticeRequest?
 
     /// Creates the state of a space. By default, the account has access, there is no receipt, and no notices are
@@ -268,7 +271,7 @@ public struct PushBatch: Hashable, Sendable {
 public enum ApplyResult: Hashable, Sendable {
     /// The stored state of the space after the call, the counts of the outbox, and the number of records that changed.
     case applied(StoredSpace, outbox: OutboxSummary, changedRecords: Int)
-    /// The page would delete too much without proof. Nothing was applied.
+    /// The page would delete more than the brake permits. Nothing was applied.
     case braked(deletes: Int, of: Int)
 }
 
@@ -276,7 +279,7 @@ public enum ApplyResult: Hashable, Sendable {
 public enum VacateResult: Hashable, Sendable {
     /// The space has been vacated, or there was nothing to change.
     case vacated(VacatedSpace)
-    /// Vacating would remove too much without proof. Nothing was changed.
+    /// Vacating would remove records that the current server has never shown. Nothing was changed.
     case braked(deletes: Int, of: Int)
 }
 

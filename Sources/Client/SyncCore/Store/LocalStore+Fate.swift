@@ -19,7 +19,7 @@ extension LocalStore {
             }
             let isLast = await changes.next() == nil
             try Task.checkCancellation()
-            // No more changes will come. Reading the store again throws its reason.
+            // No more changes will come, because the store is closed. Reading it again throws the reason.
             if isLast, case .pending = try self.fate(of: sequence) {
                 throw StoreError(.inputOutput, "the store was closed while transaction \(sequence) was pending")
             }

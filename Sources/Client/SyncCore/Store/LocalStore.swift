@@ -1,7 +1,7 @@
 public import SyncConcurrency
 public import SyncModel
 
-/// The part of the local cache that the application uses.
+/// The part of the local store that the application uses.
 ///
 /// Each call is synchronous and is one transaction of the store: it is complete when it returns and has changed nothing
 /// when it throws. All methods are safe to call from any thread. Readers never wait for a writer.
@@ -56,6 +56,8 @@ public protocol LocalStore: Sendable {
     func fate(of sequence: OutboxSequence) throws(StoreError) -> TransactionFate
 
     /// Cancels a transaction that was never sent, and those that depend on it. Each moves to the journal.
+    ///
+    /// - Throws: `missingEntry` when the transaction is not in the outbox, or `entryIsFrozen` when it has been sent.
     func cancel(_ sequence: OutboxSequence, now: WallTime) throws(StoreError)
 
     /// Returns a page of the journal, newest entry first.
@@ -72,24 +74,26 @@ public protocol LocalStore: Sendable {
     /// Returns the journal entry with this number, or nil when there is none.
     func journalEntry(_ number: Int64) throws(StoreError) -> JournalEntry?
 
-    /// Returns the number of active entries whose transaction the server rejected, or has lost in a restore.
+    /// Returns the number of active entries about transactions that the server rejected, or about changes that a
+    /// restored server has lost.
     func rejectionCount() throws(StoreError) -> Int
 
     /// Writes the changes of a journal entry again, over the current records.
     ///
     /// A rejected or cancelled transaction is written again as one transaction. A forgotten one is written in the
-    /// smallest parts that can stand alone, so that the server may reject one and accept another. An optional reference
-    /// to a record that is not here is left out of a forgotten part; a part that requires such a record stays in the
-    /// journal, in a new entry.
+    /// smallest parts that can stand alone, so that the server may reject one part and accept another. A forgotten part
+    /// that requires a record which cannot be restored stays in the journal, in a new entry. Optional references to
+    /// such a record are left out.
     ///
     /// For a merged or overwritten entry, the losing values are written over the current ones. A deleted record is
-    /// created again under a new id, because ids are never reused. So are the deleted records that it requires.
+    /// created again under a new id, because ids are never reused. So are deleted records that it refers to, if their
+    /// values are known.
     ///
     /// - Parameter newID: Makes the id of a record.
     /// - Returns: The places of the new transactions in the outbox; empty when nothing would change.
-    /// - Throws: `StoreError` with the code `missingEntry`; `entryIsFrozen` when the entry was sent again already;
-    ///   `missingRecord` or `danglingReference` when it requires a record that is not here, and the message names the
-    ///   entry that creates the record, if there is one; or a code that `commit` throws.
+    /// - Throws: `StoreError` with the code `missingEntry`; `entryIsFrozen` when the entry has been restored already;
+    ///   `missingRecord` or `danglingReference` when the entry requires a record that is not here (the message names an
+    ///   entry that creates the record, if there is one); or a code that `commit` throws.
     func restore(
         journal number: Int64, now: WallTime, newID: @escaping @Sendable () -> RecordID
     ) throws(StoreError) -> [OutboxSequence]
@@ -107,7 +111,7 @@ public protocol LocalStore: Sendable {
 
     /// Adds a space to those that the device keeps in sync. The next pull begins with a snapshot of it.
     ///
-    /// A commit in a space follows it, too.
+    /// A commit in a space follows the space, too.
     ///
     /// - Returns: False when the device follows the space already. Nothing changes then.
     @discardableResult
@@ -156,7 +160,7 @@ extension LocalStore {
     }
 }
 
-/// Counts of the outbox, taken in the transaction that changed it.
+/// Counts of the outbox and of the journal's active entries, all at one moment.
 public struct OutboxSummary: Hashable, Sendable {
     /// Number of transactions that were never sent.
     public var waiting: Int

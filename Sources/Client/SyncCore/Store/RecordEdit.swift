@@ -4,7 +4,7 @@ public import SyncModel
 public enum RecordEdit: Hashable, Sendable {
     /// Creates the record with these values, under an id that was never used. Defaults are not filled in.
     case create(CollectionName, RecordID, Patch)
-    /// Fields that already have the requested value are left alone.
+    /// Sets these fields of the record. Fields that already have the requested value are left alone.
     case update(CollectionName, RecordID, Patch)
     /// Deletes the record, which must be on this device.
     case delete(CollectionName, RecordID)
@@ -119,8 +119,9 @@ public struct JournalEntry: Hashable, Sendable {
         case rejected(Transaction, Rejection)
         /// The server applied the transaction but merged it with other edits. The losing values are kept.
         case merged([FieldConflict])
-        /// An edit or delete from another device, which had not seen them, replaced values that the server had applied.
-        /// If the record was deleted and existed on this device, `deleted` holds the whole record as a create.
+        /// Another device replaced values of this device that the server had applied, by an edit or delete made without
+        /// having seen the values. If the record was deleted and existed on this device, `deleted` holds the whole
+        /// record as a create.
         case overwritten([FieldConflict], deleted: Transaction?)
         /// The user cancelled the transaction before it was sent.
         case cancelled(Transaction)

@@ -16,7 +16,9 @@ public struct RecordQuery: Hashable, Sendable {
     /// Number of matching records to skip, after the cursor. For pages, a cursor is faster.
     public var offset: Int
 
-    /// - Parameter conditions: a record must meet all of them.
+    /// Creates a query for the current records of a collection.
+    ///
+    /// - Parameter conditions: A record must meet all of them.
     public init(
         _ collection: CollectionName, where conditions: [RecordFilter] = [], order: RecordOrder = .id,
         limit: Int? = nil,

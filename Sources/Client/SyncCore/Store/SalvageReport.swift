@@ -21,8 +21,8 @@ public struct SalvageReport: Hashable, Sendable {
     public let spaces: Count
     /// Records that a server has shown. The next sync compares them with the server's, which may have lost some.
     public let records: Count
-    /// Whether the device still knows which of the server's values it has written itself. Without that, it may not
-    /// notice if a restored server has lost one of them and others have changed the field since.
+    /// Whether the device still knows which of the server's values it has written itself. If not, the device may not
+    /// notice that a restored server has lost such a value, when others have changed the field since.
     public let knowsOwnVersions: Bool
 
     /// Creates a report. By default, there were no spaces and no former records.

@@ -4,7 +4,8 @@ public import SyncModel
 public struct ServerContact: Hashable, Sendable {
     /// When everything was last in sync; nil when it never was.
     ///
-    /// While a device stays in sync, it is written once every `precision`, and once more when a person has asked.
+    /// While a device stays in sync, the time is stored once every `precision`, and whenever a program records
+    /// `confirmedInSync`.
     public var lastSync: WallTime?
     /// The last failure since `lastSync`; nil when there was none.
     public var lastFailure: Failure?
@@ -30,7 +31,8 @@ public struct ServerContact: Hashable, Sendable {
 
     /// A failure of a sync, as the database remembers it.
     public struct Failure: Hashable, Sendable {
-        /// The code of a `TransportError` or a `StoreError`, or `braked`.
+        /// The code of a `TransportError` or a `StoreError`, the code of another obstacle (`identity`, `reset`, or
+        /// `history_in_doubt`), or `braked`.
         public var code: String
         /// One sentence that states the fault and what was expected. Contains no secret.
         public var message: String
@@ -62,7 +64,7 @@ public struct ServerContact: Hashable, Sendable {
     /// server asked for it.
     ///
     /// If more is left than the whole pause, the clock has been set back since, and the pause counts as over. A pause
-    /// by an unknown server is taken for one by this server.
+    /// by an unknown server is taken for one by this server, and a nil `server` for the one that asked.
     public func restOfPause(by server: String?, at now: WallTime) -> Duration? {
         guard let pause else { return nil }
         if let asked = pause.server, let server, asked.withoutSlash != server.withoutSlash { return nil }
@@ -75,7 +77,8 @@ public struct ServerContact: Hashable, Sendable {
 public enum ContactChange: Hashable, Sendable {
     /// Everything is in sync. Not written if that was written less than `ServerContact.precision` ago.
     case inSync
-    /// Everything is in sync, and somebody has asked for that. Always written.
+    /// Everything is in sync, and a program has confirmed it, for example at the end of a requested sync. Always
+    /// written.
     case confirmedInSync
     /// A sync has failed. Not written if the last failure has the same code and message.
     case failed(code: String, message: String)

@@ -10,7 +10,7 @@ public struct StoreChange: Coalescing, Hashable, Sendable {
     public var touchesOutbox: Bool
     /// Whether a transaction was written that the engine must send.
     public var addsToOutbox: Bool
-    /// Whether the device has begun or ended to follow a space.
+    /// Whether the device has begun or stopped following a space.
     public var touchesSpaces: Bool
 
     /// The records of a collection that may have changed.
@@ -35,7 +35,8 @@ public struct StoreChange: Coalescing, Hashable, Sendable {
         self.addsToOutbox = addsToOutbox
     }
 
-    /// Returns a change that covers every record and the outbox, for use after another process has written.
+    /// Returns a change that covers every record, the outbox, and the spaces, for use after another process has
+    /// written.
     public static func everything(in catalog: SchemaCatalog) -> StoreChange {
         StoreChange(
             extents: Dictionary(uniqueKeysWithValues: catalog.models.map { ($0.collection, .all) }),

@@ -6,8 +6,10 @@ public struct StoreError: Error, Hashable, Sendable {
     /// States what was wrong, where, and what was expected. Contains no value of a record and no secret.
     public let message: String
 
-    /// - Parameter message: what was wrong, where, and what was expected, without values of records and without
-    ///   secrets.
+    /// Creates an error.
+    ///
+    /// - Parameter message: The fault, its place, and the expectation, as a sentence without values of records and
+    ///   without secrets.
     public init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message

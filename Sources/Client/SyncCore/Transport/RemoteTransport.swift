@@ -7,7 +7,7 @@ public import SyncModel
 public protocol RemoteTransport: Sendable {
     /// The address of the server. A pause that the server asks for applies only to this address.
     ///
-    /// The default is nil: there is only one server.
+    /// The default is nil: the address is unknown, and a pause of any server applies.
     var serverAddress: String? { get }
 
     /// Sends a request, and returns the response to it.

@@ -13,10 +13,12 @@ public struct TransportError: Error, Hashable, Sendable {
     /// leaves the outbox because of a failure that is not definite.
     public let isDefinite: Bool
 
+    /// Creates an error.
+    ///
     /// - Parameters:
-    ///   - message: what was wrong and what was expected, without secrets.
-    ///   - retryAfter: the pause that the server asked for; nil if it did not ask.
-    ///   - isDefinite: whether the server itself has said that it does not carry out this request.
+    ///   - message: The fault and the expectation, as a sentence without secrets.
+    ///   - retryAfter: The pause that the server asked for; nil if it did not ask.
+    ///   - isDefinite: Whether the server itself has said that it does not carry out this request.
     public init(_ code: Code, _ message: String, retryAfter: Duration? = nil, isDefinite: Bool = false) {
         self.code = code
         self.message = message
@@ -39,8 +41,8 @@ public struct TransportError: Error, Hashable, Sendable {
         }
     }
 
-    /// Whether the server refuses this device, its account, or its build. Repeating the request does not help until a person
-    /// has done something.
+    /// Whether the server refuses this device, its account, or its build. Repeating the request does not help until a
+    /// person has done something.
     public var refusesDevice: Bool {
         switch code {
         case .unauthorized, .otherAccount, .incompatible, .forbidden: true
@@ -51,7 +53,7 @@ public struct TransportError: Error, Hashable, Sendable {
     /// Whether the server asked for a pause. A request to sync does not end such a wait early.
     package var asksForPause: Bool { retryAfter.map { $0 > .zero } ?? false }
 
-    /// The reasons. `refusesDevice` tells those that only a person can remove.
+    /// The reasons. `refusesDevice` is true for those that only a person can remove.
     public enum Code: String, Hashable, Sendable, CaseIterable {
         /// No connection: refused, no route, name not resolved, or TLS failed.
         case unreachable
@@ -61,7 +63,7 @@ public struct TransportError: Error, Hashable, Sendable {
         case unauthorized
         /// The token belongs to another account than the requested one.
         case otherAccount
-        /// The principal may not do this.
+        /// The principal may not make this request.
         case forbidden
         /// The request is larger than the server takes.
         case tooLarge

@@ -15,7 +15,8 @@ extension ModelAccess {
     /// Makes an object that exists only in memory, until it or an object that refers to it is created.
     ///
     /// - Parameters:
-    ///   - space: The space in which it is to be created; nil for that of the other records of its transaction, or `default`.
+    ///   - space: The space in which the record is to be created. Nil means the space of the other records of its
+    ///     transaction, or `default` if there are none.
     ///   - fill: Sets the first values.
     /// - Throws: `invalidModel` if the model is not in the list of models.
     public func draft<M: Model>(
@@ -24,7 +25,10 @@ extension ModelAccess {
         objects.make(try objects.kind(of: type), in: space, fill: fill)
     }
 
-    /// Creates a record. It is durable on this device when this returns; `object.create()` returns its receipt again.
+    /// Creates a record. When this method returns, the record is stored: on this device, or on the server if the client
+    /// has no store.
+    ///
+    /// To wait for the confirmation, call `create()` on the object: it returns the receipt again.
     ///
     /// - Parameters:
     ///   - space: The space of the record; nil for `default`. A record stays in its space.
@@ -38,24 +42,26 @@ extension ModelAccess {
         return object
     }
 
-    /// Returns the object with this id. If the record is not here, the object is a placeholder, which fills when it arrives.
+    /// Returns the object with this id. If the record is not here, the object is a placeholder, which gets its values
+    /// when the record arrives.
     public func object<M: Model>(_ type: M.Type, id: RecordID) throws(ModelError) -> Live<M> {
         try objects.object(try objects.kind(of: type), id: id)
     }
 
-    /// Returns the object with this uid. If the record is not here, the object is a placeholder, which fills when it arrives.
+    /// Returns the object with this uid. If the record is not here, the object is a placeholder, which gets its values
+    /// when the record arrives.
     ///
     /// - Throws: `invalidValue` when the uid is negative.
     public func object<M: Model>(_ type: M.Type, uid: Int) throws(ModelError) -> Live<M> {
         try objects.object(try objects.kind(of: type), uid: uid)
     }
 
-    /// A query for all objects of a model.
+    /// Returns the query for all objects of a model.
     public func query<M: Model>(_ type: M.Type) -> ModelQuery<M> {
         ModelQuery(type, objects: objects)
     }
 
-    /// The provider of a model's objects, to be handed to code that should not have the whole client.
+    /// Returns the provider of a model's objects, for code that should not have the whole client.
     public func provider<M: Model>(of type: M.Type) throws(ModelError) -> ModelProvider<M> {
         ModelProvider(objects: objects, kind: try objects.kind(of: type))
     }
@@ -71,7 +77,8 @@ extension ModelAccess {
     /// ```
     ///
     /// - Returns: The receipt, which is empty when nothing was changed.
-    /// - Throws: A `ModelError`, or what `body` throws. Edits then stay staged, and created objects are drafts.
+    /// - Throws: A `ModelError`, or the error that `body` throws. Edits then stay staged, and new objects remain
+    ///   drafts.
     @discardableResult public func write(_ body: (ModelTransaction) throws -> Void) async throws -> Receipt {
         let transaction = ModelTransaction(objects)
         try body(transaction)

@@ -1,7 +1,7 @@
 public import SyncModel
 public import TomboloModeling
 
-/// Makes and finds the objects of one model. Code that creates objects holds a provider, not the whole client.
+/// Makes and finds the objects of one model, for code that should not have the whole client.
 public struct ModelProvider<M: Model>: Sendable {
     let objects: LiveObjects
     let kind: LiveKind<M>
@@ -11,12 +11,12 @@ public struct ModelProvider<M: Model>: Sendable {
         objects.make(kind, fill: fill)
     }
 
-    /// Returns the object with this id, or a placeholder if it is not here.
+    /// Returns the object with this id, or a placeholder if the record is not here.
     public func object(id: RecordID) throws(ModelError) -> Live<M> {
         try objects.object(kind, id: id)
     }
 
-    /// Returns the object with this uid, or a placeholder if it is not here.
+    /// Returns the object with this uid, or a placeholder if the record is not here.
     public func object(uid: Int) throws(ModelError) -> Live<M> {
         try objects.object(kind, uid: uid)
     }

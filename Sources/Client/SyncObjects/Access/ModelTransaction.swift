@@ -16,8 +16,8 @@ public final class ModelTransaction {
 
     /// Creates an object in this transaction.
     ///
-    /// - Parameter space: The space of the record. If nil, the space of the other records of the transaction, or else
-    ///   the space that the client uses by default.
+    /// - Parameter space: The space of the record. Nil means the space of the other records of the transaction, or
+    ///   `default` if there are none.
     /// - Returns: The object; nil if the model is not in the list of models. The write then throws.
     @discardableResult public func create<M: Model>(
         _ type: M.Type, in space: SpaceID? = nil, _ fill: (Live<M>) -> Void

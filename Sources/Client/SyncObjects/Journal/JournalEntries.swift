@@ -1,9 +1,9 @@
 import SyncConcurrency
 import SyncCore
 
-/// The entries of the journal that await a decision: those that are there now, oldest first, and each new one when it comes.
+/// The entries of the journal that await a decision: those that exist now, oldest first, and then each new one.
 ///
-/// An iteration gives each entry once. Entries survive restarts: a new iteration begins with all that are undecided. A
+/// An iteration returns each entry once. Entries survive restarts: a new iteration begins with all undecided entries. A
 /// client without a journal has none.
 public struct JournalEntries<Entry: Identifiable & Sendable>: AsyncSequence, Sendable where Entry.ID == Int64 {
     public typealias Element = Entry
@@ -22,7 +22,8 @@ public struct JournalEntries<Entry: Identifiable & Sendable>: AsyncSequence, Sen
         try newer(than: 0).entries
     }
 
-    /// Returns the undecided entries after a number, oldest first, and the number of the newest entry of any kind.
+    /// Returns the undecided entries with numbers greater than `number`, oldest first, and the number of the newest
+    /// undecided entry of any kind.
     func newer(than number: Int64) throws(ModelError) -> (entries: [Entry], newest: Int64) {
         guard let journal = objects.source.journal else { return ([], number) }
         var found: [Entry] = []

@@ -2,7 +2,7 @@ import SyncCore
 public import SyncModel
 public import TomboloModeling
 
-/// A merge in which values of this device lost against those of another. The lost values can be restored.
+/// A merge in which values lost against an edit or a deletion of another device. The lost values can be restored.
 public struct MergedWrite: Identifiable, Sendable {
     /// The number of the entry in the journal.
     public let id: Int64
@@ -10,7 +10,7 @@ public struct MergedWrite: Identifiable, Sendable {
     public let fields: [MergedField]
     let objects: LiveObjects
 
-    /// Returns the merge in a journal entry; nil if the entry tells of something else.
+    /// Creates the merge from a journal entry; nil if the entry is of another kind.
     init?(_ entry: JournalEntry, objects: LiveObjects) {
         switch entry.event {
         case .merged(let conflicts), .overwritten(let conflicts, _):
@@ -21,7 +21,7 @@ public struct MergedWrite: Identifiable, Sendable {
         self.objects = objects
     }
 
-    /// Writes the lost values over the present ones.
+    /// Writes the lost values over the current ones.
     public func restore() throws(ModelError) {
         try objects.restore(journal: id)
     }
@@ -43,7 +43,8 @@ public struct MergedField: Hashable, Sendable {
     /// The name of the field.
     public var field: String { conflict.field.rawValue }
 
-    /// The value that stays; nil if this is another field.
+    /// The value that stays; nil if this is another field. After a deletion, this is the value that the field reads as
+    /// when it has none.
     public func kept<M: Model, Value>(_ field: ModelField<M, Value>) -> Value? {
         isFor(field.key, of: M.self) ? field.value(conflict.winner.value) : nil
     }

@@ -2,20 +2,20 @@ import SyncCore
 public import SyncModel
 import TomboloModeling
 
-/// How far the writes of one object have come.
+/// The progress of the writes of one object.
 public enum RecordSync: Sendable {
     /// A draft, or edits that are not saved.
     case unsaved
     /// Saved on this device, and not confirmed by the server.
     case pending
-    /// Rejected by the server, and not decided about.
+    /// Rejected by the server, or lost, and not decided about. See ``RejectedWrite``.
     case rejected(RejectedWrite)
-    /// Nothing is left to do.
+    /// The server has confirmed all writes, or the object is a placeholder whose id is not known.
     case synced
 }
 
 extension Live {
-    /// How far the writes of this object have come. A rejection is reported before anything else.
+    /// The progress of the writes of this object. A rejection takes precedence over all other states.
     public var sync: RecordSync {
         get throws(ModelError) {
             guard let id else { return .synced }
@@ -42,20 +42,20 @@ extension Live {
 }
 
 extension ModelAccess {
-    /// The rejected transactions that nobody has decided about: those that are there, and each new one.
+    /// The rejected transactions that nobody has decided about: those that exist now, and then each new one.
     public var rejections: JournalEntries<RejectedWrite> {
         JournalEntries(objects) { [objects] in RejectedWrite($0, objects: objects) }
     }
 
-    /// The merges in which values of this device were lost: those that nobody has decided about, and each new one.
+    /// The merges in which values were lost, and that nobody has decided about: those that exist now, and then each new
+    /// one.
     public var merges: JournalEntries<MergedWrite> {
         JournalEntries(objects) { [objects] in MergedWrite($0, objects: objects) }
     }
 }
 
 extension LiveObjects {
-    /// Decides about an entry of the journal.
-    /// Writes again what an entry of the journal holds, over the present values.
+    /// Writes the changes of a journal entry again, over the current values.
     func restore(journal entry: Int64) throws(ModelError) {
         _ = try decide { [runtime] store in
             try store.restore(
@@ -67,6 +67,9 @@ extension LiveObjects {
         }
     }
 
+    /// Returns the result of a decision about a journal entry, which `body` carries out in the store.
+    ///
+    /// - Throws: `noServer` if the client has no journal, or the failure of the store.
     func decide<Value>(_ body: (any LocalStore) throws -> Value) throws(ModelError) -> Value {
         guard let journal = source.journal else {
             throw ModelError(.noServer, "this client has no journal, and so no entries to restore or dismiss")

@@ -2,13 +2,15 @@ import SyncCore
 public import SyncModel
 public import TomboloModeling
 
-/// A transaction that the server rejected. It is kept, with the attempted values, until it is retried, edited, or discarded.
+/// A transaction that the server rejected, or that was lost, either by a restored server or with a damaged database.
+///
+/// The journal keeps the transaction with the attempted values until it is retried, edited, or discarded.
 public struct RejectedWrite: Identifiable, Sendable {
     /// The number of the entry in the journal.
     public let id: Int64
-    /// The kind of reason, for code that handles it.
+    /// The kind of reason, for code that handles it; `forgotten` for a lost transaction.
     public let code: RejectionCode
-    /// The server's reason.
+    /// The server's reason, or the explanation of the loss.
     public let message: String
     /// The fields at fault, with their record; empty when the rejection is not about single fields.
     public let fields: [RejectedField]
@@ -17,7 +19,7 @@ public struct RejectedWrite: Identifiable, Sendable {
     let objects: LiveObjects
     let transaction: Transaction
 
-    /// Returns the rejection in a journal entry; nil if the entry tells of something else.
+    /// Creates the rejection from a journal entry; nil if the entry is of another kind.
     init?(_ entry: JournalEntry, objects: LiveObjects) {
         switch entry.event {
         case .rejected(let transaction, let rejection):
@@ -37,10 +39,11 @@ public struct RejectedWrite: Identifiable, Sendable {
         self.objects = objects
     }
 
-    /// Returns the values that the server has now for the record of an attempted change, as far as this device has received
-    /// them. They do not contain other writes of this device.
+    /// Returns the values that the server has now for the record of an attempted change, as far as this device has
+    /// received them. The row does not contain unconfirmed writes of this device.
     ///
-    /// - Returns: The server's row; nil when the server does not have the record, or when the change concerns another model.
+    /// - Returns: The server's row; nil when the server does not have the record, or when the change concerns another
+    ///   model.
     public func serverRow<M: Model>(_ type: M.Type, of change: AttemptedChange) throws(ModelError) -> Snapshot<M>? {
         guard change.collection == M.collection else { return nil }
         let (kind, name) = (try objects.kind(of: type), CollectionName(unchecked: change.collection))
@@ -52,24 +55,25 @@ public struct RejectedWrite: Identifiable, Sendable {
 
     // MARK: Decisions
 
-    /// Sends the transaction again, over the present values.
+    /// Writes the transaction again, over the current values.
     ///
-    /// - Throws: A `ModelError` of the local store, for example when a record to which it refers is gone.
+    /// - Throws: A `ModelError` of the local store, for example when a record to which the transaction refers is gone.
     public func retry() throws(ModelError) {
         try objects.restore(journal: id)
     }
 
-    /// Drops the attempted values.
+    /// Accepts the rejection: the attempted values are not written, and the rejection is not reported again.
     public func discard() throws(ModelError) {
         try objects.decide { store in try store.dismiss(journal: id) }
     }
 
-    /// Writes corrected values in the place of the rejected ones.
+    /// Writes corrected values in place of the rejected ones.
     ///
-    /// The attempted values are staged again: `body` finds the objects with ``RejectedEdit/objects(_:)``, and corrects them. All
-    /// of them are written in one transaction, and then the rejection is discarded. If the process dies in between, both are there.
+    /// The attempted values are staged again: `body` finds the objects with ``RejectedEdit/objects(_:)``, and corrects
+    /// them. All objects are written in one transaction, and then the rejection is discarded. If the process dies in
+    /// between, the new transaction and the rejection both remain.
     ///
-    /// - Throws: A `ModelError`, or what `body` throws. The rejection then stays.
+    /// - Throws: A `ModelError`, or the error that `body` throws. The rejection then stays.
     @discardableResult public func edit(_ body: (RejectedEdit) throws -> Void) async throws -> Receipt {
         let edit = RejectedEdit(objects)
         try edit.stage(transaction)

@@ -1,6 +1,6 @@
 import SyncConcurrency
 
-/// A mutex for async bodies: it runs one at a time, in order of arrival. It costs almost nothing without contention.
+/// A mutex for async bodies, which run one at a time, in order of arrival. Without contention, it costs almost nothing.
 ///
 /// A caller that is cancelled while it waits still gets its turn, and its body sees the cancellation.
 final class AsyncMutex: Sendable {

@@ -3,8 +3,9 @@ import SyncModel
 
 /// Drafts that refer to one another, kept alive together while any of them is in use.
 ///
-/// Live objects hold their group, and the group holds the states of the drafts; the states hold neither. When drafts of
-/// two groups refer to each other, the groups are joined: one keeps all members, and the other forwards to it.
+/// Live objects hold their group, and the group holds the cells of the drafts. The cells hold neither the objects nor
+/// the group. When drafts of two groups refer to each other, the groups are joined: one keeps all members, and the
+/// other forwards to it.
 final class DraftGroup: Sendable {
     private struct State: Sendable {
         var members: [RecordID: LiveCell] = [:]
@@ -23,13 +24,14 @@ final class DraftGroup: Sendable {
         state.withLock { $0.members[id] = cell }
     }
 
-    /// Removes a draft after it was created, because the source keeps it from then on.
+    /// Removes a draft that was created or discarded, and need not be kept alive for the others.
     func remove(_ id: RecordID) {
-        // The removed state is returned out of the lock, so that its last release does not happen under it.
+        // The closure returns the removed cell, so that its last release happens after the lock is free.
         _ = state.withLock { $0.members.removeValue(forKey: id) }
     }
 
-    /// Moves all members into `other`. Call only under the lock of the objects' groups, and with two different roots.
+    /// Moves all members into `other`. Call only while holding the lock `LiveObjects.groups`, and with two different
+    /// roots.
     func move(into other: DraftGroup) {
         let members = state.withLock { state in
             defer {

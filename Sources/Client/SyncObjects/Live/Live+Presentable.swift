@@ -24,7 +24,7 @@ extension Live {
         written: @escaping @Sendable () -> Void,
         completion: @escaping @Sendable (Result<Int, ModelError>) -> Void
     ) {
-        // Spawned, so that both moments are reported outside the caller's stack, as every kind does.
+        // Spawned, so that both closures are called outside the caller's stack, whatever the source.
         _ = cell.objects.runtime.spawn { [self] in
             do throws(ModelError) {
                 let receipt = try await create()
@@ -57,20 +57,22 @@ extension Live {
         ObjectUpdates(cell: cell)
     }
 
-    /// The values of the object now, and again after each change that was written or arrived. Ends when the object is gone.
+    /// The values of the object now, and again after each change that was written or arrived.
+    ///
+    /// The sequence ends when the object is gone, the client is closed, or the task is cancelled.
     public var snapshots: ObjectSnapshots<M> {
         ObjectSnapshots(object: self)
     }
 }
 
-/// A model that says how its objects describe themselves.
+/// A model that defines the description of its objects.
 public protocol DescribedModel: Model {
     /// Returns the text for an object that is here, was here, or is a draft.
     static func description(of object: Live<Self>) -> String
 }
 
 extension Live: CustomStringConvertible {
-    /// The text that the model gives, or the collection and the id.
+    /// The text that the model defines, or the collection with the id or the uid.
     public var description: String {
         switch presence {
         case .awaited, .notHere: return cell.label

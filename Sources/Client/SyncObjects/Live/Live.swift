@@ -6,8 +6,9 @@ public import TomboloModeling
 /// One record as an object: its values now, and the edits that are not written yet.
 ///
 /// A client has one object per record, however it is reached, so `todo.owner === ned` compares records. Reads are
-/// synchronous, need no store, and never fail. Setting a property stages an edit, which ``save()`` writes and ``revert()``
-/// drops. Safe to use from any thread, and observable: views and `withObservationTracking` follow its changes.
+/// synchronous, need no store, and never fail. Setting a property stages an edit, which ``save()`` writes and
+/// ``revert()`` drops. A live object is safe to use from any thread. It is observable: views and
+/// `withObservationTracking` follow its changes.
 ///
 /// ```swift
 /// todo.title = "Bread"
@@ -31,22 +32,24 @@ public final class Live<M: Model>: Presentable, Observable {
         cell.attach(self)
     }
 
-    /// The model's shape, whose fields name the properties: `todo[todo.fields.title]`.
+    /// The model's shape, whose fields are the arguments of the subscripts: `todo[todo.fields.title]`.
     public var fields: M { kind.shape.fields }
 
     // MARK: Properties
 
     /// The value of a field: `todo.title`.
     ///
-    /// Setting it stages an edit. A value that breaks a rule of the model is reported by ``save()``, by the name of the field.
+    /// Setting it stages an edit. If the value breaks a rule of the model, ``save()`` throws an error that names the
+    /// field.
     public subscript<Value>(dynamicMember path: KeyPath<M, ModelField<M, Value>>) -> Value {
         get { self[fields[keyPath: path]] }
         set { self[fields[keyPath: path]] = newValue }
     }
 
-    /// The object to which a reference leads: `todo.owner`. Nil if there is none, or if it was deleted.
+    /// The object to which a reference leads: `todo.owner`. Nil if the reference is empty, or if its object was deleted
+    /// and this one was not.
     ///
-    /// Setting it stages an edit. A draft that is set is created together with this object.
+    /// Setting it stages an edit. A draft that is assigned here is created together with this object.
     public subscript<Other>(dynamicMember path: KeyPath<M, ModelReference<M, Other>>) -> Live<Other>? {
         get { self[fields[keyPath: path]] }
         set { self[fields[keyPath: path]] = newValue }
@@ -66,7 +69,7 @@ public final class Live<M: Model>: Presentable, Observable {
         }
     }
 
-    /// The object to which a reference leads.
+    /// The object to which a reference leads; nil as for the property.
     public subscript<Other>(reference: ModelReference<M, Other>) -> Live<Other>? {
         get {
             track()
@@ -112,14 +115,14 @@ public final class Live<M: Model>: Presentable, Observable {
         return ModelChange(cell.staged.map { ($0.field, $0.before, $0.after) })
     }
 
-    /// Drops the staged edits. A draft gets the values with which it was made.
+    /// Drops the staged edits. A draft gets the default values of its model.
     public func revert() {
         cell.revert()
     }
 
     // MARK: State
 
-    /// The number of visible changes of this object.
+    /// The number of visible changes of this object in this process.
     public var version: Int {
         track()
         return cell.observedState.revision
@@ -138,7 +141,7 @@ public final class Live<M: Model>: Presentable, Observable {
 }
 
 extension Live: CellObserver {
-    /// Announces a change after it is visible, so that an observer on another thread reads the new value.
+    /// Notifies observers after the change is visible, so that an observer on another thread reads the new value.
     func cellChanged() {
         registrar.withMutation(of: self, keyPath: kind.version) {}
     }

@@ -3,15 +3,15 @@ import SyncCore
 import SyncModel
 import TomboloModeling
 
-/// The in-memory state of one record: the values that the source last showed, overlaid with local edits not written
-/// yet.
+/// The in-memory state of one record: the values that the source last showed, overlaid with local edits that are not
+/// written yet.
 final class LiveCell: Sendable {
     let schema: ModelSchema
     let objects: LiveObjects
-    /// The space in which a draft is to be created; nil for that of its transaction.
+    /// The space in which a draft is to be created; nil for the space of its transaction.
     let space: SpaceID?
     private let state: Guarded<State>
-    /// The objects that show this state. They are told after each visible change, outside of the lock.
+    /// The objects that show this state. They are notified after each visible change, outside the lock.
     private let observers = Guarded<[WeakObserver]>([])
 
     private struct State: Sendable {
@@ -21,20 +21,21 @@ final class LiveCell: Sendable {
         var shown: Record?
         /// Values that were set here and not written yet.
         var edits: Patch
-        /// The values with which a draft began.
+        /// The default values of a draft, to which `revert()` returns.
         let initial: Patch
         /// The values that reads return, one per field: `shown` overlaid with `edits`.
         var values: [FieldValue]
         /// The reasons why values could not be set. They are thrown when the object is written.
         var refusals: [FieldName: ModelError] = [:]
-        /// The write that created the record; nil when it was not created here.
+        /// The write that created the record; nil when this cell did not create it.
         var creation: Written?
         /// Number of visible changes.
         var revision = 0
         /// The latest read of the source that was applied.
         var lastRead = ReadSequence.none
         weak var group: DraftGroup?
-        /// The state of the same record that was already registered under its id when this one was found under its uid.
+        /// The cell that replaces this one; nil if there is none. A placeholder that was requested by uid gets a
+        /// successor when its record arrives and already has a cell under its id.
         var successor: LiveCell?
     }
 
@@ -46,7 +47,7 @@ final class LiveCell: Sendable {
         self.space = space
         var values = Array(repeating: FieldValue.null, count: schema.fields.count)
         var edits = Patch()
-        // A draft is created with its defaults, so that every client sees the same.
+        // A draft is created with its defaults, so that every client sees the same values.
         if presence == .draft {
             edits = schema.withDefaults(Patch())
             values = schema.fields.map { edits[$0.name] ?? .null }
@@ -162,7 +163,7 @@ final class LiveCell: Sendable {
         successor?.refuse(field, failure)
     }
 
-    /// Drops the values that were set and not written. A draft gets the values with which it began.
+    /// Drops the values that were set and not written. A draft gets its default values.
     func revert() {
         let successor: LiveCell? = state.withLock { state in
             if let successor = state.successor { return successor }
@@ -176,7 +177,8 @@ final class LiveCell: Sendable {
         announce()
     }
 
-    /// The values that were set and not written, with those that the source last showed.
+    /// The fields that were set and not written, each with the value that the source last showed (null if none) and the
+    /// new value.
     var staged: [(field: FieldName, before: FieldValue, after: FieldValue)] {
         let (shown, edits) = read { ($0.shown, $0.edits) }
         return edits.map { name, value in
@@ -188,8 +190,9 @@ final class LiveCell: Sendable {
     /// All values at one moment.
     var values: [FieldValue] { read { $0.values } }
 
-    /// Returns an edit with the values that were set and not written, or nil when there is nothing to write. Checks all
-    /// rules.
+    /// Returns an edit with the values that were set and not written, or nil when there is nothing to write.
+    ///
+    /// - Throws: The first refusal, the first rule that a value breaks, `notHere` for a placeholder, or `gone`.
     func edit() throws(ModelError) -> ModelEdit? {
         let (key, presence, shown, edits, refusals) = read { ($0.key, $0.presence, $0.shown, $0.edits, $0.refusals) }
         if let refusal = refusals.min(by: { $0.key < $1.key }) { throw refusal.value }
@@ -222,7 +225,6 @@ final class LiveCell: Sendable {
     ///
     /// - Returns: Whether anything visible changed.
     @discardableResult func show(_ found: LookupResult, _ reading: ReadSequence) -> Bool {
-        // Objects must be released outside the lock.
         let (isNew, replaced) = state.withLock { state -> (Bool, Record?) in
             guard reading > state.lastRead, state.successor == nil else { return (false, nil) }
             state.lastRead = reading
@@ -272,7 +274,8 @@ final class LiveCell: Sendable {
                 settle(patch, in: &state)
                 state.shown = Record(
                     id: id, uid: .none, version: .zero, values: schema.fields.map { patch[$0.name] ?? .null })
-                // A null in a draft means that the value is absent, and it has been written that way.
+                // A null in a draft means that the value is absent. It is not part of the patch, and has been written
+                // by leaving it out.
                 for (name, value) in state.edits where value.isNull && patch[name] == nil { state.edits.remove(name) }
                 rebase(&state)
             case .update(_, _, let patch):
@@ -320,7 +323,7 @@ final class LiveCell: Sendable {
         return fitted
     }
 
-    /// Makes `other` the state of this record from now on.
+    /// Makes `other` the cell of this record from now on. Edits that are staged in this cell are dropped.
     func redirect(to other: LiveCell) {
         state.withLock { state in
             state.successor = other

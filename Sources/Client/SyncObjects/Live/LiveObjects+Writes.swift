@@ -2,7 +2,7 @@ import SyncConcurrency
 import SyncCore
 import SyncModel
 
-/// Writing: one write at a time, each of them one transaction of the source.
+/// Writing: one write at a time. Each write is one transaction of the source.
 extension LiveObjects {
     func create(_ cell: LiveCell) async throws(ModelError) -> Receipt {
         try await writes.pass { () async throws(ModelError) in
@@ -34,7 +34,7 @@ extension LiveObjects {
         }
     }
 
-    /// Writes the edits of these objects and of all drafts that they refer to, and the deletions, in one transaction.
+    /// Writes the edits of these cells and of all drafts that they refer to, and the deletions, in one transaction.
     private func write(_ roots: [LiveCell], deleting deleted: [LiveCell] = []) async throws(ModelError) -> Receipt {
         let removed = Set(deleted.map { ObjectIdentifier($0) })
         var edits: [(LiveCell, ModelEdit)] = []
@@ -75,7 +75,7 @@ extension LiveObjects {
         return Receipt(objects: self, cell: edits.first?.cell, written: written)
     }
 
-    /// Returns these states and those of all drafts that can be reached from them.
+    /// Returns these cells, and the cells of all drafts that they refer to, directly or through other drafts.
     private func drafts(from roots: [LiveCell]) -> [LiveCell] {
         var found: [LiveCell] = []
         var known: Set<ObjectIdentifier> = []
@@ -91,7 +91,7 @@ extension LiveObjects {
         return found
     }
 
-    /// Waits for the server, and then shows the outcome on all records of the transaction.
+    /// Waits until the server has the write, and then reads the records of the transaction again.
     func confirm(_ written: Written) async throws(ModelError) {
         try await source.confirm(written.ticket)
         refresh(cells(written.records))

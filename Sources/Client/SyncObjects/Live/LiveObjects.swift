@@ -5,6 +5,9 @@ public import TomboloModeling
 
 /// All live objects of one source. Each record has one live object, however it is reached.
 ///
+/// There is one exception: a placeholder that was requested by uid stays a second object if its record arrives and
+/// already has an object under its id. Both objects then show the same state.
+///
 /// Objects are held weakly: an object lives as long as the caller keeps it, and is created again when it is requested.
 public final class LiveObjects: Sendable {
     /// The source and destination of the objects, such as the local database.
@@ -46,6 +49,8 @@ public final class LiveObjects: Sendable {
     let writes = AsyncMutex()
     private let watcher = Guarded<Task<Void, Never>?>(nil)
 
+    /// Creates the set of live objects over a source, and follows the source's changes.
+    ///
     /// - Parameter models: The models whose schemas the source has.
     public init(source: any ModelSource, models: ModelCatalog, runtime: EngineRuntime) {
         self.source = source
@@ -90,10 +95,10 @@ public final class LiveObjects: Sendable {
         return kind
     }
 
-    /// Creates a draft. Neither the store nor the server knows it until it is created.
+    /// Makes a draft. Neither the store nor the server knows it until `create` is called.
     ///
     /// - Parameters:
-    ///   - space: The space of the record; nil for that of its transaction.
+    ///   - space: The space of the record; nil for the space of its transaction.
     ///   - fill: Sets the first values.
     func make<M: Model>(_ kind: LiveKind<M>, in space: SpaceID? = nil, fill: (Live<M>) -> Void) -> Live<M> {
         var random = runtime.generator
@@ -105,14 +110,14 @@ public final class LiveObjects: Sendable {
         return register(object, under: .id(id))
     }
 
-    /// Returns the object with this id, or a placeholder when it is not here.
+    /// Returns the object with this id, or a placeholder when the record is not here.
     func object<M: Model>(_ kind: LiveKind<M>, id: RecordID) throws(ModelError) -> Live<M> {
         if let object = registered(kind, .id(id)) { return object }
         let reading = beginRead()
         return adopt(kind, .id(id), try source.lookup(kind.collection, .id(id)), reading)
     }
 
-    /// Returns the object with this uid, or a placeholder when it is not here.
+    /// Returns the object with this uid, or a placeholder when the record is not here.
     ///
     /// - Throws: `invalidValue` when the uid is negative, or the failure of the source.
     func object<M: Model>(_ kind: LiveKind<M>, uid: Int) throws(ModelError) -> Live<M> {
@@ -139,7 +144,8 @@ public final class LiveObjects: Sendable {
         return try await source.records(matching: query).map { ($0, adopt(kind, .id($0.id), .here($0), reading)) }
     }
 
-    /// Returns the object of a reference. If the source fails, it is a placeholder whose `load` throws the reason.
+    /// Returns the object of a reference. If the source fails, the object is a placeholder whose `load` throws the
+    /// reason.
     func reach<M: Model>(_ kind: LiveKind<M>, _ id: RecordID) -> Live<M> {
         if let object = registered(kind, .id(id)) { return object }
         do throws(ModelError) {
@@ -181,7 +187,7 @@ public final class LiveObjects: Sendable {
         case .elsewhere:
             let object = placeholder(kind, key, presence: .awaited)
             _ = runtime.spawn {
-                // Ignore the failure: `load` asks again and throws it.
+                // Ignore the failure: a later call of `load` asks again and throws it.
                 do throws(ModelError) { try await self.load(object.cell) } catch {}
             }
             return object
@@ -212,12 +218,12 @@ public final class LiveObjects: Sendable {
         }
     }
 
-    /// Records the uid of a record. Called by a state that has learned its uid.
+    /// Records the uid of a record. Called by a cell that has learned its uid.
     func index(_ collection: CollectionName, _ uid: UID, _ id: RecordID) {
         registry.withLock { $0.uids[Key(collection: collection, key: .uid(uid))] = id }
     }
 
-    /// Removes a state. Called when the state is released.
+    /// Removes a cell. Called when the cell is released.
     func forget(_ collection: CollectionName, _ key: RecordKey, uid: UID, _ identity: ObjectIdentifier) {
         let place = Key(collection: collection, key: key)
         registry.withLock { registry in
@@ -228,7 +234,10 @@ public final class LiveObjects: Sendable {
         }
     }
 
-    /// Handles a record that was found under its uid: its placeholder becomes the object of the id, or redirects to it.
+    /// Handles the arrival of a record whose placeholder was requested by uid: registers the cell under the record's
+    /// id, or redirects it to the cell that is already registered there.
+    ///
+    /// - Returns: Whether anything visible changed.
     private func settle(_ cell: LiveCell, uid key: RecordKey, as record: Record, _ reading: ReadSequence) -> Bool {
         let collection = cell.collection
         let (old, new) = (Key(collection: collection, key: key), Key(collection: collection, key: .id(record.id)))
@@ -268,14 +277,14 @@ public final class LiveObjects: Sendable {
         }
     }
 
-    /// Returns the states of these records that are in use.
+    /// Returns the cells of those records that are in use.
     func cells(_ records: [RecordAddress]) -> [LiveCell] {
         records.compactMap { entry($0.collection, .id($0.id))?.cell }
     }
 
     // MARK: Reads
 
-    /// Begins a read. Call it before reading the source, and pass the result along with the record that was read.
+    /// Begins a read. Call this before reading the source, and pass the result along with the record that was read.
     func beginRead() -> ReadSequence {
         registry.withLock { registry in
             registry.reads += 1
@@ -303,7 +312,9 @@ public final class LiveObjects: Sendable {
         }
     }
 
-    /// Updates states from the source. A state that the source cannot read right now is left alone.
+    /// Updates cells from the source. A cell whose record the source cannot read now stays unchanged.
+    ///
+    /// - Returns: Whether anything visible changed.
     @discardableResult func refresh(_ cells: [LiveCell]) -> Bool {
         var isNew = false
         for cell in cells {

@@ -2,9 +2,11 @@ import SyncConcurrency
 import SyncCore
 public import TomboloModeling
 
-/// The values of one object, now and after each change. Equal values are never repeated, and a slow reader gets the newest.
+/// The values of one object, now and after each change. Equal values are never repeated, and a slow reader gets the
+/// newest.
 ///
-/// Placeholders have no values: the sequence waits until the record arrives. It ends when the object is gone.
+/// Placeholders have no values: the sequence waits until the record arrives. It ends when the object is gone, the
+/// client is closed, or the task is cancelled.
 public struct ObjectSnapshots<M: Model>: AsyncSequence, Sendable {
     public typealias Element = Snapshot<M>
     public typealias Failure = Never

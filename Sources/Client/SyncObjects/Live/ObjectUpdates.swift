@@ -3,8 +3,8 @@ import SyncCore
 
 /// The presence of one object now, and after each change that was written or arrived.
 ///
-/// Ends when the object is gone or the task is cancelled. Values that are set but not written yet cause no element;
-/// they are reported with the next change.
+/// The sequence ends when the object is gone, the client is closed, or the task is cancelled. Values that are set but
+/// not written yet cause no element.
 public struct ObjectUpdates: AsyncSequence, Sendable {
     public typealias Element = Presence
     public typealias Failure = Never

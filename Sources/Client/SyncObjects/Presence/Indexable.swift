@@ -1,4 +1,4 @@
-/// An object that the server numbers.
+/// An object that gets a number from the server.
 public protocol Indexable: AnyObject, Sendable {
     /// The number that the server assigned, or −1 until it assigns one.
     var uid: Int { get }

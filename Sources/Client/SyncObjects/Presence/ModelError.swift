@@ -8,7 +8,7 @@ public struct ModelError: Error, Hashable, Sendable {
     public let code: Code
     /// States what was wrong, where, and what was expected.
     public let message: String
-    /// The failure below this one, if there is one.
+    /// The underlying failure; nil if there is none.
     public let cause: Cause?
 
     /// Creates an error.
@@ -26,7 +26,7 @@ public struct ModelError: Error, Hashable, Sendable {
         case invalidModel
         /// The object cannot be found.
         case notHere
-        /// The object has been deleted and does not come back.
+        /// The object was deleted, or its creation was rejected.
         case gone
         /// `create` was called on an object that already exists.
         case alreadyExists
@@ -34,21 +34,22 @@ public struct ModelError: Error, Hashable, Sendable {
         case rejected
         /// The user cancelled the transaction before it was sent.
         case takenBack
-        /// There is no server in this configuration that could confirm anything.
+        /// The client has no server that could confirm a write, or it has no journal.
         case noServer
-        /// The caller stopped waiting. Writes are not affected.
+        /// The caller stopped waiting, or the outcome of the write can no longer be found out. The write may still take
+        /// effect.
         case interrupted
-        /// The request asks for too much at once.
+        /// The server has more records of the collection than a client without a store can hold.
         case tooMuch
-        /// Only this device has something of the space, such as unsent writes.
+        /// The space has data that only this device holds, such as unsent writes.
         case unsentWrites
         /// The local store failed.
         case store
-        /// The server returned no usable response.
+        /// The request to the server failed, or the response was not usable.
         case transport
     }
 
-    /// A failure of another part.
+    /// The underlying failure, by the part in which it occurred.
     public enum Cause: Hashable, Sendable {
         /// A value breaks a rule.
         case value(InvalidValueError)

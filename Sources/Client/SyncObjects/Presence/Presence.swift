@@ -2,12 +2,13 @@
 public enum Presence: String, Hashable, Sendable, CaseIterable {
     /// Exists in memory only; neither a store nor a server knows it.
     case draft
-    /// A placeholder: the server has been asked and has not answered yet.
+    /// A placeholder whose record has not been read yet, for example because the server has not responded.
     case awaited
-    /// A placeholder for a record that is not here. It is filled when the record arrives.
+    /// A placeholder for a record that is not here. It gets its values when the record arrives.
     case notHere
-    /// The values are here.
+    /// The record is here, with its values.
     case here
-    /// Deleted, or its creation was rejected. The values are the last ones that were here.
+    /// The record was deleted, or its creation was rejected. The object keeps its last values. The record can come back
+    /// when the deletion is rejected, or when its creation is sent again.
     case gone
 }

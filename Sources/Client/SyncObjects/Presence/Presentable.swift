@@ -3,8 +3,9 @@ public import SyncModel
 /// An object that can be created through the server, changed, and deleted.
 ///
 /// Each write completes in two stages. It is *written* when the call returns: durable on this device if there is a
-/// store, or answered by the server if there is none. It is *confirmed* when the server has it and has shown it back.
-/// Both stages can be awaited, the second one through the receipt. Safe to use from any thread.
+/// store, or answered by the server if there is none. It is *confirmed* when the server has accepted it and has sent it
+/// back in a pull. Both stages can be awaited, the second one through the receipt. A presentable object is safe to use
+/// from any thread.
 public protocol Presentable: Indexable {
     /// The record's id; nil for a placeholder that was requested by a uid that is not here.
     var id: RecordID? { get }
@@ -14,10 +15,10 @@ public protocol Presentable: Indexable {
 
     /// Creates the object, together with all drafts that it refers to, in one transaction.
     ///
-    /// Calling it again returns the first receipt, even for a draft that was created together with another one.
+    /// A second call returns the receipt of the first one, even for a draft that was created together with another one.
     ///
-    /// - Throws: `invalidValue` when a value breaks a rule, `alreadyExists` for an object that was not created on this
-    ///   device, or the failure of the source. The object is still a draft then.
+    /// - Throws: `invalidValue` when a value breaks a rule, `alreadyExists` for a record that this client did not
+    ///   create since it was opened, or the failure of the source. A draft then remains a draft.
     @discardableResult func create() async throws(ModelError) -> Receipt
 
     /// Creates the object, for callers that are not async.
@@ -40,15 +41,17 @@ public protocol Presentable: Indexable {
     /// - Returns: The receipt, which is empty when there was nothing to write.
     @discardableResult func delete() async throws(ModelError) -> Receipt
 
-    /// Makes sure that the values are here, asking the server if necessary.
+    /// Makes sure that the values are here. Without a store, this asks the server.
     ///
-    /// - Throws: `notHere` when the object cannot be found, `gone` when it has been deleted.
+    /// - Throws: `notHere` when the record cannot be found, `gone` when it has been deleted, or the failure of the
+    ///   source.
     func load() async throws(ModelError)
 
     /// Returns whether any write of the object is unconfirmed.
     func isPending() throws(ModelError) -> Bool
 
-    /// The presence now, and again after each change that was written or arrived. Ends when the object is gone.
+    /// The presence now, and again after each change that was written or arrived. The sequence ends when the object is
+    /// gone.
     var updates: ObjectUpdates { get }
 }
 
@@ -58,9 +61,9 @@ extension Presentable {
         create(written: {}, completion: completion)
     }
 
-    /// Waits until the values are here. That can take any amount of time; cancel the task to stop waiting.
+    /// Waits until the values are here, for any amount of time. Cancel the task to stop waiting.
     ///
-    /// - Throws: `gone` when the object is gone, `interrupted` when the task was cancelled.
+    /// - Throws: `gone` when the object is gone, `interrupted` when the task was cancelled or the client was closed.
     public func arrival() async throws(ModelError) {
         for await presence in updates {
             switch presence {

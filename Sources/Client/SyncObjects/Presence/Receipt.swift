@@ -1,10 +1,10 @@
 public import SyncCore
 public import SyncModel
 
-/// The result of a write: proof that it is durable on this device, and the way to wait for the server.
+/// The result of a write, which its caller can use to wait for the server's confirmation.
 public struct Receipt: Sendable {
     let objects: LiveObjects
-    /// The state of the first record that was written.
+    /// The cell of the first record that was written; nil if there was none.
     let cell: LiveCell?
     let written: Written?
 
@@ -14,21 +14,23 @@ public struct Receipt: Sendable {
     /// Whether there was nothing to write.
     public var isEmpty: Bool { written == nil }
 
-    /// The place in the outbox; nil when the source has no outbox.
+    /// The place in the outbox; nil when the source has no outbox, or when there was nothing to write.
     public var sequence: OutboxSequence? { written?.ticket.sequence }
 
-    /// Waits until the server has accepted the write and shown it back, which can take as long as the device is offline.
+    /// Waits until the server has accepted the write and sent it back in a pull, which can take as long as the device
+    /// is offline. Without a store, a write is confirmed already.
     ///
     /// - Returns: The uid of the first record that was written; −1 if it has none.
-    /// - Throws: `rejected` with the server's reason, `takenBack`, `noServer` where nothing can confirm the write, or
-    ///   `interrupted` when the task was cancelled. In the last case the write continues.
+    /// - Throws: `rejected` with the server's reason, `takenBack`, `noServer` when no server is configured, or
+    ///   `interrupted` when the task was cancelled or the outcome is no longer recorded. A cancelled wait does not stop
+    ///   the write.
     @discardableResult public func confirmed() async throws(ModelError) -> Int {
         if let written { try await objects.confirm(written) }
         return Int((cell?.uid ?? .none).rawValue)
     }
 }
 
-/// A transaction that was written. It names its records, and holds none of them.
+/// A transaction that was written. It contains the addresses of its records, and does not keep their objects alive.
 struct Written: Sendable {
     let ticket: WriteTicket
     let records: [RecordAddress]

@@ -19,7 +19,7 @@ public struct ModelQuery<M: Model>: Sendable {
     private let kind: LiveKind<M>?
     private var query: RecordQuery
     private var problem: ModelError?
-    /// The object after which the result begins.
+    /// The object after which the result begins; nil for the beginning.
     private var predecessor: Live<M>?
 
     init(_ type: M.Type, objects: LiveObjects) {
@@ -30,7 +30,7 @@ public struct ModelQuery<M: Model>: Sendable {
             query = RecordQuery(kind.collection)
         } catch {
             kind = nil
-            // No query with this name runs: the problem is thrown first.
+            // A query with this name never runs: the problem is thrown first.
             query = RecordQuery(CollectionName(unchecked: M.collection))
             problem = error
         }
@@ -48,8 +48,8 @@ public struct ModelQuery<M: Model>: Sendable {
         }
     }
 
-    /// Returns the query in this order. The id is the last key, so that the order is always the same. Without an order,
-    /// objects come in the order in which they were created.
+    /// Returns the query in this order. The id is always the last key, so that the order is total. Without keys,
+    /// objects come in the order of their ids: in order of creation, except for imported records.
     public func sorted(_ orders: (M) -> [ModelOrder<M>]) -> ModelQuery {
         guard let kind else { return self }
         let keys = orders(kind.shape.fields)
@@ -59,14 +59,14 @@ public struct ModelQuery<M: Model>: Sendable {
         }
     }
 
-    /// Returns the query for the objects after this one in the order of the query; nil begins at the start.
+    /// Returns the query for the objects after this one in the order of the query; nil means from the start.
     ///
-    /// The page neither repeats nor skips an object when others are created or deleted meanwhile.
+    /// The page neither repeats nor skips an object when others are created or deleted between two pages.
     public func after(_ object: Live<M>?) -> ModelQuery {
         with { $0.predecessor = object }
     }
 
-    /// Returns the query for the objects after this position; nil begins at the start.
+    /// Returns the query for the objects after this position; nil means from the start.
     public func after(_ cursor: RecordCursor?) -> ModelQuery {
         with { $0.query.cursor = cursor }
     }
@@ -76,7 +76,7 @@ public struct ModelQuery<M: Model>: Sendable {
         with { $0.query.limit = count }
     }
 
-    /// Returns the query without the first objects. For pages, `after` is faster.
+    /// Returns the query without its first `count` objects. For pages, `after` is faster.
     public func offset(_ count: Int) -> ModelQuery {
         with { $0.query.offset = count }
     }
@@ -112,12 +112,12 @@ public struct ModelQuery<M: Model>: Sendable {
         }
     }
 
-    /// Returns the number of objects that meet the condition. Pages do not count.
+    /// Returns the number of objects that meet the condition. Positions, limit, and offset of the query are ignored.
     public func count() async throws(ModelError) -> Int {
         try await objects.source.count(matching: try ready().query)
     }
 
-    /// Returns the position of an object in the order of this query; nil if it is not stored.
+    /// Returns the position of an object in the order of this query; nil if its record is not stored.
     public func cursor(of object: Live<M>) -> RecordCursor? {
         guard let kind, let record = object.cell.shown else { return nil }
         return RecordCursor(of: record, orders: query.orders, schema: kind.schema)

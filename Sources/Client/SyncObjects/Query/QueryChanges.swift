@@ -5,18 +5,18 @@ public import TomboloModeling
 public struct QueryChange<M: Model>: Sendable {
     /// All matching objects after the change, in the order of the query.
     public let objects: [Live<M>]
-    /// The objects that match since this change. In the first element, all objects.
+    /// The objects that match now and did not match before. In the first element, these are all objects.
     public let inserted: [Live<M>]
-    /// The objects that match no longer, or were deleted.
+    /// The objects that no longer match, or were deleted.
     public let removed: [Live<M>]
-    /// The objects whose place among the others changed.
+    /// The objects whose place among the objects that stayed has changed.
     public let moved: [Live<M>]
-    /// The objects whose values changed, with the fields.
+    /// The objects whose values changed, each with the changed fields.
     public let changed: [(object: Live<M>, fields: ModelChange<M>)]
 }
 
-/// The changes of the objects that match a query, beginning with the objects that match now. A slow reader gets one change
-/// for several writes.
+/// The changes of the objects that match a query, beginning with the objects that match now. A slow reader gets one
+/// change for several writes.
 public struct QueryChanges<M: Model>: AsyncSequence, Sendable {
     public typealias Element = QueryChange<M>
     public typealias Failure = ModelError

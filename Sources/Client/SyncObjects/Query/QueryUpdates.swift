@@ -4,15 +4,15 @@ import SyncModel
 
 /// The objects that match a query: a list now, and another after each change that affects it.
 ///
-/// Equal lists are never repeated: a list follows when a record joins or leaves it, moves, or changes a value. A slow reader
-/// gets the newest list, not all of them.
+/// A new list follows when a record joins or leaves the list, moves, gets its uid, or changes a value. A slow reader
+/// gets the newest list, not all of them. The sequence ends when the client is closed.
 public struct QueryUpdates<Object: Sendable>: AsyncSequence, Sendable {
     public typealias Element = [Object]
     public typealias Failure = ModelError
 
     let collection: CollectionName
     let changes: Broadcast<StoreChange>
-    /// Whether the source is closed.
+    /// Returns whether the source is closed.
     let isEnded: @Sendable () -> Bool
     let read: @Sendable () async throws(ModelError) -> [(record: Record, object: Object)]
 
@@ -71,7 +71,8 @@ public struct QueryUpdates<Object: Sendable>: AsyncSequence, Sendable {
     }
 }
 
-/// The part of a record that an application sees. Confirmation by the server changes a version, and no value.
+/// The part of a record that an application sees. The version is left out, because the server's confirmation changes it
+/// and no value.
 struct ShownRecord: Hashable, Sendable {
     let id: RecordID
     let uid: UID

@@ -1,9 +1,9 @@
-/// Limits of live objects that come straight from the server.
+/// Limits of a source without a store.
 enum RemoteLimits {
-    /// Number of records that a query reads, all of which are held in memory.
+    /// Maximum number of records that a query reads. All of them are held in memory.
     static let scanRecords = 10_000
-    /// Number of records in one page of a query.
+    /// Maximum number of records in one page of a query.
     static let pageRecords = 500
-    /// Number of pages of a query, so that a server whose pages never end is given up.
+    /// Number of pages of a query after which it fails, so that it ends even if the server's pages do not.
     static let scanPages = 1_000
 }

@@ -1,7 +1,7 @@
 import SyncCore
 import SyncModel
 
-/// Reads one collection of a space by pulling a snapshot, and then the change feed until it has caught up.
+/// Reads one collection of a space: pulls a snapshot, and then the change feed up to the server's newest version.
 struct RemoteScan {
     let collection: CollectionName
     let schema: ModelSchema

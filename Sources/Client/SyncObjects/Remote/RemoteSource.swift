@@ -4,9 +4,12 @@ public import SyncModel
 
 /// A source that talks directly to the server, with no store. Each write is one push and is confirmed when it returns.
 ///
-/// A push without a response may have been applied. It is kept in memory and sent again under the same number before
-/// anything else, so that a retry never applies it twice. If the server then refuses its contents, the source still
-/// finds out whether the first attempt was applied. The write is lost when the source is released.
+/// A push without a response may have been applied. The source keeps it in memory, and sends it again under the same
+/// number before anything else, so that a retry never applies it twice. If the server then refuses the contents, the
+/// source still finds out whether the first attempt was applied. A write without a response is lost when the source is
+/// released.
+///
+/// All records are created in the one space of the source.
 public final class RemoteSource: ModelSource {
     /// The schemas of all collections.
     public let catalog: SchemaCatalog
@@ -40,7 +43,11 @@ public final class RemoteSource: ModelSource {
         let conflicts: [FieldConflict]
     }
 
-    /// - Parameter hash: Returns the hash of a transaction's canonical bytes, as the wire format defines them.
+    /// Creates a source with a new client id.
+    ///
+    /// - Parameters:
+    ///   - space: The space of all records.
+    ///   - hash: Returns the hash of a transaction's canonical bytes, as the wire format defines them.
     public init(
         transport: any RemoteTransport, catalog: SchemaCatalog, space: SpaceID = .default, runtime: EngineRuntime,
         hash: @escaping @Sendable (Transaction) throws -> PayloadHash
@@ -66,7 +73,10 @@ public final class RemoteSource: ModelSource {
         }
     }
 
-    /// Asks the server for the records that match the query.
+    /// Pulls all records of the space, and returns those that match the query, in its order.
+    ///
+    /// - Throws: `tooMuch` if the collection has more than 10,000 records, `invalidValue` if there is no such
+    ///   collection, or the failure of the transport.
     public func records(matching query: RecordQuery) async throws(ModelError) -> [Record] {
         guard let schema = catalog[query.collection] else {
             throw ModelError(.invalidValue, "there is no collection \(query.collection)")
@@ -80,7 +90,7 @@ public final class RemoteSource: ModelSource {
         return query.matches(among: scan.records.values, schema: schema)
     }
 
-    /// Returns whether the server has not answered a write of the record.
+    /// Returns whether a write of the record has had no response yet.
     public func isPending(_ collection: CollectionName, _ id: RecordID) -> Bool {
         session.withLock { $0.unanswered?.edits.contains { $0.edit.record == id } ?? false }
     }
@@ -107,10 +117,12 @@ public final class RemoteSource: ModelSource {
         }
     }
 
-    /// Returns at once, because a remote write is confirmed when `write` returns.
+    /// Returns at once, because a write of this source is confirmed when `write` returns.
     public func confirm(_ ticket: WriteTicket) {}
 
-    /// Finds out the outcome of an earlier write. Records that it created are updated instead of created again.
+    /// Finds out the outcome of the earlier write that had no response.
+    ///
+    /// - Returns: `edits`, in which an update replaces each create of a record that the earlier write has created.
     private func settle(
         _ earlier: Unanswered, before edits: [ModelEdit], now: WallTime
     ) async throws(ModelError) -> [ModelEdit] {
@@ -159,7 +171,7 @@ public final class RemoteSource: ModelSource {
         }
     }
 
-    /// Pushes one transaction until the server answers or the transport fails.
+    /// Pushes one transaction until the server responds or the transport fails.
     ///
     /// If the server refuses the contents although an earlier attempt may have been applied, an empty transaction is
     /// sent under the same number. Either it takes the number, so that the write can never be applied, or the server
@@ -209,7 +221,8 @@ public final class RemoteSource: ModelSource {
                 return try applied(outcome)
             case .refused(let refusal):
                 renewals += 1
-                // One renewal is free, and a withdrawn write needs another one to ask for its outcome.
+                // One renewal of the identity is allowed, and a second one for a withdrawn write, to ask for its
+                // outcome.
                 guard renewals <= (refused == nil ? 1 : 2), write.formerly.count < SchemaLimits.formerNumbers else {
                     throw ModelError(TransportError(.refused, "the server takes no push from here: \(refusal)"))
                 }
@@ -254,7 +267,7 @@ public final class RemoteSource: ModelSource {
             records(of: edits, after: applied).map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
         for conflict in applied.conflicts where shown[conflict.record] != nil {
             // Another device's value may have won. If the server cannot be reached now, the next `load` fetches the
-            // value.
+            // record.
             do throws(ModelError) {
                 if let record = try await fetch(conflict.collection, .id(conflict.record)) { shown[record.id] = record }
             } catch {

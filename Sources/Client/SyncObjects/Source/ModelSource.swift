@@ -2,9 +2,10 @@ public import SyncConcurrency
 public import SyncCore
 public import SyncModel
 
-/// The source and destination of live objects. It is the only thing in which the kinds of the model differ.
+/// The source and destination of live objects: a local store, or the server. All other code of live objects is the same
+/// for every source.
 ///
-/// Safe to call from any thread. Callers have checked all edits against the schemas.
+/// A source is safe to use from any thread. Its callers have checked all edits against the schemas.
 public protocol ModelSource: Sendable {
     /// The schemas of all collections.
     var catalog: SchemaCatalog { get }
@@ -18,7 +19,7 @@ public protocol ModelSource: Sendable {
     /// Returns the records that match the query, in its order.
     func records(matching query: RecordQuery) async throws(ModelError) -> [Record]
 
-    /// Returns the number of records that match the filter. Cursor, limit, and offset do not count.
+    /// Returns the number of records that match the filter. The cursor, limit, and offset of the query are ignored.
     func count(matching query: RecordQuery) async throws(ModelError) -> Int
 
     /// Writes the edits in one transaction, which is complete when this returns.
@@ -26,13 +27,16 @@ public protocol ModelSource: Sendable {
     /// - Parameter now: The device's wall clock.
     func write(_ edits: [ModelEdit], now: WallTime) async throws(ModelError) -> WriteTicket
 
-    /// Waits until the server has the write. Throws `rejected`, `takenBack`, `noServer`, or `interrupted`.
+    /// Waits until the server has confirmed the write.
+    ///
+    /// - Throws: `rejected`, `takenBack`, `noServer`, `interrupted`, or the failure of the source.
     func confirm(_ ticket: WriteTicket) async throws(ModelError)
 
     /// Returns whether a write of the record is unconfirmed.
     func isPending(_ collection: CollectionName, _ id: RecordID) throws(ModelError) -> Bool
 
-    /// Publishes changes made by others; nil when `write` is the only source of changes.
+    /// Publishes the changes of the source, including those by others; nil when the source learns of no changes but its
+    /// own writes.
     var changes: Broadcast<StoreChange>? { get }
 
     /// The store with the journal of rejected and merged writes; nil when the source has none.
@@ -55,19 +59,20 @@ extension ModelSource {
 public enum LookupResult: Hashable, Sendable {
     /// The record.
     case here(Record)
-    /// There is no such record.
+    /// The source has no such record.
     case notHere
-    /// Only the server knows; `fetch` asks it.
+    /// Only the server knows. `fetch` asks the server.
     case elsewhere
 }
 
-/// An edit, with the record that its author saw.
+/// An edit, with the record that the author of the edit saw.
 public struct ModelEdit: Hashable, Sendable {
     /// The change.
     public let edit: RecordEdit
-    /// The record as it was shown; nil for a create.
+    /// The record that the author saw; nil for a create.
     public let shown: Record?
-    /// The space of a create; nil for that of the other edits of its transaction, or `default`.
+    /// The space of a create; nil for the space of the other edits of its transaction, or else the default space of the
+    /// source. Not used by other edits.
     public let space: SpaceID?
 
     /// Creates an edit.
@@ -78,14 +83,14 @@ public struct ModelEdit: Hashable, Sendable {
     }
 }
 
-/// The receipt of a write at its source, used to await the confirmation.
+/// The identification of a write at its source, used to await the confirmation.
 public struct WriteTicket: Hashable, Sendable {
-    /// Nil when there is no outbox or the edits changed nothing.
+    /// The place in the outbox; nil when there is no outbox or the edits changed nothing.
     public let sequence: OutboxSequence?
     /// The records as the source knows them after the write, if `lookup` cannot return them.
     public let shown: [RecordID: Record]
 
-    /// Creates a receipt.
+    /// Creates a ticket.
     public init(sequence: OutboxSequence?, shown: [RecordID: Record] = [:]) {
         self.sequence = sequence
         self.shown = shown

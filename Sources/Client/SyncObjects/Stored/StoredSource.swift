@@ -2,7 +2,7 @@ public import SyncConcurrency
 public import SyncCore
 public import SyncModel
 
-/// A source of live objects over the local cache. Reads and writes never wait for a network.
+/// A source of live objects over the local store. Reads and writes never wait for a network.
 public struct StoredSource: ModelSource {
     private let store: any LocalStore
     private let space: SpaceID
@@ -16,7 +16,11 @@ public struct StoredSource: ModelSource {
         case none
     }
 
-    /// - Parameter space: the space of records that are created without naming one.
+    /// Creates a source over an open store.
+    ///
+    /// - Parameters:
+    ///   - space: The space of records that are created without a space.
+    ///   - server: Whether an engine syncs the store.
     public init(store: any LocalStore, space: SpaceID = .default, server: Server) {
         self.store = store
         self.space = space
@@ -55,7 +59,8 @@ public struct StoredSource: ModelSource {
             })
     }
 
-    /// Returns the one space of all edits: a record stays in its space, and a transaction belongs to one.
+    /// Returns the space of all edits, or the default space if no edit has one. All records of a transaction are in one
+    /// space.
     private func space(of edits: [ModelEdit]) throws(ModelError) -> SpaceID {
         var found: SpaceID?
         for edit in edits {

@@ -9,16 +9,20 @@ public protocol AvatarProvider: Sendable {
     /// - Parameter imageURL: The URL of the picture; nil for the standard picture.
     func make(author: any User, imageURL: String?) -> any Avatar
 
-    /// Returns the avatar at once from what is here, or a placeholder when it is not here.
+    /// Returns the avatar with this uid at once, or a placeholder when it is not here.
     func avatar(uid: Int) throws(ModelError) -> any Avatar
 
     /// Returns the avatar with this id at once, or a placeholder when it is not here.
     func avatar(id: RecordID) throws(ModelError) -> any Avatar
 
-    /// Returns avatars in the order of creation.
+    /// Returns avatars in the order of their ids, which is the order of creation except for imported ones.
+    ///
+    /// - Parameters:
+    ///   - limit: The maximum number of avatars; nil for all.
+    ///   - offset: The number of avatars to skip first.
     func avatars(limit: Int?, offset: Int) async throws(ModelError) -> [any Avatar]
 
-    /// Returns the avatars of one author in the order of creation; empty for an author whose id is not known.
+    /// Returns the avatars of one author in the order of their ids; empty for an author whose id is not known.
     func avatars(by author: any User) async throws(ModelError) -> [any Avatar]
 
     /// All avatars, now and after each change.
@@ -31,7 +35,7 @@ extension AvatarProvider {
         make(author: author, imageURL: nil)
     }
 
-    /// Returns all avatars in the order of creation.
+    /// Returns all avatars in the order of their ids.
     public func avatars() async throws(ModelError) -> [any Avatar] {
         try await avatars(limit: nil, offset: 0)
     }

@@ -4,7 +4,8 @@ public import SyncObjects
 
 /// The providers of the community's models.
 ///
-/// Each kind of the model has its own initializer. Code that uses the providers cannot tell the kinds apart.
+/// `cached`, `synced`, and `remote` return the community over one source each. Code that uses the providers does not
+/// depend on the source.
 public struct Community: Sendable {
     /// The provider of users, who can be authors in `avatars` and have profiles in `profiles`.
     public let users: any UserProvider
@@ -22,7 +23,7 @@ public struct Community: Sendable {
         self.profiles = profiles
     }
 
-    /// The community of a client, or of a device of the test kit.
+    /// Creates the community of a client, or of a device of the test kit.
     ///
     /// - Throws: `invalidModel` if the client was opened without ``CommunityCatalog/models``.
     public init(_ access: some ModelAccess) throws(ModelError) {
@@ -31,7 +32,7 @@ public struct Community: Sendable {
             profiles: try access.provider(of: ProfileModel.self))
     }
 
-    /// The community alone, over any source that has its schemas.
+    /// Creates a community over any source that has the community's schemas.
     public init(source: any ModelSource, runtime: EngineRuntime) {
         do {
             try self.init(LiveObjects(source: source, models: CommunityCatalog.registered, runtime: runtime))
@@ -40,19 +41,19 @@ public struct Community: Sendable {
         }
     }
 
-    /// Uses the local cache alone: writes are durable at once, and nothing leaves the device.
+    /// Returns a community over the local store alone: writes are durable at once, and nothing leaves the device.
     public static func cached(store: any LocalStore, space: SpaceID = .default, runtime: EngineRuntime) -> Community {
         Community(source: StoredSource(store: store, space: space, server: .none), runtime: runtime)
     }
 
-    /// Uses the local cache, which an engine keeps in sync with a server.
+    /// Returns a community over a local store that an engine keeps in sync with a server.
     public static func synced(store: any LocalStore, space: SpaceID = .default, runtime: EngineRuntime) -> Community {
         Community(source: StoredSource(store: store, space: space, server: .synced), runtime: runtime)
     }
 
-    /// Talks to the server directly, without a store.
+    /// Returns a community over the server, without a store.
     ///
-    /// - Parameter hash: Hashes a transaction's canonical bytes, as the wire format defines them.
+    /// - Parameter hash: Returns the hash of a transaction's canonical bytes, as the wire format defines them.
     public static func remote(
         transport: any RemoteTransport, space: SpaceID = .default, runtime: EngineRuntime,
         hash: @escaping @Sendable (Transaction) throws -> PayloadHash

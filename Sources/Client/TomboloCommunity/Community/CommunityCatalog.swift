@@ -3,15 +3,15 @@ public import TomboloModeling
 
 /// The models of the community.
 public enum CommunityCatalog {
-    /// The models, for the list that a client or server is opened with.
+    /// The model types, for the list with which a client or a server is opened.
     public static let models: [any Model.Type] = [UserModel.self, AvatarModel.self, ProfileModel.self]
 
-    /// The registered models.
+    /// The models, registered and checked.
     public static let registered: ModelCatalog = {
         do { return try ModelCatalog(models) } catch { preconditionFailure("the community's own models: \(error)") }
     }()
 
-    /// All collections of the community.
+    /// The schemas of the community's collections.
     public static var catalog: SchemaCatalog { registered.schemas }
 
     static func schema<M: Model>(of type: M.Type) -> ModelSchema {

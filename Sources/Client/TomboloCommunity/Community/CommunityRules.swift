@@ -3,7 +3,8 @@ public import SyncObjects
 
 /// The rules of the community's models, for writers that bypass live objects, such as command lines and importers.
 public enum CommunityRules {
-    /// Returns the values in the form in which they are written: normalized and checked.
+    /// Returns the values in the form in which they are written: normalized and checked. Values of any other collection
+    /// are returned unchanged.
     ///
     /// - Throws: `invalidValue` with the field and what was expected.
     public static func prepared(_ patch: Patch, for collection: CollectionName) throws(ModelError) -> Patch {

@@ -1,4 +1,4 @@
-// A program that imports the community uses its objects and declarations, too.
+// A program that imports the community also uses live objects and the declarations of models.
 
 @_exported public import SyncObjects
 @_exported public import TomboloModeling

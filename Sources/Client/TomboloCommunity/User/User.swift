@@ -7,6 +7,6 @@ public protocol User: Presentable, CustomStringConvertible {
     /// A new value is normalized to NFC when it is set, and validated when it is written.
     var username: String { get set }
 
-    /// The user's avatar; initially nil, because the avatar needs an author, so the user is created first.
+    /// The user's avatar; nil for none. A new user has none, because an avatar needs an author.
     var avatar: (any Avatar)? { get set }
 }

@@ -8,7 +8,7 @@ public struct UserModel: Model {
 
     /// The user's name, 1 to 64 bytes long. Names need not be unique.
     public let username = Field<String>("username", .required, .length(CommunityLimits.usernameBytes), .rule(.name))
-    /// The avatar that represents the user; nil for none. Optional, because an avatar needs an author first.
+    /// The avatar that represents the user; nil for none. Optional, because an avatar requires its author.
     public let avatar = Reference<AvatarModel>("avatar")
 
     public init() {}

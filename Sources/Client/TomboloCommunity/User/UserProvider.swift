@@ -2,18 +2,22 @@ public import SyncModel
 public import SyncObjects
 import TomboloModeling
 
-/// Makes and finds users, so that code that needs users does not depend on how they are built.
+/// Makes and finds users.
 public protocol UserProvider: Sendable {
     /// Makes a draft.
     func make(username: String) -> any User
 
-    /// Returns the user at once from what is here, or a placeholder when it is not here.
+    /// Returns the user with this uid at once, or a placeholder when it is not here.
     func user(uid: Int) throws(ModelError) -> any User
 
     /// Returns the user with this id at once, or a placeholder when it is not here.
     func user(id: RecordID) throws(ModelError) -> any User
 
-    /// Returns users in the order of creation.
+    /// Returns users in the order of their ids, which is the order of creation except for imported ones.
+    ///
+    /// - Parameters:
+    ///   - limit: The maximum number of users; nil for all.
+    ///   - offset: The number of users to skip first.
     func users(limit: Int?, offset: Int) async throws(ModelError) -> [any User]
 
     /// Returns all users with this name. Names need not be unique.
@@ -24,7 +28,7 @@ public protocol UserProvider: Sendable {
 }
 
 extension UserProvider {
-    /// Returns all users in the order of creation.
+    /// Returns all users in the order of their ids.
     public func users() async throws(ModelError) -> [any User] {
         try await users(limit: nil, offset: 0)
     }

@@ -5,7 +5,7 @@ import SyncCore
 import SyncJSON
 import SyncProgram
 
-/// Runs two devices and a server as real processes, and shows that nothing is lost.
+/// Runs two devices and a server as real processes, and checks that nothing is lost.
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo", abstract: "Watch two devices and a server work offline, crash, and end up equal.",

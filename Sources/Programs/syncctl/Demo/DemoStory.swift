@@ -8,7 +8,7 @@ import SyncProgram
 final class DemoStory {
     let world: DemoWorld
     let terminal: Terminal
-    /// The number of users being sent when processes are killed.
+    /// The number of users that are sent while processes are killed.
     let burst: Int
     private(set) var steps: [(what: String, took: Duration)] = []
 
@@ -94,11 +94,13 @@ final class DemoStory {
     /// Facts to print after the steps.
     private(set) var notes: [String] = []
 
-    /// Pushes one transaction at a time, so that there are many moments at which to kill a process.
+    /// The arguments of a sync that pushes one transaction at a time, so that there are many moments at which to kill a
+    /// process.
     private static let smallPushes = ["sync", "--set", "sync.batch-transactions=1"]
 
-    /// Waits for the middle of a push, when some transactions have been confirmed, but not all. Returns the number that
-    /// is left.
+    /// Waits until some transactions have been confirmed, but not all, and returns the number of unconfirmed ones.
+    ///
+    /// - Parameter total: the number of unconfirmed transactions before the push.
     private func waitUntilHalfway(_ process: DemoProcess, below total: Int) async throws -> Int {
         while process.isRunning {
             let left = try await unconfirmed()

@@ -4,7 +4,7 @@ import SyncCore
 import SyncModel
 import SyncProgram
 
-/// Prints fingerprints of the records of this device, or of the server.
+/// Prints digests of the records of this device, or of the server.
 struct DigestCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "digest", abstract: "Print fingerprints of the records of this device, to compare devices.",
@@ -22,7 +22,7 @@ struct DigestCommand: AsyncParsableCommand {
             valueName: "duration"), transform: SyncCommand.duration)
     var wait: Duration?
 
-    /// The fingerprint of one collection in one space.
+    /// The digest of one collection in one space.
     private typealias Row = (space: SpaceID, schema: ModelSchema, digest: RecordDigest)
 
     func validate() throws {
@@ -85,7 +85,7 @@ struct DigestCommand: AsyncParsableCommand {
         }
     }
 
-    /// Returns the result of `body`, and cancels it after a time.
+    /// Returns the result of `body`. After `time`, cancels `body` and throws; nil means no limit.
     private func within<Result: Sendable>(
         _ time: Duration?, _ clock: any Clock<Duration>, _ body: @escaping @Sendable () async throws -> Result
     ) async throws -> Result {
@@ -104,10 +104,10 @@ struct DigestCommand: AsyncParsableCommand {
         }
     }
 
-    /// Returns the fingerprints of a collection of this device, by space.
+    /// Returns the digests of a collection of this device, by space.
     private func local(_ schema: ModelSchema, _ store: any LocalStore) throws(StoreError) -> [SpaceID: RecordDigest] {
         var digests: [SpaceID: RecordDigest] = [:]
-        // This is one read into memory, because pages would skip or repeat rows while a sync changes them.
+        // All records are read at once, because pages would skip or repeat rows while a sync changes them.
         for record in try store.records(matching: RecordQuery(schema.collection, order: .id)) {
             // A record that is removed meanwhile has no space.
             guard let space = try store.space(of: schema.collection, record.id) else { continue }

@@ -1,9 +1,9 @@
 import Crypto
 import SyncModel
 
-/// A fingerprint of a collection: the SHA-256 of its records in the order of their ids.
+/// A digest of a collection: the SHA-256 of its records in the order of their ids.
 ///
-/// Two stores with the same records and uids have the same fingerprint. Versions are not included.
+/// Two stores with the same records and uids have the same digest. Versions are not included.
 struct RecordDigest {
     private var hash = SHA256()
     private(set) var count = 0
@@ -17,8 +17,8 @@ struct RecordDigest {
         line.set("id", record.id.description)
         line.set("uid", record.uid.rawValue)
         for (field, value) in zip(schema.fields, record.values) {
-            // JSON is added as a string, so that every character counts. As a JSON value, its line breaks would be
-            // replaced.
+            // JSON is added as a string, so that every character counts. If it were added as a JSON value, its line
+            // breaks would be replaced.
             if case .json(let text) = value {
                 line.set(field.name.rawValue, text)
             } else {

@@ -1,8 +1,7 @@
 import SyncCore
 import SyncModel
 
-/// Fingerprints of all records of a space that the server shows, computed while a snapshot is read. No record is kept in
-/// memory.
+/// Digests of all records of a space on the server, computed while a snapshot is read. No record is kept in memory.
 struct RemoteDigests {
     private var digests: [CollectionName: RecordDigest] = [:]
     private let space: SpaceID
@@ -13,7 +12,7 @@ struct RemoteDigests {
     private var extent: SnapshotExtent? = SnapshotExtent()
     private var version = Version.zero
     private var run = PullRun()
-    /// The server's hello before the first page.
+    /// The server's hello, from before the first page.
     private let hello: ServerHello
 
     private init(of space: SpaceID, _ models: [ModelSchema], at hello: ServerHello) {
@@ -24,11 +23,12 @@ struct RemoteDigests {
 
     /// Reads all records of a space from the server.
     ///
-    /// The rows of a snapshot are read at different times. If the change feed after it changes any record, everything is
-    /// read again.
+    /// The rows of a snapshot are read at different times. If the change feed after it changes any record, everything
+    /// is read again.
     ///
     /// - Parameter account: The owner of the database; nil when it has not contacted a server yet.
-    /// - Throws: `TransportError` when the server is of another account or protocol, as a sync does.
+    /// - Throws: `TransportError` when a request fails, or when the server refuses the account or the protocol, as a
+    ///   sync does; `CommandError` when no attempt gets a complete and valid snapshot.
     static func read(
         _ space: SpaceID, from transport: any RemoteTransport, as account: AccountID?, _ catalog: SchemaCatalog,
         _ progress: Progress
@@ -103,9 +103,9 @@ struct RemoteDigests {
         }
     }
 
-    /// Adds a page.
+    /// Adds the rows of a page.
     ///
-    /// - Returns: whether the rows so far are those of one version.
+    /// - Returns: whether all rows so far are of one version.
     private mutating func take(_ page: PullPage, after cursor: Cursor?) throws -> Bool {
         guard page.space == space else { throw contradiction("answered with a page of space \(page.space)") }
         let changed: Int

@@ -57,7 +57,7 @@ struct DoctorCommand: AsyncParsableCommand {
 private final class DatabaseCheck {
     private let client: ClientComposition
     private let fixes: Bool
-    /// The models of a database whose own cannot be read.
+    /// The models to use if those of a damaged database cannot be read; nil if none were given.
     private let models: SchemaCatalog?
     private(set) var isOpen = false
 
@@ -100,7 +100,7 @@ private final class DatabaseCheck {
         isOpen = true
     }
 
-    /// Sets the permissions of a folder that others may write.
+    /// Takes all permissions on a folder from other users, if they can write to it.
     ///
     /// - Returns: whether they have changed.
     private static func closeToOthers(_ folder: String) -> Bool {
@@ -111,8 +111,8 @@ private final class DatabaseCheck {
 
     /// Replaces the damaged database.
     ///
-    /// - Returns: false when another process syncs the database, because it would continue with the damaged one, and
-    ///   when nobody knows the models of the new one.
+    /// - Returns: false when another process syncs the database, which would continue with the damaged one, or when the
+    ///   models for the new database are not known.
     private func salvage(_ findings: inout [Finding], because failure: StoreError) throws(StoreError) -> Bool {
         switch try client.acquireLease() {
         case .held(let process):
@@ -144,7 +144,7 @@ private final class DatabaseCheck {
         }
     }
 
-    /// Checkpoints the WAL. Only the holder of the lease may do so.
+    /// Checkpoints the WAL, unless another process holds the lease: only the holder may do so.
     private func writeBack(_ findings: inout [Finding]) throws(StoreError) {
         guard case .acquired(let lease) = try client.acquireLease() else { return }
         defer { withExtendedLifetime(lease) {} }
@@ -260,7 +260,7 @@ private struct DeviceCheck {
     ///
     /// - Parameters:
     ///   - isHeld: whether this device has been in sync before, and so holds records regardless of its cursors.
-    ///   - isBraked: whether the last sync stopped before it deleted many records.
+    ///   - isBraked: whether the last sync stopped at the mass-delete brake.
     private func space(_ space: StoredSpace, isHeld: Bool, isBraked: Bool) -> Finding {
         let check = "space \(space.space)"
         guard space.hasAccess else {
@@ -299,7 +299,7 @@ private struct ServerCheck {
         }
         do {
             let hello = try await client.transport.hello()
-            // The database check reports a database that cannot be read.
+            // `DatabaseCheck` reports a database that cannot be read.
             if let refusal = hello.refusal(for: (try? client.store.session())?.account) { throw refusal }
             return [.fine("server", "\(server.address) responds and accepts the token"), clock(hello)]
         } catch {

@@ -71,7 +71,7 @@ struct ImportInput {
         return ImportInput(bytes: bytes, name: "getent passwd")
     }
 
-    /// Returns an id of this machine. Accounts with the same name on another machine are other people.
+    /// Returns an id of this machine, because accounts with the same name on another machine are other people.
     static func machine() -> String {
         if let text = try? String(contentsOfFile: "/etc/machine-id", encoding: .utf8) {
             let id = text.trimmingCharacters(in: .whitespacesAndNewlines)
@@ -80,7 +80,8 @@ struct ImportInput {
         return ProcessInfo.processInfo.hostName
     }
 
-    /// Whether the path is a file that this user can read and that is not empty.
+    /// Returns whether the path is a regular file that this user can read and that is not empty, or a symbolic link to
+    /// something that this user can read.
     static let isPicture: @Sendable (String) -> Bool = { path in
         guard let attributes = try? FileManager.default.attributesOfItem(atPath: path) else { return false }
         let type = attributes[.type] as? FileAttributeType

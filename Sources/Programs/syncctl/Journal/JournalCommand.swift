@@ -4,7 +4,7 @@ import SyncCore
 import SyncModel
 import SyncProgram
 
-/// Shows the journal of rejected and losing changes, so that no user input silently disappears.
+/// Shows the journal, and restores or dismisses its entries, so that no user input silently disappears.
 struct JournalCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "journal",
@@ -116,7 +116,7 @@ struct RestoreJournal: AsyncParsableCommand {
         try await options.withClient { client in
             let store = try client.store
             guard forgotten else {
-                // Nothing is restored unless every number can be.
+                // Check all numbers first, so that one that is unknown or was restored before prevents all restores.
                 for entry in entries { try store.requiredEntry(entry).requireNotRestored() }
                 return try restore(entries, in: store, client)
             }
@@ -131,7 +131,8 @@ struct RestoreJournal: AsyncParsableCommand {
         }
     }
 
-    /// Restores entries in this order, except that an entry waits for the entry that creates its records.
+    /// Restores entries in this order, except that an entry waits for the entry that creates the records to which it
+    /// refers.
     private func restore(_ numbers: [Int64], in store: any LocalStore, _ client: ClientComposition) throws {
         var (left, saved) = (numbers, false)
         while !left.isEmpty {
@@ -215,8 +216,8 @@ extension LocalStore {
         return entry
     }
 
-    /// Returns the newest entry if it is a forgotten one after `number`: a restore notes changes there that need a missing
-    /// record.
+    /// Returns the number of the newest active entry if that is forgotten and newer than `number`; nil otherwise. A
+    /// restore adds such an entry for changes that require a missing record.
     fileprivate func forgottenEntry(after number: Int64) throws(StoreError) -> Int64? {
         guard let newest = try journal(state: .active, limit: 1).first, newest.number > number,
             case .forgotten = newest.event
@@ -224,7 +225,7 @@ extension LocalStore {
         return newest.number
     }
 
-    /// Returns the open entries of changes that a restored server has lost.
+    /// Returns the active entries of changes that were lost, either by a restored server or with a damaged database.
     fileprivate func forgottenEntries() throws(StoreError) -> ForgottenEntries {
         var forgotten = ForgottenEntries()
         try forEachJournalEntry(state: .active) { entry throws(StoreError) in

@@ -44,7 +44,7 @@ enum JournalShape {
     /// Returns the text of an entry for people.
     ///
     /// - Parameters:
-    ///   - rows: the server's rows, to be shown beside the rejected values.
+    ///   - rows: the server's rows, which are shown beside the rejected values.
     ///   - catalog: the schemas of the rows.
     static func lines(
         _ entry: JournalEntry, rows: [RecordID: Record] = [:], catalog: SchemaCatalog
@@ -92,10 +92,10 @@ enum JournalShape {
         return (isDelete ? "nothing: the record was deleted" : TransactionText.text(side.value)) + ", by " + author
     }
 
-    /// Returns an entry for scripts.
+    /// Returns an entry as JSON for scripts.
     ///
     /// - Parameters:
-    ///   - rows: the server's rows, of which the rejected fields are shown.
+    ///   - rows: the server's rows, whose values of the rejected fields are shown.
     ///   - catalog: the schemas of the rows.
     static func line(
         _ entry: JournalEntry, rows: [RecordID: Record] = [:], catalog: SchemaCatalog

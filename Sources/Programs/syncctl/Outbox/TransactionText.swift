@@ -2,10 +2,10 @@ import SyncModel
 
 /// Formats transactions for output.
 enum TransactionText {
-    /// Returns a summary such as `create user Ned, change avatar 0190… (image_url)`, with the number of mutations left
-    /// out.
+    /// Returns the first three mutations and the number of the others, such as
+    /// `create user Ned, change avatar ID (image_url)`.
     ///
-    /// A record is shown by its name, or else by its id.
+    /// A created record is shown by its name, if it has one. All other records are shown by their ids.
     static func summary(_ transaction: Transaction) -> String {
         let shown = transaction.mutations.prefix(3).map(words).joined(separator: ", ")
         let more = transaction.mutations.count - 3
@@ -39,7 +39,7 @@ enum TransactionText {
         return line
     }
 
-    /// Returns a value for people.
+    /// Returns a value as text for people.
     static func text(_ value: FieldValue) -> String {
         switch value {
         case .null: "nothing"

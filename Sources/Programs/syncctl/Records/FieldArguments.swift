@@ -22,8 +22,8 @@ enum FieldArguments {
         return patch
     }
 
-    /// Returns the value of a text. An empty text clears the field, except for a required text field, where it is a
-    /// value.
+    /// Returns the value that a text stands for. An empty text clears the field, except for a required text field,
+    /// where it is a value.
     static func value(
         _ text: String, _ field: FieldSchema, _ schema: ModelSchema, in store: any LocalStore
     ) throws -> FieldValue {

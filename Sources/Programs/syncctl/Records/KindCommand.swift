@@ -3,7 +3,7 @@ import SyncModel
 
 /// `syncctl user`, `avatar`, `profile`: `syncctl record` for one collection, with its fields in the help.
 struct KindCommand<Kind: RecordKind>: AsyncParsableCommand {
-    /// The ways to name a record, for the help.
+    /// The ways to name a record, for the help text.
     private static var names: String {
         guard let field = RecordNames.nameField(of: Kind.schema.collection) else { return "uid or its id" }
         return "uid, its id, or its \(field), written \(field)=7 if it looks like a uid or an id"

@@ -2,7 +2,7 @@ import ArgumentParser
 import SyncCore
 import SyncModel
 
-/// The options of a list of records: conditions, order, and part.
+/// The options of a list of records: conditions, order, and the part of the list to print.
 struct ListOptions: ParsableArguments {
     @Option(
         name: .customLong("where"),

@@ -3,14 +3,14 @@ import SyncCore
 import SyncModel
 import SyncProgram
 
-/// The commands over the records of one collection, whichever application it is of.
+/// The commands over the records of one collection, of any application.
 struct RecordAction {
     let schema: ModelSchema
     let client: ClientComposition
     let store: any LocalStore
     let terminal: Terminal
 
-    /// - Throws: when the database has no such collection, with the nearest one.
+    /// - Throws: when the database has no such collection, with the most similar name as advice.
     init(_ name: String, _ client: ClientComposition, _ terminal: Terminal) throws {
         store = try client.store
         let names = store.catalog.models.map(\.collection.rawValue)
@@ -27,7 +27,8 @@ struct RecordAction {
 
     /// Creates a record.
     ///
-    /// - Parameter space: the name of its space; nil for the space of the records that it refers to, or `default`.
+    /// - Parameter space: the name of the record's space; nil for the space of the records that it refers to, or
+    ///   `default` if there are none.
     func create(_ fields: [String], in space: String?) throws {
         let named = try space.map { name throws(CommandError) in try SpaceID(argument: name) }
         let patch = schema.withDefaults(try FieldArguments.patch(fields, schema, in: store))
@@ -67,7 +68,8 @@ struct RecordAction {
         try RecordOutput.print(ids, schema, "deleted", store, terminal)
     }
 
-    /// Returns the space of a record. A record that a sync has removed meanwhile is reported by the commit.
+    /// Returns the space of a record; `default` if a sync has removed the record meanwhile, which the commit then
+    /// reports.
     private func home(of id: RecordID) throws(StoreError) -> SpaceID {
         try store.space(of: schema.collection, id) ?? .default
     }
@@ -128,8 +130,8 @@ struct RecordAction {
         let wanted = max(0, min(listing.limit ?? .max, total - listing.offset))
         let end = listing.offset + wanted
         var table = Table(RecordShape.columns(schema))
-        // In pages, so that memory does not grow with what is listed. Each begins after the last record of the one
-        // before.
+        // The list is read in pages, so that its length does not determine the use of memory. Each page begins after
+        // the last record of the previous one.
         query.offset = listing.offset
         for start in stride(from: listing.offset, to: end, by: Self.page) {
             query.limit = min(Self.page, end - start)

@@ -1,7 +1,7 @@
 import SyncModel
 import TomboloCommunity
 
-/// A collection that has commands.
+/// A collection that has its own command, such as `syncctl user`.
 protocol RecordKind: SendableMetatype {
     static var schema: ModelSchema { get }
     /// The arguments of the example in the help text.
@@ -36,11 +36,11 @@ enum ProfileKind: RecordKind {
     static var example: String { "user='Ned Stark' full_name='Eddard Stark'" }
 }
 
-/// The name fields of this application's collections.
+/// The name fields of the community's collections.
 enum RecordNames {
     /// The field by which people name a record, for each collection that has one.
     static let fields: [CollectionName: FieldName] = [UserSchema.schema.collection: "username"]
 
-    /// Returns the field by which people name a record; nil where there is none.
+    /// Returns the field by which people name a record; nil if the collection has none.
     static func nameField(of collection: CollectionName) -> FieldName? { fields[collection] }
 }

@@ -2,7 +2,7 @@ import SyncCore
 import SyncModel
 import SyncProgram
 
-/// The answer of a writing command.
+/// The output of a command that writes records.
 enum RecordOutput {
     static func print(
         _ ids: [RecordID], _ schema: ModelSchema, _ verb: String, _ store: any LocalStore, _ terminal: Terminal

@@ -6,9 +6,9 @@ import SyncModel
 struct RecordReference {
     let text: String
 
-    /// Returns the record.
+    /// Returns the record that the text names.
     ///
-    /// - Throws: when there is none, or more than one with that name.
+    /// - Throws: when there is no such record, or more than one with that name.
     func resolve(_ collection: CollectionName, in store: any LocalStore) throws -> Record {
         if let field = RecordNames.nameField(of: collection), text.utf8.starts(with: "\(field)=".utf8) {
             return try resolve(

@@ -18,7 +18,7 @@ struct RecordShape {
         return line
     }
 
-    /// Returns the JSON key of a field. A model may have fields with the names of keys that every record has.
+    /// Returns the JSON key of a field. A field with the name of a key that every record has gets the prefix `field.`.
     private static func key(of field: FieldSchema) -> String {
         switch field.name {
         case "type", "id", "uid", "version", "pending", "result": "field.\(field.name)"
@@ -42,7 +42,7 @@ struct RecordShape {
 
     static func uid(_ uid: UID) -> String { uid.isValid ? uid.description : "-" }
 
-    /// Returns a value for people. A reference is shown as the name of its target.
+    /// Returns a value as text for people. A reference is shown as the name of its target.
     func text(_ value: FieldValue, of field: FieldSchema) throws -> String {
         switch value {
         case .null: return "-"

@@ -59,10 +59,10 @@ struct GlobalOptions: ParsableArguments {
             ConfigurationSources(Syncctl.program, flags: flags(), variables: variables, fileNamed: config))
     }
 
-    /// Returns the models that the database remembers, or those of the community if it remembers none.
+    /// Returns the models that the database stores, or the models of the community if it stores none.
     ///
-    /// Damage or a newer build, which hides the models, is returned beside them. Other failures are left to the opening of
-    /// the database.
+    /// If damage or a newer build makes the stored models unreadable, the error is returned beside the models of the
+    /// community. Opening the database reports all other errors.
     private func models(of settings: ClientSettings) -> (catalog: SchemaCatalog, obstacle: StoreError?) {
         do throws(StoreError) {
             let stored = try ClientRecipes.storedCatalog(of: settings, rule: FieldRule.named)
@@ -76,7 +76,8 @@ struct GlobalOptions: ParsableArguments {
         creating: Bool, catalog: SchemaCatalog?, requestTimeout: Duration?
     ) throws -> ClientComposition {
         let configuration = try configuration()
-        // Says so when the environment has no adapters here, before anything is missed in the settings.
+        // Before the settings, so that an environment without adapters in this program is reported first, and not a
+        // setting that this environment lacks.
         let recipes = try ClientRecipes.picked(by: configuration.values.environment)
         var settings = try ClientSettings(configuration)
         if let requestTimeout, let server = settings.server {
@@ -89,17 +90,15 @@ struct GlobalOptions: ParsableArguments {
             logger: ProgramLog.logger(label: "syncctl", level: settings.logLevel), creatingStore: creating)
     }
 
-    /// The request timeout of commands that only show something, because a person waits for the result.
+    /// The request timeout of commands that only show a state: it is short, because a person waits for the result.
     static let quickTimeout = Duration.seconds(5)
 
     /// Calls `body` with the client that the configuration describes, and closes the client even if `body` throws.
     ///
-    /// A connection to the server that is not closed ends the process with a trap.
-    ///
     /// - Parameters:
     ///   - creating: whether to create the database if it is missing.
     ///   - requestTimeout: an upper bound for the request timeout; nil keeps the configured one.
-    ///   - catalog: the models of a new database; nil takes those that the database remembers.
+    ///   - catalog: the models with which to open the database; nil for those that the database stores.
     func withClient<Result>(
         creating: Bool = false, catalog: SchemaCatalog? = nil, requestTimeout: Duration? = nil,
         _ body: (ClientComposition) async throws -> Result

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import Glibc
 
-/// Replaces this process with `syncsim`. It is a separate program so that no fault injection is linked into this one
+/// Replaces this process with `syncsim`, which is a separate program so that no fault injection is linked into this one
 /// (decision 11).
 struct SimulateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

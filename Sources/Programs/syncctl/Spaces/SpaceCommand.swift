@@ -4,7 +4,7 @@ import SyncCore
 import SyncModel
 import SyncProgram
 
-/// Shows the spaces that this device keeps in sync, and changes them.
+/// Lists the spaces that this device follows, and follows or unfollows one.
 struct SpaceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "space", abstract: "Show the spaces that this device keeps in sync, and change them.",
@@ -100,7 +100,7 @@ struct UnfollowSpace: AsyncParsableCommand {
 }
 
 extension StoredSpace {
-    /// The state of the space as one word or two.
+    /// The state of the space for the table.
     fileprivate var state: String {
         guard hasAccess else { return "no access" }
         return isComplete ? "complete" : "not complete"

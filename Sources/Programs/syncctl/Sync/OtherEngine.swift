@@ -4,20 +4,20 @@ import SyncModel
 
 /// Finds out whether another process, which holds the lease of the database, has synced everything.
 ///
-/// Only the holder of the lease changes the database. This process compares it with what the server had when it first
-/// responded.
+/// Only the holder of the lease syncs the database. This process compares the database with what the server had at its
+/// first response.
 struct OtherEngine {
     let client: ClientComposition
     let process: Int32?
-    /// The server at its first response; nil before.
+    /// The state of the server at its first response; nil before that.
     private var server: Server?
 
     enum Finding {
         case inSync
-        /// The sync cannot end. The obstacle is lasting if the server refuses this device, so that no later request will
-        /// succeed by itself, or asks for a pause.
+        /// The sync cannot end. The obstacle is lasting if the server refuses this device, so that no later request
+        /// will succeed by itself, or asks for a pause.
         case obstacle(SyncEnding, isLasting: Bool)
-        /// The process has something left to do. The text describes it.
+        /// The process has not synced everything. The text describes what is left.
         case behind(String)
     }
 
@@ -28,7 +28,8 @@ struct OtherEngine {
 
     /// The state that the device has to reach in a space.
     private enum Goal {
-        /// This version, in a history that the stale cursor, if any, does not belong to.
+        /// At least this version, with another cursor than `stale`, which the server no longer accepts. `stale` is nil
+        /// if the server accepted the device's cursor, or if there was none.
         case version(Version, stale: Cursor?)
         case noAccess
     }
@@ -38,7 +39,7 @@ struct OtherEngine {
         self.process = process
     }
 
-    /// Compares the database with the server, which has this time to respond.
+    /// Compares the database with the server, which has the time `limit` to respond.
     mutating func look(within limit: Duration) async throws -> Finding {
         let store = try client.store
         do {
@@ -52,7 +53,7 @@ struct OtherEngine {
             return .obstacle(.failed(failure), isLasting: isLasting)
         }
         guard let server, let lack = lack(in: try store.session(), server) else { return .inSync }
-        // A recorded failure does not last: it may be older than the present attempt of the process.
+        // A recorded failure is not lasting: it may be older than the current attempt of the process.
         guard let failure = try store.contact().lastFailure else { return .behind(lack) }
         return .obstacle(ending(with: failure), isLasting: false)
     }
@@ -73,7 +74,9 @@ struct OtherEngine {
         }
     }
 
-    /// - Throws: `TransportError`, also if the server refuses this device.
+    /// Returns the state of the server, with a goal for each space of the device.
+    ///
+    /// - Throws: `TransportError`, even if the server responds, but refuses this device.
     private static func ask(_ transport: any RemoteTransport, _ session: StoredSession) async throws -> Server {
         let hello = try await transport.hello()
         if let refusal = hello.refusal(for: session.account) { throw refusal }
@@ -85,7 +88,7 @@ struct OtherEngine {
         return server
     }
 
-    /// Returns what the server has of a space; nil if it does not say.
+    /// Returns what the server has of a space; nil if it does not send a page even without a cursor.
     private static func goal(
         _ transport: any RemoteTransport, in space: SpaceID, after cursor: Cursor?, as account: AccountID?
     ) async throws -> Goal? {
@@ -128,7 +131,7 @@ struct OtherEngine {
         if let code = TransportError.Code(rawValue: failure.code) {
             return .failed(TransportError(code, failure.message))
         }
-        // The engine has stored nothing of what the server contradicts, and tries again by itself.
+        // After a contradiction, the engine has not stored the response, and tries again by itself.
         if let code = StoreError.Code(rawValue: failure.code), code != .contradiction {
             return .storeFailed(StoreError(code, failure.message))
         }

@@ -66,7 +66,7 @@ struct StatusCommand: AsyncParsableCommand {
 struct StatusReport {
     let session: StoredSession
     let outbox: OutboxSummary
-    /// The stored outcome of earlier contacts.
+    /// The stored results of earlier contacts.
     let memory: ServerContact
     /// The process that syncs this database; nil when there is none.
     let engine: String?
@@ -101,7 +101,7 @@ struct StatusReport {
         return session.clockOffset.map { ClockComparison(lead: -$0.wholeMilliseconds) }
     }
 
-    /// The end of the pause that this server asked for; nil when it is over.
+    /// The end of the pause that this server asked for; nil when there is none, or when it is over.
     private var pausedUntil: WallTime? {
         memory.restOfPause(by: server, at: now).map(now.advanced(by:))
     }

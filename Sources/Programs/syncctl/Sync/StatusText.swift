@@ -31,7 +31,7 @@ enum StatusText {
     static let noticesWait =
         "it is full, and news of further overwritten values waits on the server until you dismiss or restore some"
 
-    /// Returns what is left to do, for the progress display of `syncctl sync`.
+    /// Returns a text about the work that is left, for the progress display of `syncctl sync`.
     static func progress(_ status: SyncStatus) -> String {
         guard case .online = status.connection else { return connection(status.connection) }
         var parts: [String] = []

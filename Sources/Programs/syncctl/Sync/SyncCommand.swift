@@ -111,8 +111,8 @@ struct SyncCommand: AsyncParsableCommand {
             }
             if !watch, timeout > .zero {
                 group.addTask {
-                    // The wait is over. This makes the engine publish its status, so that the follower can give up on a
-                    // silent server.
+                    // When the wait is over, `syncNow` makes the engine publish its status, so that the follower can
+                    // end a sync with a silent server.
                     guard (try? await clock.sleep(for: max(.zero, timeout - progress.elapsed))) != nil else {
                         return nil
                     }
@@ -127,8 +127,8 @@ struct SyncCommand: AsyncParsableCommand {
             var ending: SyncEnding?
             while let result = try await group.next() {
                 if let result {
-                    // The task that gives up stops the services, which makes the follower report an interruption. The
-                    // other ending takes precedence.
+                    // The task that ends the wait stops the services, which makes the follower report an interruption.
+                    // Any other ending takes precedence.
                     if case .interrupted = ending ?? .interrupted { ending = result }
                     group.cancelAll()
                 }
@@ -140,10 +140,10 @@ struct SyncCommand: AsyncParsableCommand {
     }
 
     /// Records that the sync is complete, or why it has failed, for `syncctl status` and `syncctl doctor`. Only the
-    /// holder of the lease may.
+    /// holder of the lease may call this.
     ///
-    /// The engine records what it runs into. It does not know of a wait that is over, or of a standstill. On a full
-    /// disk nothing can be recorded.
+    /// The engine itself records its failures, but it does not know that a wait is over, or that a sync is at a
+    /// standstill. On a full disk, nothing can be recorded.
     private func record(_ ending: SyncEnding, _ client: ClientComposition) {
         guard let store = try? client.store else { return }
         if case .inSync = ending {
@@ -193,12 +193,13 @@ struct SyncCommand: AsyncParsableCommand {
 
     /// Time for the other process to recover from a failure that it has recorded.
     private static let recoveryTime = Duration.seconds(2)
-    /// Longer than syncctl status holds the lease to check whether it is free.
+    /// The longest wait for the lease: longer than `syncctl status` holds it to check whether it is free.
     private static let readerTimeout = Duration.milliseconds(100)
     /// The extra time for the engine to publish its status, and for the server to respond, when the wait ends.
     private static let grace = Duration.milliseconds(500)
-    /// How often a `--watch` run records that everything is still in sync. `status` promises at most a minute.
+    /// The time between two records of a `--watch` run that everything is still in sync. The help text promises at
+    /// least one per minute.
     private static let noteInterval = Duration.seconds(45)
-    /// Longer than an engine needs for a typical outbox.
+    /// The longest wait for another process if there is no `--wait`: longer than an engine needs for a typical outbox.
     private static let leaseTimeout = Duration.seconds(30)
 }

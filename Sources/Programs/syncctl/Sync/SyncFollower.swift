@@ -7,20 +7,21 @@ enum SyncEnding: Sendable {
     case inSync
     /// Everything is in sync, except for transactions held back until the server knows their collections and fields.
     case held
-    /// Another process has sent the outbox, and has downloaded what the server had. The value is its process id, if known.
+    /// Another process has sent the outbox, and has downloaded what the server had. The value is its process id, if
+    /// known.
     case syncedByOther(Int32?)
     case failed(TransportError)
     case offline(String)
     /// The local database failed: the disk is full, or the file was replaced.
     case storeFailed(StoreError)
-    /// Something else prevents the sync. The text describes it.
+    /// Something else prevents the sync. The text describes the reason.
     case blocked(String)
     case braked(deletes: Int, of: Int)
-    /// The mass-delete brake holds in another process. The text is what that process has recorded.
+    /// The mass-delete brake stopped another process. The text is the message that this process has recorded.
     case brakedElsewhere(Int32?, String)
-    /// Another process has not ended its sync in time.
+    /// Another process has not completed its sync in time. `lack` tells what is left; nil if that is not known.
     case syncedElsewhere(Int32?, lack: String?)
-    /// A `--watch` run was asked to stop, and nothing was in the way of its sync.
+    /// A `--watch` run was asked to stop, and nothing prevented its sync.
     case stopped
     /// A single sync was stopped before its end.
     case interrupted
@@ -40,7 +41,7 @@ enum SyncEnding: Sendable {
 }
 
 extension SyncEnding {
-    /// The ending of a sync that its time limit ends.
+    /// Creates the ending of a sync whose time limit is over.
     init(at status: SyncStatus?, after timeout: Duration) {
         if let status, case .online = status.connection {
             self = .blocked("the sync has not ended in \(DurationText(timeout)): \(StatusText.progress(status))")
@@ -75,7 +76,7 @@ struct SyncFollower: Sendable {
         self.allowDeletes = allowDeletes
     }
 
-    /// Returns the ending; nil to continue.
+    /// Returns the ending of the sync; nil to continue.
     mutating func follow(_ status: SyncStatus, _ progress: Progress) -> SyncEnding? {
         if let allowDeletes {
             for space in status.spaces { if case .braked = space.pull { allowDeletes(space.space) } }
@@ -93,9 +94,9 @@ struct SyncFollower: Sendable {
     /// The ending of a run that was asked to stop.
     var endingOfStop: SyncEnding { isWatching ? obstacle ?? .stopped : .interrupted }
 
-    /// Remembers what is in the way of a `--watch` run.
+    /// Remembers what prevents a `--watch` run from being in sync.
     mutating func noteObstacle(in status: SyncStatus) {
-        // The machines of an engine that has stopped no longer show what was in the way.
+        // The status of an engine that has stopped no longer shows what prevented the sync.
         if case .stopped = status.connection { return }
         switch ending(at: status, isPatient: false) {
         case nil: break
@@ -143,7 +144,7 @@ struct SyncFollower: Sendable {
         )
     }
 
-    /// Returns what the server has announced of the space and does not show.
+    /// Returns a text about the part of a space that the server has announced and does not send.
     private static func lack(of space: SyncStatus.Space) -> String {
         guard space.version < space.head else { return "the server does not show all of space \(space.space)" }
         return

@@ -56,7 +56,7 @@ struct SyncReport {
 
     /// Prints the report.
     ///
-    /// - Throws: the exit status, unless it is success.
+    /// - Throws: `CommandExitStatus` or `CommandError`, unless the exit status is 0.
     func print(to terminal: Terminal) throws {
         let effect: String? = if case .inSync = ending { "the sync is complete" } else { nil }
         if terminal.isJSON {
@@ -111,7 +111,7 @@ struct SyncReport {
         }
     }
 
-    /// The error of an account that may not read a space that this device follows; nil if it may read all.
+    /// The error if the account may not read a space that this device follows; nil if it may read all of them.
     private var missingAccess: CommandError? {
         let names = session.spaces.filter { !$0.hasAccess }.map(\.space.rawValue)
         guard !names.isEmpty else { return nil }

@@ -2,7 +2,7 @@ import SyncCore
 import SyncObjects
 import SyncProgram
 
-/// The failure of a command: one line about the problem, one line of advice, and an exit status.
+/// The failure of a command: one line about the problem, one line of advice (nil for none), and an exit status.
 struct CommandError: Error {
     let status: CommandExitStatus
     let message: String

@@ -55,8 +55,8 @@ struct JSONLine {
 
     /// Returns a JSON text on one line; nil for a stored text that is not JSON, which is printed as a string.
     ///
-    /// Line breaks and tabs become spaces. In a JSON text, all three occur only between tokens, and mean the same
-    /// there.
+    /// Line breaks (LF and CR) and tabs become spaces. In a JSON text, these characters occur only between tokens,
+    /// where they mean the same.
     private static func onOneLine(_ json: String) -> [UInt8]? {
         let bytes = Array(json.utf8)
         do throws(JSONError) {

@@ -39,8 +39,7 @@ final class Progress: Sendable {
         if isDue { terminal.draw(Self.line(text)) }
     }
 
-    /// Returns the terminal output that replaces the previous line. The text is escaped, then cut to the width of a
-    /// terminal.
+    /// Returns the terminal output that replaces the previous line. The text is escaped, then cut to 78 columns.
     static func line(_ text: String) -> TerminalText {
         "\r\u{1B}[K\(TerminalText.truncated(TerminalText.escaped(text), to: 78))"
     }

@@ -2,8 +2,9 @@ import SyncProgram
 
 /// A table for people. Its columns are as wide as their contents.
 ///
-/// On a terminal, they are together no wider than it, and longer values are cut. Elsewhere, each column has at most 40
-/// columns of text, and a longer value is printed whole: only its own line is longer.
+/// On a terminal, long values are cut so that a line fits the width, unless the terminal is too narrow for the number
+/// of columns. Elsewhere, no column is wider than 40 characters, and a longer value is printed whole: only its own line
+/// is longer.
 struct Table {
     struct Column {
         let title: String
@@ -34,7 +35,7 @@ struct Table {
     /// Prints the rows that were added since the last call, and forgets them.
     ///
     /// The first call prints the titles, and its rows determine the widths of the columns. A long list is printed in
-    /// parts, so that it never is in memory as a whole.
+    /// parts, so that it is never in memory as a whole.
     mutating func print(to terminal: Terminal) {
         let isFirst = widths == nil
         let widths = widths ?? widths(within: terminal.width)

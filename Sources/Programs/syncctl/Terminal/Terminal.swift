@@ -8,7 +8,7 @@ struct Terminal: Sendable {
     let hasColor: Bool
     let outputIsTerminal: Bool
     let errorsAreTerminal: Bool
-    /// The width of the terminal in columns.
+    /// The width of the terminal in columns; `Int.max` if standard output is not a terminal.
     let width: Int
 
     init(isJSON: Bool, variables: [String: String]) {
@@ -40,7 +40,7 @@ struct Terminal: Sendable {
         }
     }
 
-    /// Prints a result for scripts.
+    /// Prints a line of the result for scripts.
     func say(_ line: JSONLine, after effect: String? = nil) {
         say(TerminalText(json: line.text), after: effect)
     }

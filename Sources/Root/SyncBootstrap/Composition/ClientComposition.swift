@@ -28,16 +28,17 @@ public final class ClientComposition {
     /// The schemas of the database. They differ from those of `models` in a program that opens the database of any
     /// application, such as `syncctl`.
     public private(set) var catalog: SchemaCatalog
-    /// The damage or the newer build that kept the database's own models from being read; nil when `catalog` can be
-    /// trusted.
+    /// The error that kept the database's own models from being read, which is damage or a newer build; nil when
+    /// `catalog` is reliable.
     private var catalogDamage: StoreError?
     private var madeObjects: LiveObjects?
 
     /// Creates a composition without opening anything.
     ///
     /// - Parameters:
-    ///   - catalogDamage: the damage or the newer build that kept its models from being read. The database cannot
-    ///     be opened then, only salvaged, because it would get the tables of other models.
+    ///   - catalog: the schemas of the database; nil for those of `models`.
+    ///   - catalogDamage: the error that kept the database's own models from being read; nil if there was none. With an
+    ///     error, the database can only be salvaged: opening it would add the tables of other models.
     ///   - creatingStore: whether to create the database if it is missing.
     public init(
         settings: ClientSettings, models: ModelCatalog, catalog: SchemaCatalog? = nil,
@@ -60,15 +61,15 @@ public final class ClientComposition {
     /// The clocks, random source, and executors that all other parts use.
     public private(set) lazy var runtime: EngineRuntime = recipes.machine.runtime(settings)
 
-    /// The watch over the network. It notices no changes until `services(handlesSignals:)` run.
+    /// The watch over the network. It notices no changes until the services run.
     public private(set) lazy var reachability: any Reachability = recipes.machine.reachability(settings)
 
     // MARK: Store
 
     /// The local store, which follows the space `default` from its first use on.
     ///
-    /// - Throws: `missingFile` when there is no database and none is to be created, or the reason why it cannot be
-    ///   opened.
+    /// - Throws: `missingFile` when there is no database and none is to be created, or the reason why the database
+    ///   cannot be opened.
     public var store: any EngineStore & LocalStore {
         get throws(StoreError) { try opened.store }
     }
@@ -103,13 +104,13 @@ public final class ClientComposition {
         }
     }
 
-    /// Adds spaces to those that the device keeps in sync. Known ones are left alone.
+    /// Adds spaces to those that the device follows. Spaces that it follows already stay unchanged.
     public func follow(_ spaces: [SpaceID]) throws(StoreError) {
         let store = try opened.store
         for space in spaces { try store.follow(space) }
     }
 
-    /// Checks the whole database for damage. Takes seconds for gigabytes.
+    /// Checks the whole database for damage, which takes seconds for a database of gigabytes.
     ///
     /// Damage that a sync has found counts until a later sync succeeds, even if it cannot be found again: a failing
     /// disk does not return the same bytes each time.
@@ -180,14 +181,14 @@ public final class ClientComposition {
         return report
     }
 
-    /// Tries to become the only process that syncs this database.
+    /// Tries to become the only process that syncs this database, and waits up to `timeout`.
     public func acquireLease(within timeout: Duration = .zero) throws(StoreError) -> LeaseAttempt {
         try recipes.store.lease(settings, timeout)
     }
 
     // MARK: Remote
 
-    /// The transport to the server, or the one that was passed to the initializer.
+    /// The transport that was passed to the initializer, or else the one to the configured server.
     ///
     /// - Throws: `ConfigurationError` when no server is configured, or when its settings or its token cannot be used.
     public var transport: any RemoteTransport {
@@ -207,7 +208,7 @@ public final class ClientComposition {
 
     // MARK: Engine
 
-    /// The engine that syncs the store. It does nothing until `services(handlesSignals:)` run.
+    /// The engine that syncs the store. It does nothing until the services run.
     ///
     /// - Throws: `StoreError` when the store cannot be opened, or `ConfigurationError` as `transport` does.
     public var engine: SyncEngine {
@@ -236,9 +237,10 @@ public final class ClientComposition {
         try services(handlesSignals: handlesSignals, watch: try opened.watch)
     }
 
-    /// Returns the services of a client that syncs, with another way to watch the writes of other processes.
+    /// Returns the services of a client that syncs, with a replacement for the watch over the writes of other
+    /// processes.
     ///
-    /// - Parameter watch: starts to report these writes, and returns a closure that stops it.
+    /// - Parameter watch: starts to report these writes, and returns a closure that stops the reports.
     package func services(
         handlesSignals: Bool, watch: @escaping @Sendable () throws(StoreError) -> @Sendable () -> Void
     ) throws -> ClientServices {

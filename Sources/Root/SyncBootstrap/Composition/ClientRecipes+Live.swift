@@ -19,7 +19,7 @@ extension ClientRecipes {
         return live
     }
 
-    /// A real clock, a real disk, a real network.
+    /// The recipes of the production adapters: the system's clocks, a SQLite database, and HTTP.
     public static let live = ClientRecipes(machine: .live, store: .sqlite, remote: .http)
 }
 
@@ -60,11 +60,11 @@ extension ClientRecipes.Store {
 }
 
 extension ClientRecipes {
-    /// Returns the models of the application that opened a device's database last, or nil when there is none that
-    /// remembers any.
+    /// Returns the models of the application that opened a device's database last; nil when there is no database, or
+    /// when it has no stored models.
     ///
     /// - Parameter rule: returns the field rule of a name.
-    /// - Throws: when there is a database, and it cannot be read.
+    /// - Throws: when there is a database that cannot be read, or whose stored models differ from its tables.
     public static func storedCatalog(
         of settings: ClientSettings, rule: (_ name: String) -> FieldRule?
     ) throws(StoreError) -> SchemaCatalog? {
@@ -74,8 +74,8 @@ extension ClientRecipes {
     /// Returns the models of a device's damaged database; nil when they cannot be read.
     ///
     /// - Parameters:
-    ///   - known: models to consider besides those in the file, which are taken only if the database describes their
-    ///     fields.
+    ///   - known: catalogs to consider besides the models in the file. A catalog is returned only if the database
+    ///     describes exactly its fields.
     ///   - rule: returns the field rule of a name.
     /// - Throws: when the file itself cannot be read.
     public static func recoveredCatalog(
@@ -100,7 +100,8 @@ extension ClientRecipes.Remote {
                 baseURL: server.address.description, connectTimeout: server.connectTimeout,
                 readTimeout: server.requestTimeout, callTimeout: server.requestTimeout,
                 trustedCertificates: server.certificateFile,
-                // The settings reject an address without TLS, except in an environment that allows it.
+                // The settings reject an address without TLS, except on this machine or in an environment that allows
+                // it.
                 sendsTokenInPlainText: true)
             do {
                 let token = server.token

@@ -43,7 +43,7 @@ public struct ClientRecipes: Sendable {
         /// Opens the database. Creates it only if `creating` is true.
         public var open:
             @Sendable (ClientSettings, SchemaCatalog, EngineRuntime, _ creating: Bool) throws(StoreError) -> OpenStore
-        /// Tries to take the lease, and waits up to the given duration.
+        /// Tries to take the lease, and waits for it up to the given duration.
         public var lease: @Sendable (ClientSettings, Duration) throws(StoreError) -> LeaseAttempt
         /// Replaces a damaged database, which must be closed, with a new one that contains its readable data. Throws if
         /// an unconfirmed write needs a collection that the catalog lacks.
@@ -71,6 +71,8 @@ public struct ClientRecipes: Sendable {
             @Sendable (ClientSettings.RemoteSettings, SchemaCatalog, EngineRuntime) throws(ConfigurationError) ->
                 OpenTransport
 
+        /// Creates the recipe of a connection.
+        ///
         /// - Parameter connect: creates the transport when the client first needs the server.
         public init(
             connect:
@@ -89,13 +91,16 @@ public struct OpenStore: Sendable {
     public let store: any EngineStore & LocalStore
     /// The flight recorder's ring in the same database.
     public let recordings: any RecordingStore
-    /// Starts publishing the commits of other processes to the store's observers. Returns a function that stops it.
+    /// Starts to publish the commits of other processes to the store's observers. Returns a function that stops the
+    /// publishing.
     public let watch: @Sendable () throws(StoreError) -> @Sendable () -> Void
     /// Checks the whole file for damage, and throws `corrupt` with the first finding.
     public let verify: @Sendable () throws(StoreError) -> Void
     /// Closes the store, which must not be used afterward.
     public let close: @Sendable () -> Void
 
+    /// Wraps an open store.
+    ///
     /// - Parameters:
     ///   - recordings: the flight recorder's ring in the same database.
     ///   - watch: starts to publish the commits of other processes, and returns a function that stops it.
@@ -123,6 +128,8 @@ public struct OpenTransport: Sendable {
     /// Closes the transport, which must not be used afterward.
     public let close: @Sendable () async -> Void
 
+    /// Wraps an open transport.
+    ///
     /// - Parameter close: closes the transport, which is not used afterward.
     public init(_ transport: any RemoteTransport, close: @escaping @Sendable () async -> Void) {
         self.transport = transport
@@ -130,7 +137,7 @@ public struct OpenTransport: Sendable {
     }
 }
 
-/// Whether this process may sync the database (I24).
+/// The outcome of an attempt to take the lease of a database (I24).
 public enum LeaseAttempt: Sendable {
     /// This process may sync, for as long as it holds the value.
     case acquired(any Sendable)

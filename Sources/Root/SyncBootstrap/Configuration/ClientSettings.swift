@@ -5,7 +5,7 @@ public import SyncProgram
 /// The settings of a client, read once at the start.
 public struct ClientSettings: Sendable {
     package let program: ProgramNames
-    /// The environment, which decides whether the server must be addressed with TLS.
+    /// The environment, which determines whether the server must be addressed with TLS.
     public let environment: DeploymentEnvironment
     /// The least serious level of messages that are logged.
     public let logLevel: LogLevel
@@ -13,7 +13,7 @@ public struct ClientSettings: Sendable {
     public let store: StoreSettings
     /// The server; nil when the device works alone.
     public var server: RemoteSettings?
-    /// The limits and waits of the engine, with those that nobody sets made to fit the others.
+    /// The limits and waits of the engine. Values that have no setting are adjusted to the configured ones.
     public let policy: SyncPolicy
     /// How long a graceful stop waits for requests in flight. Two seconds later, the services are cancelled.
     public var stopDeadline: Duration { policy.stopDeadline }
@@ -26,7 +26,7 @@ public struct ClientSettings: Sendable {
         public let folder: String
         /// The failures that a returned write survives: a crash of the program, or even a loss of power.
         public let durability: Durability
-        /// The size of the database, in bytes, from which on nothing more is downloaded.
+        /// The size of the database, in bytes, from which on nothing more is downloaded. Local writes continue.
         public let databaseBytes: Int
 
         /// The database file.
@@ -39,9 +39,11 @@ public struct ClientSettings: Sendable {
         public let address: ServerAddress
         /// The source of the bearer token; nil when there is none, or when its file cannot be used.
         public let token: TokenSource?
-        /// The reason why the token file cannot be used. Only what needs the server fails because of it.
+        /// The reason why the token file cannot be used; nil if there is none. Only operations that need the server
+        /// fail then.
         public let tokenProblem: ConfigurationError?
-        /// Returns the token of the application, which then replaces `token`.
+        /// Returns the application's current token, or nil while there is none. If this closure is set, `token` is not
+        /// used.
         public var bearer: (@Sendable () -> String?)?
         /// The path of a PEM file with the certificates to trust; nil for those of the system.
         public let certificateFile: String?
@@ -51,7 +53,7 @@ public struct ClientSettings: Sendable {
         public var requestTimeout: Duration
     }
 
-    /// Checks the settings against each other.
+    /// Reads the settings, and checks them against each other.
     package init(_ configuration: ResolvedConfiguration<ClientKeys>) throws(ConfigurationError) {
         let keys = configuration.values
         program = configuration.program
@@ -93,7 +95,8 @@ extension ClientSettings.RemoteSettings {
 }
 
 extension SyncPolicy {
-    /// The same policy, with the numbers that nobody sets made to fit those that somebody set.
+    /// This policy, with the values that have no setting adjusted to those that have one, and a cap of the backoff that
+    /// is not below its initial wait.
     fileprivate var consistent: SyncPolicy {
         var policy = self
         policy.pollIntervalWithHints = max(pollInterval, pollIntervalWithHints)

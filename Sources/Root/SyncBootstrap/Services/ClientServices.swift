@@ -3,7 +3,8 @@ import ServiceLifecycle
 public import SyncCore
 import UnixSignals
 
-/// The services of a client: the engine, and the watches over the network and the token file.
+/// The services of a client: the engine, and the watches over the network, the token file, and the writes of other
+/// processes.
 public struct ClientServices: Sendable {
     /// The engine that the services run, for its status and its requests.
     public let engine: SyncEngine
@@ -35,16 +36,18 @@ public struct ClientServices: Sendable {
         var configuration = ServiceGroupConfiguration(
             services: services,
             gracefulShutdownSignals: handlesSignals ? [.sigterm, .sigint] : [],
-            // This logger receives ServiceLifecycle's messages, which are about services and mean nothing to a user.
+            // ServiceLifecycle logs its own messages about services here, too.
             logger: logger)
-        // The engine stops at the deadline by itself. This limit applies if it fails to.
+        // The engine stops at the deadline by itself. This limit applies if the engine fails to stop.
         configuration.maximumGracefulShutdownDuration = deadline + .seconds(2)
         // The cancellation that follows has no limit. ServiceGroup would otherwise trap and end the application's
         // process, which on a busy machine may be unnecessary.
         group = ServiceGroup(configuration: configuration)
     }
 
-    /// Runs until `stop` is called or a signal arrives, and the stop is complete.
+    /// Runs the services until they have stopped, after a call of `stop` or a signal.
+    ///
+    /// - Throws: the failure of the engine, or of the watch over other processes.
     public func run() async throws {
         // The watch starts before the engine, so that no later write of another process is missed.
         let endWatch = try watch()
@@ -52,7 +55,7 @@ public struct ClientServices: Sendable {
         try await group.run()
     }
 
-    /// Asks all services to stop gracefully.
+    /// Asks all services to stop gracefully, without waiting for their end.
     public func stop() async {
         await group.triggerGracefulShutdown()
     }
@@ -73,7 +76,7 @@ struct EngineService: Service {
 
 /// The reachability watch as a service.
 ///
-/// The engine works without it: if it fails, the engine finds out by sending requests.
+/// The engine works without the watch: it then finds out by its requests whether the server can be reached.
 struct ReachabilityService: Service {
     let reachability: any Reachability
     let logger: Logger

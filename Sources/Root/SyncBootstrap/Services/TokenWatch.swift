@@ -5,8 +5,8 @@ import SyncProgram
 
 /// Tells the engine when the token file changes while the server refuses the old token.
 ///
-/// The engine then sends a request at once, instead of after the long wait that follows a refusal. The file is checked
-/// only while the server refuses the token.
+/// The engine then sends a request at once, instead of after the long wait that follows a refusal. The watch polls the
+/// file only while the server refuses the token.
 struct TokenWatch: Service {
     let token: TokenSource
     let status: Broadcast<SyncStatus>

@@ -2,14 +2,14 @@ import Foundation
 public import SyncModel
 import SyncWire
 
-/// A file with the models of an application, as `Schemas/catalog` describes it.
+/// A file with the models of an application, in the format that `Schemas/catalog` describes.
 public enum CatalogFile {
     /// The largest file that is read, in bytes.
     private static let largestSize = 16 * 1_024 * 1_024
 
     /// Reads the file at a path.
     ///
-    /// - Parameter rule: returns the field rule of a name; nil for a name that it does not know, which is an error.
+    /// - Parameter rule: returns the field rule of a name; nil for an unknown name, which is an error.
     public static func read(
         _ path: String, rule: (_ name: String) -> FieldRule?
     ) throws(ConfigurationError) -> SchemaCatalog {

@@ -1,7 +1,7 @@
 package import Foundation
 import SyncJSON
 
-/// A configuration file: JSON whose objects are nested as the dots of the names say.
+/// A configuration file: JSON in which each dot of a setting's name stands for a nested object.
 package struct ConfigurationFile: Sendable {
     package let path: String
     /// The values by dotted key name.
@@ -12,12 +12,13 @@ package struct ConfigurationFile: Sendable {
     /// An example that is valid for every program.
     private static let example = #"{"log": {"level": "debug"}}"#
 
-    /// A megabyte of configuration is a mistake.
+    /// The largest file that is read, in bytes. A megabyte of configuration is a mistake.
     private static let largestSize = 1_048_576
 
-    /// Reads the file named by a flag or the environment variable, or else the one at the usual path if it exists.
+    /// Reads the file that a flag or the environment variable names, or else the file at the usual path; nil if that
+    /// does not exist.
     ///
-    /// - Throws: when a named file is missing, or a file is invalid.
+    /// - Throws: when a named file is missing, or when the file is invalid.
     static func find(
         named flag: String?, _ program: ProgramNames, _ variables: [String: String]
     ) throws(ConfigurationError) -> ConfigurationFile? {
@@ -100,7 +101,7 @@ package struct ConfigurationFile: Sendable {
 }
 
 extension JSONValue {
-    /// The kind of a value that no key takes. The value itself may hold a secret.
+    /// The kind of the value, for error messages. They do not show the value, which may be a secret.
     fileprivate var kind: String {
         switch self {
         case .null: "null"

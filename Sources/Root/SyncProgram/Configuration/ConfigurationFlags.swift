@@ -4,7 +4,9 @@ package struct ConfigurationFlags: Sendable {
 
     package init() {}
 
-    /// - Throws: a `--set` that is no `KEY=VALUE`, or a key that is given twice.
+    /// Takes the values of `--set`.
+    ///
+    /// - Throws: for a value that is not `KEY=VALUE`, and for a key that is given twice.
     package init(settings: [String]) throws(ConfigurationError) {
         for setting in settings {
             guard let equals = setting.utf8.firstIndex(of: UInt8(ascii: "=")), equals > setting.startIndex else {

@@ -17,7 +17,7 @@ package enum ConfigurationHelp {
         return "CONFIGURATION\n\(wrapped(intro, indent: "  "))\n\n\(entries.joined(separator: "\n"))"
     }
 
-    /// Wraps a text into lines of at most 78 characters, for a terminal with 80 columns.
+    /// Returns the text in lines of at most 78 characters, for a terminal with 80 columns.
     private static func wrapped(_ text: String, indent: String) -> String {
         var lines: [String] = []
         var line = indent

@@ -1,5 +1,5 @@
-/// The JSON Schema of a configuration file, made from the settings. The files in `Schemas/config` are these texts; a test
-/// fails when they differ.
+/// The JSON Schema of a configuration file, made from the settings. The files in `Schemas/config` are these texts; a
+/// test fails when they differ.
 package enum ConfigurationSchema {
     /// JSON Schema, draft 2020-12, with a newline at the end.
     package static func text<Values: SettingValues>(_ settings: [Setting<Values>]) -> String {
@@ -51,7 +51,8 @@ package enum ConfigurationSchema {
         return "{ " + members.map { "\"\($0)\": \($1)" }.joined(separator: ", ") + " }"
     }
 
-    /// The texts of the settings hold nothing that JSON would have escaped, but for quotation marks and backslashes.
+    /// Returns the text as a JSON string. The texts of the settings contain no control characters, so only quotation
+    /// marks and backslashes are escaped.
     private static func quoted(_ text: String) -> String {
         "\"" + text.map { $0 == "\"" || $0 == "\\" ? "\\\($0)" : String($0) }.joined() + "\""
     }

@@ -1,6 +1,6 @@
 import SyncModel
 
-/// The values that somebody gave, by name of setting, strongest source first: flags, environment variables, the file.
+/// The sources of the values of settings. Flags take precedence over environment variables, and these over the file.
 package struct ConfigurationSources: Sendable {
     let program: ProgramNames
     let flags: [String: GivenValue]
@@ -18,7 +18,8 @@ package struct ConfigurationSources: Sendable {
         self.file = file
     }
 
-    /// Reads the file that was named with a flag or a variable, or the one at the usual place when there is one.
+    /// Reads the configuration file that `path` or the environment variable names, or else the file at the usual path
+    /// if it exists.
     package init(
         _ program: ProgramNames, flags: ConfigurationFlags = ConfigurationFlags(), variables: [String: String],
         fileNamed path: String? = nil
@@ -27,7 +28,7 @@ package struct ConfigurationSources: Sendable {
         self.init(program, flags: flags, variables: variables, file: file)
     }
 
-    /// The strongest value of a setting.
+    /// Returns the value of a setting from the source with the highest precedence; nil if no source has one.
     func value(of name: String) -> GivenValue? {
         let variable = program.variable(name)
         return flags[name]
@@ -35,7 +36,9 @@ package struct ConfigurationSources: Sendable {
             ?? file?.values[name]
     }
 
-    /// - Throws: the first name that is no setting, with the one that may have been meant.
+    /// Checks that every given name is the name of a setting.
+    ///
+    /// - Throws: for the first unknown name, with the most similar known name as advice.
     func refuseUnknownNames(_ names: [String]) throws(ConfigurationError) {
         for (name, given) in flags.sorted(by: { $0.key < $1.key }) {
             try require(name, among: names, "key \(name) (\(given.source))")
@@ -54,7 +57,7 @@ package struct ConfigurationSources: Sendable {
             }
             try require(name, among: names, "key \(name) in \(file.path)")
         }
-        // The values in a section have been checked. An empty one has none.
+        // The values in a section have been checked above. This finds sections without values.
         let sections = names.flatMap(Self.sections)
         for name in file.sections.sorted() {
             guard !names.contains(name) else {
@@ -81,11 +84,12 @@ package struct ConfigurationSources: Sendable {
     }
 }
 
-/// A value as it was given, and by whom.
+/// A value as it was given, and its source.
 package struct GivenValue: Hashable, Sendable {
     package let text: String
     package let source: ValueSource
-    /// The type of a value in a file, whose values have types: there `"30"` is no number.
+    /// The JSON type of a value in a file, where `"30"` is not a number; nil for other sources, whose values are all
+    /// text.
     package var jsonType: String?
 }
 

@@ -1,6 +1,6 @@
 /// The environment in which a program runs.
 ///
-/// It selects adapters and defaults. No other code checks which environment it is.
+/// The environment selects adapters and defaults through its `choices`. No other code compares it with a certain case.
 public enum DeploymentEnvironment: String, Hashable, Sendable, CaseIterable {
     /// Real users' data.
     case production

@@ -8,7 +8,7 @@ package struct DurationText: Hashable, Sendable, CustomStringConvertible {
         self.duration = duration
     }
 
-    /// Parses a text; nil when it has no unit or no whole number, or overflows.
+    /// Parses a text; nil when it has no unit or no whole number, or when the duration overflows.
     package init?(parsing text: String) {
         guard let unit = Self.units.first(where: { text.hasSuffix($0.suffix) }) else { return nil }
         let digits = text.dropLast(unit.suffix.count)

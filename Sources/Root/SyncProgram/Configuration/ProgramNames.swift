@@ -1,6 +1,7 @@
 /// The names that follow from the name of a program: its folder, its configuration file, and its environment variables.
 ///
-/// No two programs share one of them.
+/// Programs with different names have different folders and files. Names that differ only in hyphens share their
+/// variables.
 package struct ProgramNames: Hashable, Sendable {
     /// The name of the executable: `todo-server`.
     package let name: String
@@ -9,7 +10,7 @@ package struct ProgramNames: Hashable, Sendable {
         self.name = name
     }
 
-    /// The beginning of its environment variables: `TODOSERVER_`.
+    /// The prefix of the program's environment variables: `TODOSERVER_`.
     ///
     /// Hyphens are left out, so that the variables of `todo` (`TODO_SERVER_URL`) are never mistaken for those of
     /// `todo-server`.
@@ -23,12 +24,12 @@ package struct ProgramNames: Hashable, Sendable {
     /// The variable that names the configuration file.
     package var fileVariable: String { variable("config") }
 
-    /// The configuration file that is read when none is named; nil without a home.
+    /// The configuration file that is read when none is named; nil if neither XDG_CONFIG_HOME nor HOME is set.
     func configurationFile(_ variables: [String: String]) -> String? {
         Self.folder("XDG_CONFIG_HOME", ".config", variables).map { "\($0)/\(name)/config.json" }
     }
 
-    /// The folder of its database when none is named; nil without a home.
+    /// The folder of the program's database when none is named; nil if neither XDG_DATA_HOME nor HOME is set.
     func dataFolder(_ variables: [String: String]) -> String? {
         Self.folder("XDG_DATA_HOME", ".local/share", variables).map { "\($0)/\(name)" }
     }

@@ -5,10 +5,12 @@ package enum RegularFile {
     package enum Opening {
         /// The descriptor, which the caller closes.
         case open(Int32)
-        /// The reason why there is none, as the end of a sentence about the file.
+        /// The reason why the file was not opened, as the end of a sentence about the file.
         case refused(String)
     }
 
+    /// Opens a file for reading.
+    ///
     /// - Parameter allowsInherited: Whether to accept a pipe that this process inherited: `<(command)` or standard
     ///   input.
     package static func open(_ path: String, allowsInherited: Bool = false) -> Opening {

@@ -1,8 +1,8 @@
-/// All settings of a program with their values: which value each has, and why.
+/// All settings of a program, each with its value and the source of the value.
 package struct ResolvedConfiguration<Values: SettingValues>: Sendable {
     package let program: ProgramNames
     package let values: Values
-    /// In the order of the settings.
+    /// One entry per setting, in the order of the settings.
     package let entries: [Entry]
 
     package struct Entry: Hashable, Sendable {
@@ -14,7 +14,7 @@ package struct ResolvedConfiguration<Values: SettingValues>: Sendable {
 
     /// Reads every setting, so that an invalid value is reported at the start even if it is not used.
     ///
-    /// - Throws: the first unknown name or wrong value, with its source and what was expected.
+    /// - Throws: for the first unknown name or invalid value, with its source and what was expected.
     package init(_ sources: ConfigurationSources) throws(ConfigurationError) {
         program = sources.program
         try sources.refuseUnknownNames(Values.settings.map(\.name))
@@ -28,7 +28,7 @@ package struct ResolvedConfiguration<Values: SettingValues>: Sendable {
                 Entry(
                     name: setting.name, shownText: setting.isSecret ? text.map { _ in "********" } : text,
                     source: given?.source ?? .byDefault))
-            // The first setting. It determines the defaults of others.
+            // `environment` is the first setting, because it determines the defaults of others.
             guard setting.name == "environment" else { continue }
             values.logLevel = values.environment.choices.logLevel
             if values.environment.choices.usesHomeFolders { values.folder = program.dataFolder(sources.variables) }
@@ -68,9 +68,9 @@ package struct ResolvedConfiguration<Values: SettingValues>: Sendable {
         return home + path.dropFirst()
     }
 
-    /// Returns a value that has no default in this environment.
+    /// Returns the value of a setting that may have no default in this environment.
     ///
-    /// - Throws: when it is not set.
+    /// - Throws: when the setting has no value.
     package func required<Value>(_ value: Value?, _ name: String) throws(ConfigurationError) -> Value {
         guard let value else {
             throw ConfigurationError(

@@ -9,8 +9,8 @@ public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
     /// Whether the scheme is `https`.
     public let isEncrypted: Bool
 
-    /// Parses a text; nil when it is not an absolute `http` or `https` URL, or has a user name, a password, a query, or
-    /// a fragment. Secrets do not belong in URLs.
+    /// Parses a text; nil when it is not an absolute `http` or `https` URL, or has a user name, a password, a query, a
+    /// fragment, or an invalid port. Secrets do not belong in URLs.
     public init?(_ text: String) {
         guard let parts = URLComponents(string: text), let scheme = parts.scheme?.lowercased(),
             scheme == "http" || scheme == "https", let host = parts.host, !host.isEmpty,
@@ -22,7 +22,7 @@ public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
         isEncrypted = scheme == "https"
     }
 
-    /// Whether the server is on this machine, and needs neither a network link nor encryption.
+    /// Whether the host is this machine, so that the connection needs neither a network link nor encryption.
     public var isLoopback: Bool { Self.isLoopback(host) }
 
     package static func isLoopback(_ host: String) -> Bool {

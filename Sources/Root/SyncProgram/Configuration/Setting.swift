@@ -1,23 +1,24 @@
-/// One setting of a program: its documentation, and the place of its value. The value that stands there at first is the
-/// default.
+/// One setting of a program: its documentation, and the place of its value. The default is the value that `Values()`
+/// has there.
 ///
-/// `config show`, the help texts, and the JSON Schema are made from these values, so that none of them can be wrong.
+/// `config show`, the help texts, and the JSON Schema are generated from the settings, so that they cannot disagree.
 package struct Setting<Values: Sendable>: Sendable {
-    /// Dotted, lower case, words joined by hyphens: `server.token-file`.
+    /// The name, in lower case, with dots between groups and hyphens between words: `server.token-file`.
     package let name: String
-    /// Its effect, in sentences.
+    /// The effect of the setting, in sentences.
     package let meaning: String
     let rules: SettingRules
-    /// Secrets are masked wherever they are shown, and not taken from flags, which every user of the machine can see.
+    /// Whether the value is a secret. A secret is masked wherever it is shown, and refused in flags, which every user
+    /// of the machine can see.
     let isSecret: Bool
-    /// The default in words, where it depends on the machine or the environment.
+    /// The default in words, if it depends on the machine or the environment; nil if it is a fixed value.
     let defaultInWords: String?
-    /// The text of the present value; nil when there is none.
+    /// Returns the text of the current value; nil when there is none.
     let text: @Sendable (Values) -> String?
-    /// Reads a text into its place. Returns false when the text is not what is expected.
+    /// Parses a text, and stores the value in its place. Returns false when the text is invalid.
     let read: @Sendable (String, inout Values) -> Bool
 
-    /// A setting that always has a value.
+    /// Creates a setting that always has a value.
     package init<Value>(
         _ name: String, _ place: any WritableKeyPath<Values, Value> & Sendable, _ kind: SettingKind<Value>,
         defaultInWords: String? = nil, _ meaning: String
@@ -28,7 +29,7 @@ package struct Setting<Values: Sendable>: Sendable {
         read = { text, values in kind.parse(text).map { values[keyPath: place] = $0 } != nil }
     }
 
-    /// A setting that may be absent.
+    /// Creates a setting that may have no value.
     package init<Value>(
         _ name: String, _ place: any WritableKeyPath<Values, Value?> & Sendable, _ kind: SettingKind<Value>,
         defaultInWords: String? = nil, isSecret: Bool = false, _ meaning: String
@@ -42,7 +43,7 @@ package struct Setting<Values: Sendable>: Sendable {
 
 /// The values of a program's settings, before they are checked against each other.
 package protocol SettingValues: Sendable {
-    /// The values that hold when nobody gave any.
+    /// Creates the default values.
     init()
     /// The settings, in the order in which they are shown; `environment` first.
     static var settings: [Setting<Self>] { get }
@@ -66,7 +67,7 @@ extension SettingValues {
     }
 }
 
-/// The levels of the log, least serious first.
+/// The levels of log messages, least serious first.
 public enum LogLevel: String, Hashable, Sendable, CaseIterable {
     /// Every step, for finding an error in the program.
     case trace
@@ -74,12 +75,12 @@ public enum LogLevel: String, Hashable, Sendable, CaseIterable {
     case debug
     /// Ordinary events.
     case info
-    /// Rare events that an operator may want to know of.
+    /// Rare events that an operator may want to know about.
     case notice
     /// Problems that the program handles itself.
     case warning
     /// Failures of an operation.
     case error
-    /// Failures that need a person at once.
+    /// Failures that need a person immediately.
     case critical
 }

@@ -18,12 +18,13 @@ package struct SettingKind<Value: Sendable>: Sendable {
 struct SettingRules: Sendable {
     /// The expected value: "true or false".
     let expectation: String
-    /// The type in the configuration file.
+    /// The JSON type in the configuration file.
     var jsonType = "string"
-    /// Further members of its JSON Schema, as JSON.
+    /// Other members of the setting's JSON Schema, with their values as JSON.
     var constraints: [(name: String, json: String)] = []
     var isPath = false
-    /// Whether a wrong value may have a password or a token in it by mistake, and is not repeated in an error.
+    /// Returns whether an invalid value may contain a password or a token by mistake. An error then does not show the
+    /// value.
     var mayHoldSecret: @Sendable (String) -> Bool = { _ in false }
 }
 

@@ -10,7 +10,9 @@ public struct Token: Hashable, Sendable, CustomStringConvertible, CustomDebugStr
         self.secret = secret
     }
 
-    /// Reads the first line of a file, which only its owner may be able to read.
+    /// Reads the token in the first line of a file.
+    ///
+    /// - Throws: if the file is accessible to other users, is a symbolic link, or contains no valid token.
     public init(file path: String) throws(ConfigurationError) {
         // O_NONBLOCK is needed because opening a named pipe waits for its writer.
         let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
@@ -36,7 +38,7 @@ public struct Token: Hashable, Sendable, CustomStringConvertible, CustomDebugStr
         try self.init(contents: Data(bytes.prefix(count)), of: path)
     }
 
-    /// Reads the first line of a file's contents.
+    /// Reads the token in the first line of a file's contents.
     package init(contents: Data, of path: String) throws(ConfigurationError) {
         let line = String(decoding: contents, as: UTF8.self).split(whereSeparator: \.isNewline).first.map(String.init)
         guard let line, contents.count <= Self.largestSize, line.utf8.allSatisfy({ $0 > 32 && $0 < 127 }) else {

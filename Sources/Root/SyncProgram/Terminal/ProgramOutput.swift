@@ -1,6 +1,7 @@
 import SyncRuntimeLive
 
-/// The standard streams of a program. A full disk or a closed pipe is reported, and never ends the process.
+/// The standard streams of a program. A full disk or a closed pipe is returned as an error number, and never ends the
+/// process.
 public enum ProgramOutput {
     /// Writes to standard output.
     ///

@@ -6,7 +6,7 @@
 ///
 ///     ProgramOutput.note("the server says: \(message)\n")
 public struct TerminalText: Sendable, Hashable, ExpressibleByStringInterpolation {
-    /// The text to write. Everything but the literals is escaped.
+    /// The text to write. Everything except the literals is escaped.
     public private(set) var rendered: String
 
     public init(stringLiteral value: String) {
@@ -25,8 +25,8 @@ public struct TerminalText: Sendable, Hashable, ExpressibleByStringInterpolation
             .map { Self.escaped(String($0)) }.joined(separator: "\n")
     }
 
-    /// Creates text that is made of this program's literals alone, such as its help. It stays unchanged: a completion
-    /// script has tabs.
+    /// Creates text that consists only of this program's literals, such as its help. The text stays unchanged, because
+    /// a completion script has tabs.
     package init(generated text: String) {
         rendered = text
     }
@@ -70,7 +70,7 @@ public struct TerminalText: Sendable, Hashable, ExpressibleByStringInterpolation
         }
     }
 
-    /// Joins two texts. Neither is escaped again.
+    /// Returns the two texts joined. Neither is escaped again.
     public static func + (lhs: TerminalText, rhs: TerminalText) -> TerminalText { "\(lhs)\(rhs)" }
 }
 

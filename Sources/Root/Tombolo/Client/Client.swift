@@ -9,14 +9,15 @@ public import TomboloModeling
 
 /// An application's records on this device, and their sync with a server in the background.
 ///
-/// Open a client with ``withClient(_:models:server:token:options:_:)``, or with ``open(_:models:server:token:options:)`` and
-/// ``close()``. Reads and writes use the local database, and never wait for a network. One process at a time syncs a
-/// database; the clients of other processes read and write it, and take over when that process ends.
+/// Open a client with ``withClient(_:models:server:token:options:_:)``, or with
+/// ``open(_:models:server:token:options:)`` and ``close()``. Reads and writes use the local database, and never wait
+/// for a network. One process at a time syncs a database. The clients of other processes read and write it, and one of
+/// them takes over the sync when that process ends.
 ///
-/// A client reads and writes records with the members of `ModelAccess`: `create`, `object`, `query`, and `write`. Its `rejections`
-/// and `merges` tell what became of them.
+/// A client reads and writes records with the members of `ModelAccess`: `create`, `object`, `query`, and `write`. Its
+/// `rejections` and `merges` list the writes that the server has rejected, and the values that were lost in a merge.
 ///
-/// Safe to use from any thread.
+/// A client is safe to use from any thread.
 public final class Client: ModelAccess {
     /// The name with which the client was opened.
     public let name: String
@@ -35,18 +36,20 @@ public final class Client: ModelAccess {
         objects = parts.objects
     }
 
-    /// Opens a client. Its database is created if it is missing, and its sync runs until ``close()``.
+    /// Opens a client. Creates its database if that is missing, and runs the sync until ``close()``.
     ///
-    /// Settings come from the arguments, then from environment variables and the configuration file, as `syncctl config show`
-    /// lists them.
+    /// Settings come from the arguments, then from environment variables and the configuration file, as
+    /// `syncctl config show` lists them.
     ///
     /// - Parameters:
     ///   - name: The name of the application, which names its folder.
     ///   - models: The models, in any order.
-    ///   - server: The URL of the server; nil for the configured one. Without any, the client works alone.
-    ///   - token: Returns the token for the server, or nil while the user is signed out. It is called at the start and whenever
-    ///     the server refuses the last one, one call at a time and with a timeout. If it throws, it is called again later. Nil
-    ///     for the configured token.
+    ///   - server: The URL of the server; nil for the configured URL. If none is configured, the client works alone.
+    ///   - token: Returns the token for the server, or nil while the user is signed out. The client calls this closure
+    ///     when its sync starts, whenever the server refuses the last token, and before the time that
+    ///     ``ClientOptions/tokenExpiry`` returns. A call that exceeds ``ClientOptions/tokenTimeout`` is cancelled when
+    ///     the next one begins. If the closure throws, it is called again later. If `token` is nil, the client uses the
+    ///     configured token.
     ///   - options: Replaced parts and settings.
     public static func open(
         _ name: String, models: [any Model.Type], server: String? = nil,
@@ -98,8 +101,8 @@ public final class Client: ModelAccess {
         }
     }
 
-    /// Stops the sync, and closes the database. What is on its way to the server may still arrive, for some seconds; what does
-    /// not is sent the next time. Calling it again does nothing.
+    /// Stops the sync, and closes the database. Requests in flight get some seconds to finish. Writes that were not
+    /// sent stay in the outbox, and are sent the next time. A second call returns at once.
     public func close() async {
         let isFirst = isClosed.withLock { isClosed in
             defer { isClosed = true }
@@ -119,20 +122,21 @@ public final class Client: ModelAccess {
     /// The state of the sync now, and after each change. Equal states are never repeated.
     public var statusUpdates: ClientStatusUpdates { board.updates }
 
-    /// Asks for a sync now, instead of at the end of a wait. In the mode ``ClientOptions/SyncMode/manual``, the first call starts
-    /// the sync.
+    /// Requests a sync now, instead of at the end of a wait. In the mode ``ClientOptions/SyncMode/manual``, the first
+    /// call starts the background sync. Does nothing if the client does not sync.
     public func syncNow() {
         background?.begin()
         parts.engine?.syncNow()
     }
 
-    /// Calls the token closure again, for example because the user has signed in.
+    /// Calls the token closure again, for example because the user has signed in. Does nothing if the client does not
+    /// sync, or was opened without a closure.
     public func refreshToken() async {
         await background?.refreshToken()
     }
 
-    /// Agrees to deletions that the sync has stopped before, because they would remove a large part of the records. See
-    /// ``ClientStatus/Phase/blocked``.
+    /// Agrees to the deletions that the mass-delete brake holds back, because they would remove a large part of a
+    /// space's records. See ``ClientStatus/Phase/blocked``.
     public func allowDeletions() {
         for space in parts.engine?.currentStatus.spaces ?? [] {
             if case .braked = space.pull { parts.engine?.allowDeletes(in: space.space) }
@@ -141,8 +145,9 @@ public final class Client: ModelAccess {
 
     // MARK: Spaces
 
-    /// The spaces that this device keeps in sync, sorted by name: `default`, those of `ClientOptions.spaces`, and those that it
-    /// has followed or written to. `ClientStatus.spaces` says what of them is here.
+    /// The spaces that this device follows, sorted by name: `default`, the spaces of `ClientOptions.spaces`, and all
+    /// spaces that the device has followed or written to. `ClientStatus.spaces` tells which of them are downloaded
+    /// completely.
     public var spaces: [SpaceID] {
         get throws(ModelError) {
             do throws(StoreError) { return try parts.store.followedSpaces().map(\.space) } catch {
@@ -151,22 +156,24 @@ public final class Client: ModelAccess {
         }
     }
 
-    /// Keeps a space in sync from now on, also after a restart. Its records arrive in the background, now or when there is a
-    /// way to the server.
+    /// Keeps a space in sync from now on, even after a restart. Its records arrive in the background, as soon as the
+    /// server can be reached.
     ///
-    /// Following a space again does nothing. A write in a space follows it, too.
+    /// Following a space again does nothing. A write in a space also follows that space.
     public func follow(_ space: SpaceID) throws(ModelError) {
         do throws(StoreError) { try parts.store.follow(space) } catch { throw ModelError(error) }
     }
 
-    /// Stops keeping a space in sync, and removes its records from this device. On the server, and on other devices, nothing
-    /// changes.
+    /// Stops keeping a space in sync, and removes its records from this device. On the server, and on other devices,
+    /// nothing changes.
     ///
-    /// Objects of the space are then `gone`, as if they were deleted. A space that ``ClientOptions/spaces`` names is followed again by the next
-    /// client that opens the database. Unfollowing a space that is not followed does nothing.
+    /// Objects of the space are then `gone`, as if their records were deleted. A space that ``ClientOptions/spaces``
+    /// names is followed again by the next client that opens the database. Unfollowing a space that is not followed
+    /// does nothing.
     ///
-    /// - Throws: `unsentWrites`, and nothing is changed, while the server has not answered all writes in the space. Wait until
-    ///   ``ClientStatus/pending`` is zero, and call it again. `invalidValue` for the space `default`.
+    /// - Throws: `unsentWrites`, without changing anything, while the server has not answered all writes in the space,
+    ///   or while `rejections` contains writes in the space that were lost. Wait until ``ClientStatus/pending`` is
+    ///   zero, decide about the rejections, and call this method again. `invalidValue` for the space `default`.
     public func unfollow(_ space: SpaceID) throws(ModelError) {
         do throws(StoreError) { _ = try parts.store.unfollow(space) } catch { throw ModelError(error) }
     }

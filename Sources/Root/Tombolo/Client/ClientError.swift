@@ -3,13 +3,13 @@ import SyncCore
 import SyncProgram
 import TomboloModeling
 
-/// The reason why a client could not be opened. Nothing is changed then.
+/// The reason why a client could not be opened. No record is changed then, but the database may have been created.
 public struct ClientError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The kind of failure, for code that handles it.
     public let code: Code
-    /// Says what is wrong, and what was expected. Contains no secret.
+    /// States what is wrong, and what was expected. Contains no secret.
     public let message: String
-    /// The remedy, if the message alone does not say it.
+    /// The remedy; nil if the message alone suffices.
     public let advice: String?
 
     /// The kind of failure.

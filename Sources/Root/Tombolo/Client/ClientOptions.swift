@@ -22,37 +22,40 @@ public struct ClientOptions: Sendable {
     /// When the client syncs, if it has a server.
     public var sync = SyncMode.automatic
 
-    /// The spaces that every opening follows, beside `default` and those that the device follows already. For spaces that a
-    /// person picks, use ``Client/follow(_:)`` instead. A space that the account may not read stays empty.
+    /// The spaces to follow each time the client opens, in addition to `default` and the spaces that the device follows
+    /// already. For spaces that a person chooses, use ``Client/follow(_:)`` instead. A space that the account may not
+    /// read stays empty.
     public var spaces: [SpaceID] = [.default]
 
     /// Whether SIGTERM and SIGINT end the background sync gracefully.
     public var handlesSignals = false
 
-    /// How long the client waits for one call of the token closure. A later result is still used.
+    /// The longest time to wait for one call of the token closure. A result that arrives later is still used.
     public var tokenTimeout = Duration.seconds(30)
 
-    /// Returns when a token expires; nil if that is not known. The token closure is then called 30 seconds before, so that no
-    /// request is refused. Without it, a new token is requested when the server refuses the last one.
+    /// Returns the time at which a token expires; nil if the time is not known.
+    ///
+    /// The client calls the token closure 30 seconds before this time, so that no request is refused. If the time is
+    /// not known, it calls the closure when the server refuses the token.
     public var tokenExpiry: (@Sendable (_ token: String) -> Date?)?
 
-    /// The way to the server; nil for HTTP to the server's URL. A client with a transport needs no URL.
+    /// The transport to the server; nil for HTTP to the server's URL. A client with a transport needs no URL.
     public var transport: (any RemoteTransport)?
 
-    /// The watch over links and routes; nil for that of this machine.
+    /// The watch over network links and routes; nil for the watch of this machine.
     public var reachability: (any Reachability)?
 
-    /// The clocks, the random source, and the executors; nil for those of this machine.
+    /// The clocks, the random source, and the executors; nil for the system's.
     public var runtime: EngineRuntime?
 
     /// The logger; nil for one that writes to standard error at the configured level.
     public var logger: Logger?
 
-    /// How each remaining part is made, such as the local store; nil for the recipes that the environment picks. To replace
-    /// one, begin with `ClientRecipes.live`.
+    /// The functions that create the remaining parts, such as the local store; nil for the recipes that the environment
+    /// selects. To replace a part, begin with `ClientRecipes.live`.
     public var recipes: ClientRecipes?
 
-    /// The environment variables. Defaults to those of the process.
+    /// The environment variables from which settings are read. Defaults to the variables of the process.
     public var variables: [String: String]
 
     /// When a client syncs.
@@ -70,7 +73,7 @@ public struct ClientOptions: Sendable {
         variables = ProcessInfo.processInfo.environment
     }
 
-    /// The recipes with all replaced parts.
+    /// Returns the recipes with all replaced parts.
     func replacedRecipes(for settings: ClientSettings) throws(ConfigurationError) -> ClientRecipes {
         var recipes: ClientRecipes
         if let given = self.recipes { recipes = given } else { recipes = try .picked(by: settings.environment) }

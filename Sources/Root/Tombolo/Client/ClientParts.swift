@@ -29,7 +29,7 @@ struct ClientParts: Sendable {
             if options.sync != .off, composition.hasServer {
                 services = try composition.services(
                     handlesSignals: options.handlesSignals,
-                    // The client itself watches them, also while another process syncs.
+                    // The client itself watches the writes of other processes, even while another process syncs.
                     watch: { () throws(StoreError) in {} })
                 engine = try composition.engine
             } else {

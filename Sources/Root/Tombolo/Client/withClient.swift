@@ -1,6 +1,6 @@
 public import TomboloModeling
 
-/// Opens a client, calls `body` with it, and closes it, also when `body` throws.
+/// Opens a client, calls `body` with it, and closes it, even if `body` throws.
 ///
 /// ```swift
 /// try await withClient("todo", models: [Todo.self], server: "https://todo.example.org") { client in
@@ -10,7 +10,7 @@ public import TomboloModeling
 ///
 /// The parameters are those of ``Client/open(_:models:server:token:options:)``.
 ///
-/// - Throws: `ClientError` if the client cannot be opened, or what `body` throws.
+/// - Throws: `ClientError` if the client cannot be opened, or the error that `body` throws.
 @discardableResult public func withClient<Value>(
     _ name: String, models: [any Model.Type], server: String? = nil,
     token: (@Sendable () async throws -> String?)? = nil, options: ClientOptions = ClientOptions(),

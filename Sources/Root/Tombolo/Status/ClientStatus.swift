@@ -2,21 +2,22 @@ public import Foundation
 import SyncCore
 public import SyncModel
 
-/// The state of a client's sync as one value: what it does, why it does not do more, and what is left to do.
+/// The state of a client's sync as one value: the phase, its reason, and the work that is left.
 public struct ClientStatus: Hashable, Sendable {
     /// The main state of the sync.
     public var phase: Phase
-    /// Why the client is in this phase, as a sentence for people. Empty when there is nothing to say.
+    /// The reason for this phase, as a sentence for people; empty if there is none.
     public var reason: String
     /// The number of transactions that the server has not confirmed.
     public var pending: Int
-    /// How many of them wait until the server knows their collections and fields.
+    /// The number of pending transactions that are held back until the server knows their collections and fields.
     public var waiting: Int
-    /// The number of rejected transactions that nobody has decided about.
+    /// The number of rejected or lost transactions that nobody has decided about. See `RejectedWrite`.
     public var rejected: Int
-    /// When everything was last in sync; nil if it never was.
+    /// The time at which everything was last in sync; nil if it never was, or if this client does not sync.
     public var lastInSync: Date?
-    /// Whether everything written here is confirmed, and everything that the account may read is here.
+    /// Whether the server has confirmed everything written here, and the device has everything that the account may
+    /// read in the followed spaces.
     public var isInSync: Bool
     /// The spaces that the device follows, sorted by name. Empty after a close.
     public var spaces: [Space]
@@ -27,7 +28,8 @@ public struct ClientStatus: Hashable, Sendable {
         public var space: SpaceID
         /// Whether the whole space has been downloaded. Until then, queries find a part of its records.
         public var isComplete: Bool
-        /// False when the server has said that the account may not read the space. It is then empty.
+        /// False when the server has said that the account may not read the space. The device then holds no records of
+        /// the server in it.
         public var hasAccess: Bool
     }
 
@@ -35,23 +37,23 @@ public struct ClientStatus: Hashable, Sendable {
     public enum Phase: String, Hashable, Sendable, CaseIterable {
         /// The client has no server, was opened without sync, or waits for the first ``Client/syncNow()``.
         case notSyncing
-        /// There is no way to the server. The client tries again by itself.
+        /// The server cannot be reached, or fails. The client tries again by itself.
         case offline
-        /// There is a way to the server, and it has not answered yet.
+        /// The device has a network, and the server has not responded yet.
         case connecting
-        /// The server has answered. Changes go both ways.
+        /// The server has responded. Changes go both ways.
         case live
-        /// The server wants another token: the user has to sign in.
+        /// The server refuses the token, or there is none: the user has to sign in.
         case needsToken
-        /// A person has to do something; ``ClientStatus/reason`` says what.
+        /// A person has to act. ``ClientStatus/reason`` tells why.
         case blocked
-        /// Another process syncs this database. This one takes over when it ends.
+        /// Another process syncs this database. This client may take over when that process ends.
         case otherProcess
         /// The client is closed, or its sync has ended.
         case stopped
     }
 
-    /// Whether a person should look: a sign-in is needed, the sync is blocked, or the server has rejected something.
+    /// Whether a person has to act: a sign-in is needed, the sync is blocked, or there are rejected transactions.
     public var needsAttention: Bool {
         phase == .needsToken || phase == .blocked || rejected > 0
     }
@@ -69,7 +71,7 @@ extension ClientStatus: CustomStringConvertible {
 }
 
 extension ClientStatus {
-    /// The phase of a running engine, with its reason.
+    /// Returns the phase of a running engine, with its reason.
     static func phase(of status: SyncStatus, token: TokenKeeper.Outcome?) -> (Phase, String) {
         if let failure = status.storeFailure { return (.blocked, failure.message) }
         for space in status.spaces {

@@ -13,9 +13,9 @@ final class StatusBoard: Sendable {
 
     /// Facts that only the background sync knows.
     struct Facts: Sendable {
-        /// The process that has the lease.
+        /// The process that has the lease; nil before the first attempt to take it.
         var holder: Holder?
-        /// Why the engine has ended.
+        /// The reason why the sync has ended or cannot begin; nil if there is none.
         var failure: String?
         /// Whether the sync waits for the first `syncNow()`.
         var isWaiting = false
@@ -52,7 +52,7 @@ final class StatusBoard: Sendable {
         watcher.withLock { $0?.cancel() }
     }
 
-    /// Changes a fact, and publishes the status that follows.
+    /// Changes facts, and publishes the status that follows from them.
     func update(_ change: @Sendable (inout Facts) -> Void) {
         facts.withLock { change(&$0) }
         refresh()
@@ -90,10 +90,10 @@ final class StatusBoard: Sendable {
         do throws(StoreError) {
             outbox = try parts.store.outboxSummary()
             spaces = try parts.store.followedSpaces()
-            // The entries are counted only if there are any.
+            // Rejections are counted only if the journal has active entries.
             if outbox.journal > 0 { rejected = try parts.store.rejectionCount() }
         } catch {
-            // After a close, nothing can be read, and nothing is wrong.
+            // After a close, the store cannot be read, and that is not an error.
             if phase != .stopped { (phase, reason) = (.blocked, error.message) }
         }
         return ClientStatus(
@@ -101,8 +101,8 @@ final class StatusBoard: Sendable {
             lastInSync: engine?.contact.lastSync.map {
                 Date(timeIntervalSince1970: Double($0.milliseconds) / 1_000)
             },
-            // The engine learns of a write and of a followed space a moment after the program. Before the first
-            // contact, it knows of no space.
+            // The engine notices a write, or a space that was followed, a moment after the program has made it. Before
+            // its first contact, it knows no spaces.
             isInSync: (engine.map { $0.isInSync && !$0.spaces.isEmpty } ?? false) && phase != .blocked
                 && outbox.count == 0
                 && spaces.allSatisfy { followed in engine?.spaces.contains { $0.space == followed.space } ?? false },

@@ -14,9 +14,9 @@ final class BackgroundSync: Sendable {
     private enum Stage: Sendable {
         /// Nothing has begun.
         case waiting
-        /// The task waits for the lease or the first token. Cancelling it ends that.
+        /// The task waits for the lease or the first token. Cancelling the task ends the wait.
         case starting(Task<Void, Never>)
-        /// The services run. They are stopped, so that what is on its way may still arrive.
+        /// The services run. They are stopped gracefully, so that requests in flight may finish.
         case running(Task<Void, Never>)
         case stopped
 
@@ -28,9 +28,9 @@ final class BackgroundSync: Sendable {
         }
     }
 
-    /// The time between two attempts to take the lease. A system call, and no work for the other process.
+    /// The time between two attempts to take the lease. An attempt is cheap, and makes no work for the other process.
     private static let leaseInterval = Duration.seconds(1)
-    /// The first and the longest wait between two calls of the token closure while the server refuses.
+    /// The first and the longest wait between two calls of the token closure while the server refuses the token.
     private static let tokenIntervals = (first: Duration.seconds(5), longest: Duration.seconds(300))
 
     /// - Parameter isWaiting: whether the sync begins with ``begin()``, and not at once.
@@ -42,7 +42,7 @@ final class BackgroundSync: Sendable {
         if isWaiting { board.update { $0.isWaiting = true } } else { begin() }
     }
 
-    /// Begins a sync that waits for it. Later calls do nothing.
+    /// Begins the sync. Later calls do nothing.
     func begin() {
         let begins = stage.withLock { stage in
             guard case .waiting = stage else { return false }
@@ -52,7 +52,7 @@ final class BackgroundSync: Sendable {
         if begins { board.update { $0.isWaiting = false } }
     }
 
-    /// Ends the sync gracefully: what is on its way may still arrive.
+    /// Ends the sync gracefully: requests in flight get some seconds to finish.
     func stop() async {
         let stopped = stage.withLock { stage in
             defer { stage = .stopped }
@@ -95,7 +95,7 @@ final class BackgroundSync: Sendable {
         for task in watch ?? [] { task.cancel() }
     }
 
-    /// Waits until this process may sync the database; nil when it is stopped before.
+    /// Waits until this process may sync the database, and returns the lease; nil if the task is cancelled first.
     private func waitForLease() async -> (any Sendable)? {
         while !Task.isCancelled {
             do throws(StoreError) {
@@ -144,7 +144,8 @@ final class BackgroundSync: Sendable {
             guard let delay = token.timeUntilRenewal(of: secret) else { continue }
             timer = parts.runtime.spawn { [clock = parts.runtime.clock] in
                 guard (try? await clock.sleep(for: delay)) != nil else { return }
-                // When it fails, the token in use is good for a while, and then the server refuses it.
+                // If the refresh fails, the current token stays valid until it expires. Then the server refuses it, and
+                // `renew` requests another one.
                 if await token.refresh() { engine.credentialsChanged() }
             }
         }

@@ -2,19 +2,21 @@ import Foundation
 import SyncConcurrency
 import SyncCore
 
-/// Holds the last token that the application's closure returned, and refreshes it. One call of the closure runs at a
-/// time: if it takes longer than the timeout, the next refresh cancels it and begins another one.
+/// Holds the last token that the application's closure returned, and refreshes it.
+///
+/// Callers share one call of the closure. If a call takes longer than the timeout, the next refresh cancels it and
+/// begins another one.
 final class TokenKeeper: Sendable {
     private let provider: @Sendable () async throws -> String?
     private let timeout: Duration
     private let expiry: (@Sendable (String) -> Date?)?
     private let runtime: EngineRuntime
-    /// Each new token. Only one task may read it.
+    /// Publishes each new token. Only one task may read this stream.
     let tokens: AsyncStream<String>
     private let tokenChanges: AsyncStream<String>.Continuation
     private let state = Guarded(State())
 
-    /// The outcome of the last call.
+    /// The outcome of the newest call that has ended or has timed out.
     enum Outcome: Hashable, Sendable {
         case unknown
         case known
@@ -30,14 +32,14 @@ final class TokenKeeper: Sendable {
         var call: Call?
         /// The number of calls so far.
         var calls = 0
-        /// The newest call that has returned a token or nil.
+        /// The number of the newest call that has returned a token or nil.
         var answered = 0
         /// The callers that wait for a call, each with its continuation once it has suspended.
         var waiters: [Int: CheckedContinuation<Void, Never>?] = [:]
         var lastWaiter = 0
     }
 
-    /// A call in progress, even if no caller waits for it.
+    /// A call in progress, whether or not a caller waits for it.
     private struct Call {
         let number: Int
         let start: Duration
@@ -62,7 +64,7 @@ final class TokenKeeper: Sendable {
     /// The time before the expiry at which the next token is requested.
     private static let renewalMargin = Duration.seconds(30)
 
-    /// Returns how long a token is used before the next one is requested; nil if its expiry is not known.
+    /// Returns the time from now until the next token is requested; nil if the expiry of this token is not known.
     func timeUntilRenewal(of token: String) -> Duration? {
         guard let expiry = expiry?(token) else { return nil }
         // Ignore an expiry outside Int64 milliseconds.
@@ -80,7 +82,7 @@ final class TokenKeeper: Sendable {
     ///
     /// Each caller stops waiting after its own timeout, or when its own task is cancelled. The call continues.
     ///
-    /// - Returns: Whether the token has changed.
+    /// - Returns: Whether there is another token than before; false if the user has signed out.
     @discardableResult func refresh() async -> Bool {
         let before = current
         let now = runtime.uptime()
@@ -156,7 +158,7 @@ final class TokenKeeper: Sendable {
 
     /// Resumes one caller before the call has returned. A late result is still used.
     ///
-    /// - Parameter outcome: The outcome to report until then; nil to keep the last one.
+    /// - Parameter outcome: The outcome to report until the call returns; nil to keep the last one.
     private func stopWaiting(_ waiter: Int, _ outcome: Outcome? = nil) {
         let continuation = state.withLock { state -> CheckedContinuation<Void, Never>? in
             guard let continuation = state.waiters.removeValue(forKey: waiter) else { return nil }

@@ -5,13 +5,13 @@ import SyncCore
 import SyncModel
 import SyncServerHTTP
 
-/// Asks the application's rules, each for a bounded time.
+/// Applies the application's rules to the transactions of a push, in a bounded time for each transaction.
 struct ApplicationReview: TransactionReview {
     let application: ServerApplication
     let runtime: EngineRuntime
     let logger: Logger
 
-    /// Nil for an application without rules.
+    /// Returns nil for an application without rules.
     init?(_ application: ServerApplication, _ runtime: EngineRuntime, _ logger: Logger) {
         guard application.hasRules else { return nil }
         self.application = application
@@ -26,7 +26,7 @@ struct ApplicationReview: TransactionReview {
         var proposed = ProposedRecords()
         for numbered in transactions {
             let transaction = numbered.transaction
-            // The authority refuses what breaks the model; the rules see valid transactions only.
+            // The authority rejects transactions that break the models, so the rules see only valid ones.
             guard application.catalog.rejection(of: transaction) == nil else { continue }
             let before = proposed
             let (rejection, after) = try await RuleCall.run("a rule for writes", application.timeout, runtime, logger) {
@@ -73,9 +73,9 @@ struct ApplicationReview: TransactionReview {
     }
 }
 
-/// The records that a push would write, as its earlier mutations leave them.
+/// The records that a push writes, after the mutations that have been reviewed so far.
 struct ProposedRecords: Sendable {
-    /// A record that is nil is deleted.
+    /// The value is nil for a deleted record.
     private var records: [RecordAddress: ServerRecord?] = [:]
 
     /// Applies a mutation.
@@ -100,12 +100,13 @@ extension Rejection {
     /// - Parameter index: the mutation at fault, unless the application names another.
     fileprivate init(_ rejection: ServerRejection, of transaction: Transaction, at index: Int? = nil) {
         let named = rejection.mutation.flatMap { transaction.mutations.indices.contains($0) ? $0 : nil }
-        // Fields belong to a record. A transaction of one mutation leaves no doubt which.
+        // Fields belong to the record of a mutation. If the transaction has only one mutation, the fields belong to its
+        // record.
         let only = transaction.mutations.count == 1 && !rejection.fields.isEmpty ? 0 : nil
         let mutation = named ?? index ?? only
         self.init(
             code: RejectionCode(rawValue: String(rejection.code.unicodeScalars.prefix(64))),
-            // A scalar has four bytes at most, so that the message is one that clients take.
+            // A scalar has at most four bytes, so the message is short enough for clients (`WireLimits.messageBytes`).
             message: String(rejection.message.unicodeScalars.prefix(1_000)),
             mutation: mutation, fields: Array(rejection.fields.prefix(SchemaLimits.fields)))
     }
@@ -121,13 +122,14 @@ extension Mutation {
     }
 }
 
-/// One call of the application's code, whose answer is awaited for a bounded time.
+/// Calls the application's code, and waits for its result for a bounded time.
 enum RuleCall {
-    /// Returns the answer of `body`.
+    /// Returns the result of `body`.
     ///
-    /// A body that takes too long is cancelled, and is left behind if it goes on.
+    /// A body that takes too long is cancelled. If it ignores the cancellation, its result is discarded.
     ///
-    /// - Throws: `AuthorityError.unavailable` when the body throws or takes too long.
+    /// - Throws: an `AuthorityError` with the code `unavailable` when the body throws or takes too long, and
+    ///   `CancellationError` when the caller is cancelled.
     static func run<Value: Sendable>(
         _ name: String, _ timeout: Duration, _ runtime: EngineRuntime, _ logger: Logger,
         _ body: @escaping @Sendable () async throws -> Value
@@ -149,7 +151,7 @@ enum RuleCall {
             switch result {
             case .success(let value): return value
             case .failure(let error):
-                // The words of the application may hold what a client sent.
+                // The application's message may contain data that a client sent, so only its type is logged.
                 logger.error(
                     "The application's rules did not respond.",
                     metadata: ["asked": "\(name)", "error": "\(error is TimedOut ? "\(error)" : "\(type(of: error))")"])

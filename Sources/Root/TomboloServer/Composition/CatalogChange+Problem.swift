@@ -2,7 +2,7 @@ import SyncModel
 import SyncProgram
 
 extension CatalogChange {
-    /// - Throws: when the change cannot be applied, with each conflict and what to do about it.
+    /// Throws an error with each conflict and its remedy when the change cannot be applied.
     func requireCompatible() throws(ConfigurationError) {
         guard !isCompatible else { return }
         throw ConfigurationError(

@@ -4,14 +4,15 @@ public import TomboloModeling
 
 /// Rules for the records of one model, with typed values.
 extension ServerApplication {
-    /// Decides who may create, change, or delete which records of a model. All bodies of a model must agree.
+    /// Adds a rule for who may create, change, or delete which records of a model. All rules of a model must allow a
+    /// change.
     ///
     ///     server.authorize(Todo.self) { write in write.record.map { $0.author == write.principal.name } ?? true }
     ///
     /// Reading is allowed by space, not by record: see ``authorizeSpaces(_:)``.
     ///
-    /// - Parameter body: returns false to reject the transaction as `forbidden`. When it throws or takes too long, nothing of the push
-    ///   is carried out, and the client tries again later.
+    /// - Parameter body: returns false to reject the transaction as `forbidden`. When it throws or takes too long, the
+    ///   server carries out nothing of the push, and the client tries again later.
     public mutating func authorize<M: Model>(
         _ model: M.Type, write body: @escaping @Sendable (ModelWrite<M>) async throws -> Bool
     ) {
@@ -19,7 +20,8 @@ extension ServerApplication {
         authorize(collection) { write in try await body(ModelWrite(write, shape)) }
     }
 
-    /// Checks each change of a record of a model, before its transaction is carried out.
+    /// Adds a check of each change of a record of a model. The check runs before the server carries out the
+    /// transaction.
     ///
     ///     server.validate(Todo.self) { write in
     ///         guard write.proposed?.title != "spam" else {
@@ -27,8 +29,8 @@ extension ServerApplication {
     ///         }
     ///     }
     ///
-    /// - Parameter body: throws a `ServerRejection` to reject the transaction. Any other error, or too long a time, rejects nothing: the
-    ///   client tries again later.
+    /// - Parameter body: throws a `ServerRejection` to reject the transaction. When it throws another error or takes
+    ///   too long, the server carries out nothing of the push, and the client tries again later.
     public mutating func validate<M: Model>(
         _ model: M.Type, _ body: @escaping @Sendable (ModelWrite<M>) async throws -> Void
     ) {
@@ -36,7 +38,8 @@ extension ServerApplication {
         writeChecks[collection, default: []].append { write in try await body(ModelWrite(write, shape)) }
     }
 
-    /// Returns the shape of a model; nil, with the error noted, if the model is not one of this server's.
+    /// Returns the shape of a model. If the declaration is invalid, or the server does not have the model, stores the
+    /// error in `problem`, unless there is one already, and returns nil.
     private mutating func shape<M: Model>(of model: M.Type) -> (CollectionName, ModelShape<M>)? {
         do throws(ModelDeclarationError) {
             let shape = try ModelShape(model)
@@ -53,9 +56,9 @@ extension ServerApplication {
     }
 }
 
-/// A change of one record that somebody wants to make.
+/// A pushed change of one record, before the server carries it out.
 public struct ModelWrite<M: Model>: Sendable {
-    /// The account that wants to make the change.
+    /// The account that pushed the change.
     public let principal: Principal
     /// The space of the record.
     public let space: SpaceID
@@ -63,9 +66,10 @@ public struct ModelWrite<M: Model>: Sendable {
     public let kind: Kind
     /// The id of the record.
     public let id: RecordID
-    /// The record as it is before the push; nil when there is none yet, or none that the principal may see.
+    /// The record before the push; nil when there is none, or none that the principal may see.
     public let record: Snapshot<M>?
-    /// The record as the push would leave it here, if no other device had changed it; nil after a delete.
+    /// The record after this change, if no other device changes it meanwhile; nil after a delete, or when there is no
+    /// record to change.
     public let proposed: Snapshot<M>?
 
     /// The kind of a change.

@@ -2,7 +2,7 @@ public import SyncAuthority
 public import SyncModel
 public import TomboloModeling
 
-/// The part of a server that its application brings: its models, and its own rules.
+/// The models and the rules of the application that a server serves.
 ///
 ///     await SyncServerProgram.main(models: [Todo.self, Person.self]) { server in
 ///         server.authenticate { request in try await accounts.principal(bearing: request.bearerToken) }
@@ -14,18 +14,18 @@ public import TomboloModeling
 ///         }
 ///     }
 ///
-/// Without an application's rules, a server takes the tokens of its token file, and everyone who has one reads and writes in the space
-/// `default`.
+/// Without an application's rules, a server accepts the tokens of its token file, and every principal may read and
+/// write in the space `default`.
 public struct ServerApplication: Sendable {
     /// The models to serve.
     public var catalog: SchemaCatalog
-    /// Returns the field rule of a name, for models that are read from a file; nil for a name that it does not know.
+    /// Returns the field rule with a name, for models that are read from a file; nil for an unknown name.
     public var rule: @Sendable (_ name: String) -> FieldRule?
-    /// Longest time that one call of `authenticate`, or all rules for one transaction, may take. After it, the client is told to try
-    /// again later.
+    /// Maximum time for one call of `authenticate`, and for all rules for one transaction together. Then the server
+    /// tells the client to try again later.
     public var timeout = Duration.seconds(5)
 
-    /// Finds out who holds a token; nil leaves that to the token file.
+    /// Returns the principal of a token; nil if the token file decides.
     var authentication: (@Sendable (AuthenticationRequest) async throws -> Principal?)?
     var access: AccessRules = .everyoneInDefaultSpace
     var writeRules: [CollectionName: [@Sendable (ProposedWrite) async throws -> Bool]] = [:]
@@ -34,19 +34,23 @@ public struct ServerApplication: Sendable {
     /// The first error in the models of typed rules. The server does not start with it.
     var problem: ModelDeclarationError?
 
-    /// - Parameter rule: defaults to the rules of the models themselves.
+    /// Creates an application with these models, and without rules for tokens, spaces, or writes.
+    ///
+    /// - Parameter rule: returns the field rule with a name. Defaults to the rules of the models themselves.
     public init(catalog: SchemaCatalog, rule: (@Sendable (_ name: String) -> FieldRule?)? = nil) {
         self.catalog = catalog
         let own = catalog.models.flatMap(\.fields).compactMap(\.rule)
         self.rule = rule ?? { name in own.first { $0.name == name } }
     }
 
+    /// Creates an application with these models, and without rules for tokens, spaces, or writes.
+    ///
     /// - Throws: `ModelDeclarationError`, which names the model, the field, what was expected, and what to do.
     public init(models: [any Model.Type]) throws(ModelDeclarationError) {
         self.init(catalog: try ModelCatalog(models).schemas)
     }
 
-    /// Whether there are rules that a push must be checked against.
+    /// Whether there are rules for pushes.
     var hasRules: Bool { !writeRules.isEmpty || !writeChecks.isEmpty || !validations.isEmpty }
 
     /// Whether there are rules for the records of a collection.
@@ -54,25 +58,28 @@ public struct ServerApplication: Sendable {
         writeRules[collection] != nil || writeChecks[collection] != nil
     }
 
-    /// Finds out who holds a bearer token, in place of the token file.
+    /// Sets the function that finds the principal of a bearer token, in place of the token file.
     ///
-    /// Called for each request, and again and again while an event stream is open: cache what takes long.
+    /// The server calls it for each request, and repeatedly while an event stream is open, so it should cache slow
+    /// lookups.
     ///
-    /// - Parameter body: returns nil for a token that is unknown or no longer good. When it throws or takes too long, the request is
-    ///   answered with 503, and the client tries again later.
+    /// - Parameter body: returns nil for a token that is unknown or no longer valid. When it throws or takes too long,
+    ///   the server responds with status 503, and the client tries again later.
     public mutating func authenticate(
         _ body: @escaping @Sendable (AuthenticationRequest) async throws -> Principal?
     ) {
         authentication = body
     }
 
-    /// Decides who may read and write in which space, in place of the rule that everyone may in the space `default`.
+    /// Sets the function that decides who may read and write in which space. Without it, every principal may read and
+    /// write in the space `default`.
     ///
-    /// A space is the unit of reading: a device holds all records of a space, or none. What the body refuses to write is rejected as
-    /// `forbidden`.
+    /// A space is the unit of reading: a device holds all records of a space, or none. If the body does not allow a
+    /// principal to write in a space, the server rejects the transaction as `forbidden`.
     ///
-    /// - Parameter body: asked often, also while the database is locked: answer at once, from memory. Whoever may write must be
-    ///   allowed to read.
+    /// - Parameter body: returns whether the principal has this access to the space. The server calls it often, even
+    ///   while it holds a lock of the database, so it must return immediately, from memory. A principal that may write
+    ///   must also be allowed to read.
     public mutating func authorizeSpaces(
         _ body: @escaping @Sendable (Principal, SpaceID, AccessRules.Access) -> Bool
     ) {
@@ -81,42 +88,44 @@ public struct ServerApplication: Sendable {
             check: AccessCheck(name: "application", allows: body))
     }
 
-    /// Decides who may create, change, or delete which records of a collection. All bodies of a collection must agree.
+    /// Adds a rule for who may create, change, or delete which records of a collection. All rules of a collection must
+    /// allow a change.
     ///
-    /// - Parameter body: returns false to reject the transaction as `forbidden`. When it throws or takes too long, nothing of the push
-    ///   is carried out, and the client tries again later.
+    /// - Parameter body: returns false to reject the transaction as `forbidden`. When it throws or takes too long, the
+    ///   server carries out nothing of the push, and the client tries again later.
     public mutating func authorize(
         _ collection: CollectionName, write body: @escaping @Sendable (ProposedWrite) async throws -> Bool
     ) {
         writeRules[collection, default: []].append(body)
     }
 
-    /// Checks whole transactions, before they are carried out.
+    /// Adds a check of whole transactions. The check runs before the server carries out the transaction.
     ///
-    /// - Parameter body: throws a `ServerRejection` to reject the transaction. Any other error, or too long a time, rejects nothing: the
-    ///   client tries again later.
+    /// - Parameter body: throws a `ServerRejection` to reject the transaction. When it throws another error or takes
+    ///   too long, the server carries out nothing of the push, and the client tries again later.
     public mutating func validate(_ body: @escaping @Sendable (Transaction, Principal) async throws -> Void) {
         validations.append(body)
     }
 }
 
-/// A request whose sender is not known yet.
+/// A request whose principal is not known yet.
 public struct AuthenticationRequest: Sendable {
     /// The token in the header `Authorization`.
     public let bearerToken: String
 }
 
-/// A mutation that somebody wants to make.
+/// A pushed mutation, before the server carries it out.
 public struct ProposedWrite: Sendable {
-    /// The account that wants to make the change.
+    /// The account that pushed the change.
     public let principal: Principal
     /// The space of the record.
     public let space: SpaceID
     /// The change, as the device sent it.
     public let mutation: Mutation
-    /// The record as it is before the push; nil when there is none yet, or none that the principal may see.
+    /// The record before the push; nil when there is none, or none that the principal may see.
     public let record: ServerRecord?
-    /// The record as the push would leave it here, if no other device had changed it; nil after a delete.
+    /// The record after this mutation, if no other device changes it meanwhile; nil after a delete, or when there is no
+    /// record to change.
     public let proposed: ServerRecord?
 }
 
@@ -153,13 +162,13 @@ public struct ServerRecord: Sendable {
     public subscript(field: FieldName) -> FieldValue { values[field] ?? .null }
 }
 
-/// The reason of an application to reject a transaction.
+/// An application's reason for rejecting a transaction.
 public struct ServerRejection: Error, Hashable, Sendable {
-    /// A word for programs, such as `not_your_turn`.
+    /// A word for programs, such as `not_your_turn`. The server keeps the first 64 Unicode scalars.
     public let code: String
-    /// A sentence for people: what was wrong, and what was expected.
+    /// A sentence for people: what was wrong, and what was expected. The server keeps the first 1,000 Unicode scalars.
     public let message: String
-    /// The position of the mutation at fault, when there is one.
+    /// The position of the mutation at fault; nil when no single mutation is at fault.
     public let mutation: Int?
     /// The fields at fault.
     public let fields: [FieldName]

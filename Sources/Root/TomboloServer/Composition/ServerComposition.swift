@@ -53,9 +53,9 @@ public final class ServerComposition {
         return opened.authority
     }
 
-    /// The models with which the records were written; nil when none are remembered.
+    /// The models with which the records were written; nil when the store has none yet.
     ///
-    /// - Throws: as `epoch`.
+    /// - Throws: the same errors as `epoch`.
     public var storedCatalog: SchemaCatalog? {
         get throws {
             _ = try authority(.existing)
@@ -65,7 +65,8 @@ public final class ServerComposition {
 
     /// The name of the server's history.
     ///
-    /// - Throws: `ConfigurationError`, even if only the database does not exist yet; or `AuthorityError`.
+    /// - Throws: `ConfigurationError` if the database cannot be opened or does not exist yet; otherwise
+    ///   `AuthorityError`.
     public var epoch: String {
         get throws { try authority(.existing).epoch().rawValue }
     }

@@ -27,7 +27,7 @@ extension ServerRecipes {
             if opening == .makingIfMissing { try PrivateFolder.make(settings.folder, for: "authority.folder") }
             let opened = try OpenStore(settings, newHistory: histories.nextHistory(), opening)
             do throws(ConfigurationError) {
-                // A command that only looks serves nothing, and leaves the stored models alone.
+                // A command that only reads does not change the stored models.
                 let stored = try storedCatalog(
                     of: opened.store, adopting: opening == .makingIfMissing ? application.catalog : nil,
                     isPostgres: settings.postgres != nil, logger)
@@ -90,9 +90,10 @@ extension ServerRecipes {
 }
 
 extension ServerRecipes {
-    /// Returns the models that a store remembers, after it remembers those that are served from now on.
+    /// Stores the models to serve, and returns the stored models; nil when none are stored.
     ///
-    /// - Throws: when the new models do not fit the stored ones.
+    /// - Parameter catalog: the models to serve; nil to leave the stored models unchanged.
+    /// - Throws: when the models to serve are invalid or do not fit the stored ones, or when the store fails.
     private static func storedCatalog(
         of store: any CatalogStore, adopting catalog: SchemaCatalog?, isPostgres: Bool, _ logger: Logger
     ) throws(ConfigurationError) -> SchemaCatalog? {

@@ -23,13 +23,13 @@ public struct ServerSettings: Sendable {
     public let requestsPerSecond: Int
     /// Number of bytes of request and response bodies per second that one account may transfer.
     public let bytesPerSecond: Int
-    /// The folder of the database and the tokens.
+    /// The folder of the SQLite database, and of the other files of the server.
     public let folder: String
     /// The connection string of PostgreSQL; nil for SQLite in the folder.
     public let postgres: String?
     /// The schema of the tables in PostgreSQL.
     public let postgresSchema: String
-    /// When a commit reaches the disk.
+    /// The failures that a confirmed push survives.
     public let durability: Durability
     /// Number of commits kept per space: a device that has been offline longer downloads a full snapshot.
     public let keptCommits: Int
@@ -94,7 +94,7 @@ public struct ServerSettings: Sendable {
 }
 
 extension ServerSettings.TLS {
-    /// Reads the files for TLS; nil when neither is given.
+    /// Takes the files for TLS from the settings; nil when neither is given.
     init?(_ keys: ServerKeys) throws(ConfigurationError) {
         guard keys.certificateFile != nil || keys.keyFile != nil else { return nil }
         guard let certificate = keys.certificateFile, let key = keys.keyFile else {

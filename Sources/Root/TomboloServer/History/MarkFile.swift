@@ -15,7 +15,7 @@ struct MarkFile: Sendable {
         return lstat(path, &status) == 0
     }
 
-    /// Returns the mark; nil when there is none that can be read. A missing mark is not an error: it only proves
+    /// Returns the mark; nil when there is none that can be read. A missing mark is not an error, because it proves
     /// nothing.
     func read() -> HistoryMark? {
         let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
@@ -28,7 +28,7 @@ struct MarkFile: Sendable {
         return String(bytes: data, encoding: .utf8).flatMap(HistoryMark.init(text:))
     }
 
-    /// Replaces the mark durably and atomically.
+    /// Replaces the mark atomically. After a power loss, the file has the new mark or the previous one.
     ///
     /// - Throws: `MarkFileError`. The previous mark then stays.
     func write(_ mark: HistoryMark) throws(MarkFileError) {
@@ -56,7 +56,7 @@ struct MarkFile: Sendable {
     }
 }
 
-/// The error of a mark that could not be written.
+/// The error when a mark cannot be written.
 struct MarkFileError: Error, CustomStringConvertible {
     let description: String
 

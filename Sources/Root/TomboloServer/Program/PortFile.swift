@@ -17,7 +17,7 @@ struct PortFile: Sendable {
 
     /// Writes the port as a whole, so that a reader never sees half a number.
     ///
-    /// - Throws: as `check()`. The previous file then stays.
+    /// - Throws: the same error as `check()`. The previous file then stays.
     func write(_ port: Int) throws(ConfigurationError) {
         try makeTemporary(containing: "\(port)\n")
         do throws(ConfigurationError) {

@@ -26,7 +26,7 @@ struct ServeCommand: ServerCommand {
         try file?.check()
         // The metrics of the application and of its packages appear beside those of the server.
         if let metrics = server.metrics { MetricsSystem.bootstrap(metrics) }
-        // A server goes on without anybody who reads its output.
+        // The server continues even if nobody reads these lines.
         try await server.serve { port in
             let host = (settings.metrics?.host).map(Self.inURL) ?? ""
             ProgramOutput.write("metrics on http://\(host):\(port)/metrics\n")

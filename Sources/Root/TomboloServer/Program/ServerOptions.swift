@@ -4,11 +4,11 @@ import SyncProgram
 
 /// The options of every command of a server.
 struct ServerOptions: ParsableArguments {
-    /// This program, by the name of its executable.
+    /// The names of this program, derived from the name of its executable.
     static let program = ProgramNames(
         (CommandLine.arguments.first ?? "").split(separator: "/").last?.lowercased() ?? "server")
 
-    /// The settings, for the help.
+    /// The list of settings, for the help texts.
     static var help: String { ConfigurationHelp.text(ServerKeys.settings, program) }
 
     @Option(help: ArgumentHelp("Read the configuration from this file.", valueName: "file"), completion: .file())
@@ -45,7 +45,7 @@ struct ServerOptions: ParsableArguments {
             ConfigurationSources(Self.program, flags: flags, variables: variables, fileNamed: config))
     }
 
-    /// The server that the configuration describes.
+    /// Returns the server that the configuration describes.
     func server(
         _ application: ServerApplication,
         adding more: (inout ConfigurationFlags) throws(ConfigurationError) -> Void = { _ in }
@@ -62,7 +62,7 @@ struct ServerOptions: ParsableArguments {
 }
 
 extension ServerOptions {
-    /// Gives `body` the server, and closes what it has opened.
+    /// Calls `body` with the server, and closes the server afterwards.
     func withServer<Result>(
         _ application: ServerApplication, _ body: (ServerComposition) throws -> Result
     ) throws -> Result {

@@ -6,8 +6,8 @@ enum ServerOutput {
     /// Writes a text to standard output. When the reader has gone (`| head`), the program exits with the status of
     /// SIGPIPE.
     ///
-    /// - Parameter effect: What the command has done, for the message if the text cannot be written; nil if it has
-    ///   changed nothing.
+    /// - Parameter effect: a clause about the effect of the command, for the message if the text cannot be written; nil
+    ///   if the command has changed nothing.
     /// - Throws: `OutputError`.
     static func write(_ text: TerminalText, after effect: String? = nil) throws(OutputError) {
         guard let code = ProgramOutput.write(text) else { return }

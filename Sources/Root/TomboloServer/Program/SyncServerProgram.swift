@@ -12,13 +12,16 @@ public import TomboloModeling
 ///         }
 ///     }
 ///
-/// The name of the executable names its folder, its configuration file, and its environment variables.
+/// The name of the executable determines the names of its folder, its configuration file, and its environment
+/// variables.
 public enum SyncServerProgram {
-    /// Runs the command that the command line names, `serve` by default. An error ends the process with its exit status.
+    /// Runs the command that the command line names, `serve` by default. An error ends the process with a nonzero exit
+    /// status.
     ///
     /// - Parameters:
     ///   - models: the models to serve, in any order, unless `--catalog` names a file.
-    ///   - configure: sets the application's own rules: who holds a token, who may write what, which transactions are valid.
+    ///   - configure: sets the application's own rules: who holds a token, who may write what, which transactions are
+    ///     valid.
     public static func main(
         models: [any Model.Type], _ configure: (inout ServerApplication) -> Void = { _ in }
     ) async {
@@ -31,12 +34,14 @@ public enum SyncServerProgram {
         await main(application, configure)
     }
 
-    /// Runs a server as ``main(models:_:)``, with models as schemas.
+    /// Runs a server like ``main(models:_:)``, with the models as schemas.
     ///
     /// - Parameters:
     ///   - models: the models to serve, unless `--catalog` names a file.
-    ///   - rule: returns the field rule of a name, for the models of such a file. Defaults to the rules of `models`.
-    ///   - configure: sets the application's own rules: who holds a token, who may write what, which transactions are valid.
+    ///   - rule: returns the field rule with a name, for the models in such a file; nil for an unknown name. Defaults
+    ///     to the rules of `models`.
+    ///   - configure: sets the application's own rules: who holds a token, who may write what, which transactions are
+    ///     valid.
     public static func main(
         models: SchemaCatalog, rule: (@Sendable (_ name: String) -> FieldRule?)? = nil,
         _ configure: (inout ServerApplication) -> Void = { _ in }
@@ -55,7 +60,7 @@ public enum SyncServerProgram {
 
     private static func run(_ application: ServerApplication) async {
         StandardStreams.open()
-        // A reader that goes away ends a write with an error, not this process with a signal.
+        // When the reader of a pipe has gone, a write fails with an error, and no signal ends this process.
         signal(SIGPIPE, SIG_IGN)
         do {
             try OpenFiles.requireEnough()
@@ -73,7 +78,8 @@ public enum SyncServerProgram {
     }
 
     private static func report(_ error: any Error) -> Never {
-        // Help and the version are answers. What the parser says quotes the command line.
+        // Help and the version go to standard output. The messages of the parser quote the command line, so they are
+        // escaped.
         let code = ServerRoot.exitCode(for: error)
         if code == .success {
             do throws(OutputError) {
@@ -95,7 +101,7 @@ public enum SyncServerProgram {
     }
 }
 
-/// A command that needs to know what the application brings.
+/// A command that needs the models and the rules of the application.
 protocol ServerCommand: AsyncParsableCommand {
     func run(_ application: ServerApplication) async throws
 }

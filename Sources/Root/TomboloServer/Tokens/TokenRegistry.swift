@@ -7,7 +7,7 @@ import SyncServerHTTP
 
 /// Adds and removes the tokens that a server accepts.
 ///
-/// The file contains only their hashes. A running server notices a changed file and reads it again.
+/// The file contains only the hashes of the tokens. A running server notices a changed file and reads it again.
 public struct TokenRegistry: Sendable {
     private let path: String
     private let random: @Sendable () -> UInt64
@@ -32,7 +32,7 @@ public struct TokenRegistry: Sendable {
                 "'\(principal.prefix(128))' is not a valid name of a principal; expected up to 128 visible ASCII characters that do not begin with #"
             )
         }
-        // Before the token is shown.
+        // Create the folder first, so that a failure comes before the token is delivered.
         try PrivateFolder.make(folder, for: "authority.token-file")
         // A token has 256 random bits.
         let secret = (0..<4).map { _ in Hexadecimal.text(of: random()) }.joined()

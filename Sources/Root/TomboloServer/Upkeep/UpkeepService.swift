@@ -5,8 +5,8 @@ import SyncCore
 
 /// Removes old commits and conflicts from a server's database, a slice at a time, so that it does not grow forever.
 ///
-/// A device that was offline for longer reads a snapshot. The service blocks its thread while SQLite works, and
-/// therefore runs on the executor that the runtime provides.
+/// A device whose cursor needs a removed commit starts again with a snapshot. The service blocks its thread while
+/// SQLite works, and therefore runs on the executor that the runtime provides.
 actor UpkeepService: Service {
     private let authority: Authority
     private let keptCommits: Int

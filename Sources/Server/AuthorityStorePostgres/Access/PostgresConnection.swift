@@ -14,7 +14,7 @@ final class PostgresConnection: Sendable {
 
     private let state: Guarded<State>
 
-    /// Connects.
+    /// Opens the connection.
     init(_ configuration: PostgresConfiguration) throws(PostgresError) {
         let parameters = configuration.parameters
         let connection = Self.withCStrings(parameters.map(\.keyword)) { keywords in
@@ -30,7 +30,7 @@ final class PostgresConnection: Sendable {
         state = Guarded(State(wire: PostgresWire(connection, silenceLimit: configuration.silenceLimit)))
     }
 
-    /// Whether the connection is lost. It stays lost.
+    /// Whether the connection is lost. A lost connection stays lost.
     var isLost: Bool { state.withLock { $0.wire.isLost } }
 
     // MARK: Notifications
@@ -80,7 +80,7 @@ final class PostgresConnection: Sendable {
 
     /// Runs a prepared query, and calls `body` with its rows, which arrive one at a time.
     ///
-    /// A page of large records is thus never in memory as a whole. The rows that `body` leaves are read and dropped.
+    /// libpq therefore never holds a whole page of large records. The rows that `body` does not read are discarded.
     func query<Value: Sendable>(
         _ sql: String, _ values: [StoredValue?], _ body: @Sendable (PostgresCursor) throws -> Value
     ) throws -> Value {

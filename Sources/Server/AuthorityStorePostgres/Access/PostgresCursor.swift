@@ -4,7 +4,7 @@ import CPostgres
 /// The rows of a query that is running, one at a time. Values are in PostgreSQL's binary format.
 final class PostgresCursor: SQLCursor {
     private let wire: PostgresWire
-    /// The result that holds the row.
+    /// The result that holds the current row.
     private var row: OpaquePointer?
     private var isAtEnd = false
 

@@ -42,12 +42,13 @@ struct PostgresError: DatabaseFailure, CustomStringConvertible {
         AuthorityStoreError(code, "could not \(action): \(message)")
     }
 
-    /// Whether the connection is good, and another transaction was in the way.
+    /// Whether the database was too busy for the statement.
     var isBusy: Bool { code == .busy }
 
     private var code: AuthorityStoreError.Code {
         switch state {
-        // A lock was not free in time, another transaction won, or a statement took too long.
+        // A lock was not free in time, another transaction won, a statement or a transaction took too long, or there
+        // are too many connections.
         case "55P03", "40001", "40P01", "57014", "25P03", "53300": .busy
         case "53100": .diskFull
         // A standby, or a database in recovery.
@@ -59,7 +60,7 @@ struct PostgresError: DatabaseFailure, CustomStringConvertible {
         case "42P01", "42703": .otherSchema
         case let state? where state.hasPrefix("XX") || state.hasPrefix("23"): .corrupt
         case "58030": .inputOutput
-        // No connection, or one that the database ends.
+        // There is no connection, or the database has ended the connection.
         default: .unreachable
         }
     }

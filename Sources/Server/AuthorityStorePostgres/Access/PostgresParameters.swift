@@ -1,7 +1,7 @@
 import AuthorityStoreSQL
 import CPostgres
 
-/// The values of a statement, as libpq takes them: one buffer, and where each value lies in it.
+/// The values of a statement, as libpq takes them: one buffer, and the position of each value in the buffer.
 struct PostgresParameters {
     private var bytes: [UInt8] = []
     private var places: [(offset: Int, length: Int, format: Int32)?] = []
@@ -16,7 +16,7 @@ struct PostgresParameters {
             let format: Int32
             switch value {
             case .integer(let number):
-                // As text, because the server alone knows how many bytes its type has.
+                // Numbers are sent as text, because only the database knows how many bytes the type of the column has.
                 bytes.append(contentsOf: String(number).utf8)
                 format = 0
             case .text(let text):
@@ -27,7 +27,8 @@ struct PostgresParameters {
                 format = 1
             }
             places.append((offset, bytes.count - offset, format))
-            // Ends a number. An empty value needs an address, too, because a null pointer is NULL.
+            // This byte ends the text of a number. It also gives an empty value an address, because a null pointer
+            // stands for NULL.
             bytes.append(0)
         }
     }

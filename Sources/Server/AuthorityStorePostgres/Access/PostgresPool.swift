@@ -26,8 +26,8 @@ final class PostgresPool: Sendable {
 
     /// Calls `body` with a connection in a transaction, and commits it.
     ///
-    /// A connection that was lost while it was idle is replaced. One that is lost later is dropped, and the error is
-    /// thrown: nobody knows then whether a commit took effect.
+    /// A connection that was lost while it was idle is replaced. If a connection is lost during the transaction, the
+    /// call throws, and it is unknown whether a commit took effect.
     ///
     /// - Parameter begin: the statements that begin the transaction.
     func transaction<Result>(_ begin: String, _ body: (PostgresSession) throws -> Result) throws -> Result {
@@ -38,7 +38,7 @@ final class PostgresPool: Sendable {
         do {
             let result = try body(PostgresSession(connection))
             let tag = try connection.run("COMMIT")
-            // A transaction in which a statement failed is rolled back, without an error.
+            // In a transaction in which a statement failed, COMMIT rolls back, without an error.
             guard tag == "COMMIT" else { throw PostgresError(state: nil, "the transaction was rolled back") }
             return result
         } catch {
@@ -59,7 +59,8 @@ final class PostgresPool: Sendable {
                     put(idle)
                     throw error
                 }
-                // The database has ended the connection meanwhile. Nothing has begun, so that another one can be used.
+                // The database has ended the idle connection. The transaction has not begun, so another connection can
+                // be used.
             }
         }
         let connection = try open()

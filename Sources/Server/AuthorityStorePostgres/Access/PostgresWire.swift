@@ -3,14 +3,15 @@ import Glibc
 
 /// The open connection of libpq, with a bound on the time that the database may be silent.
 ///
-/// libpq's blocking calls would wait forever for a server that accepts bytes and does not answer.
+/// libpq's blocking calls would wait forever for a database that accepts bytes and does not respond.
 final class PostgresWire {
     let handle: OpaquePointer
     private let silenceLimit: Duration
-    /// Whether the database was silent for too long. Its response may still come, so the connection cannot be used again.
+    /// Whether the database was silent for too long. Its response may still come, so the connection cannot be used
+    /// again.
     private var isSilent = false
 
-    /// Takes over a connection.
+    /// Takes over a connection, which `deinit` closes.
     init(_ handle: OpaquePointer, silenceLimit: Duration) {
         self.handle = handle
         self.silenceLimit = silenceLimit
@@ -33,14 +34,15 @@ final class PostgresWire {
             switch PQflush(handle) {
             case 0: return
             case 1:
-                // The server may send while it does not read, for example a notice.
+                // The database may send something, such as a notice, before it reads more.
                 if try wait(for: Int16(POLLIN | POLLOUT)) & Int16(POLLIN) != 0 { try consume() }
             default: throw PostgresError(connection: handle)
             }
         }
     }
 
-    /// Waits for the next result of the request; nil after the last one. The caller clears it.
+    /// Waits for the next result of the request; nil after the last one, or when the database was silent for too long
+    /// before. The caller clears the result.
     func next() throws(PostgresError) -> OpaquePointer? {
         guard !isSilent else { return nil }
         while PQisBusy(handle) == 1 {
@@ -50,7 +52,7 @@ final class PostgresWire {
         return PQgetResult(handle)
     }
 
-    /// Sends a request, and returns its last result. The caller clears it.
+    /// Sends a request, and returns its last result. The caller clears the result.
     ///
     /// - Throws: the first error, after all results were read.
     func results(of request: (OpaquePointer) -> Int32) throws(PostgresError) -> OpaquePointer? {

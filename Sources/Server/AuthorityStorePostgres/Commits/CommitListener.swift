@@ -6,8 +6,8 @@ public import SyncModel
 
 /// Reports the commits of all servers over one database, with its own connection and thread.
 ///
-/// PostgreSQL sends a notification for each commit. A notification is lost if the connection is. Therefore the listener also
-/// reads all heads, at the start of each connection and at an interval.
+/// PostgreSQL sends a notification for each commit. A lost connection loses notifications, so the listener also reads
+/// all heads, at the start of each connection and when no notification has arrived for an interval.
 public final class CommitListener: Sendable {
     private let configuration: PostgresConfiguration
     private let report: @Sendable ([SpaceID: Version]) -> Void
@@ -16,7 +16,7 @@ public final class CommitListener: Sendable {
     private let ended = DispatchGroup()
 
     private struct State {
-        /// The end of a pipe whose closing ends the thread.
+        /// The write end of a pipe. Closing it ends the thread.
         var stopper: Int32?
     }
 
@@ -79,9 +79,9 @@ public final class CommitListener: Sendable {
         }
     }
 
-    /// Reports what is new until the pipe is closed.
+    /// Reports new commits until the pipe is closed.
     ///
-    /// - Parameter heads: what has been reported; nil before the first read, which reports nothing.
+    /// - Parameter heads: the heads that have been reported; nil before the first read, which reports nothing.
     /// - Throws: when the connection is lost.
     private func follow(
         _ connection: PostgresConnection, from heads: inout [SpaceID: Version]?, until stop: Int32

@@ -5,11 +5,12 @@ import SyncWire
 
 /// The authority's store on PostgreSQL, which several servers may share.
 ///
-/// Writes run one after another, over all servers: each takes an advisory lock first, so that everything it reads stays true
-/// until its end, and versions become visible in their order. Reads run beside them, each on one snapshot.
+/// The writes of all servers run one after another: each takes an advisory lock first, so that everything it reads
+/// stays true until its end, and versions become visible in their order. Reads run concurrently with writes, each on
+/// one snapshot.
 ///
-/// When the connection is lost during a commit, the call throws, although the commit may have taken effect. The authority
-/// recognizes the repeated transaction by its number.
+/// When the connection is lost during a commit, the call throws, although the commit may have taken effect. The
+/// authority recognizes the repeated transaction by its number.
 public final class PostgresAuthorityStore: CatalogStore {
     private let writer: PostgresPool
     private let readers: PostgresPool

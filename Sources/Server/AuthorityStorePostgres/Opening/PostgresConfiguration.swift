@@ -9,12 +9,12 @@ public struct PostgresConfiguration: Hashable, Sendable {
     public var connection: String
     /// The schema of the tables. It is created if it is missing.
     public var schema: String
-    /// Full flushes every commit; normal survives a crash of the program, and may lose the last commits when the database
-    /// crashes.
+    /// `full` flushes every commit. `normal` survives a crash of the server program, but may lose the latest commits
+    /// when the database crashes.
     public var durability: Durability
     /// The time that a write waits for the writes of other servers.
     public var lockTimeout: Duration
-    /// The time that the database may be silent during a statement. After it, the connection is given up.
+    /// The time that the database may be silent during a statement. Then the connection counts as lost.
     public var silenceLimit: Duration
     /// Maximum number of concurrent reads.
     public var readers: Int
@@ -35,25 +35,27 @@ public struct PostgresConfiguration: Hashable, Sendable {
 
 /// The limits of the store.
 public enum PostgresLimits {
-    /// The default lock timeout. It is longer than the longest write of an authority, and shorter than a client's timeout.
+    /// The default lock timeout. It is longer than the longest write of an authority, and shorter than a client's
+    /// timeout.
     public static let lockTimeout = Duration.seconds(5)
-    /// The default number of readers. Each is a process of the database.
+    /// The default number of readers. Each uses a process of the database.
     public static let readers = 8
-    /// Longest time for one statement, and for a transaction without one. A server that hangs must not hold the lock of
-    /// the others.
+    /// Maximum time for one statement, and maximum time between two statements of a transaction. A server that hangs
+    /// must not keep the write lock from the other servers.
     static let statementTimeout = Duration.seconds(30)
-    /// The default silence limit. It is longer than the longest statement, which the database itself ends.
+    /// The default silence limit. It exceeds the statement timeout, after which the database itself ends a statement.
     public static let silenceLimit = Duration.seconds(35)
-    /// Longest time to connect to one host.
+    /// Maximum time to connect to one host.
     static let connectTimeout = Duration.seconds(5)
-    /// Longest time that sent data may stay unacknowledged, after which a dead host is given up.
+    /// Maximum time that sent data may stay unacknowledged. Then the host counts as dead.
     static let networkTimeout = Duration.seconds(10)
-    /// The time between two reads of all heads, which find commits of other servers whose notifications were lost.
+    /// The time without a notification after which the listener reads all heads, to find commits of other servers whose
+    /// notifications were lost.
     static let pollInterval = Duration.seconds(5)
 }
 
 extension PostgresConfiguration {
-    /// Throws if the connection string or the schema is invalid.
+    /// Throws if the connection string or the schema is invalid, or if the string contains a password.
     public func validate() throws(AuthorityStoreError) {
         guard schema.utf8.count <= 55, let first = schema.utf8.first, UInt8(ascii: "a")...UInt8(ascii: "z") ~= first,
             schema.utf8.allSatisfy({ byte in
@@ -87,7 +89,7 @@ extension PostgresConfiguration {
     /// The parameters of a connection, by libpq's keywords.
     var parameters: [(keyword: String, value: String)] {
         let options = [
-            // Identifiers were validated, so that they need no quotes.
+            // The name of the schema has been validated, so it needs no quotes.
             "search_path=\(schema)",
             "lock_timeout=\(lockTimeout.milliseconds)",
             "statement_timeout=\(PostgresLimits.statementTimeout.milliseconds)",
@@ -98,7 +100,7 @@ extension PostgresConfiguration {
             ("connect_timeout", "\(PostgresLimits.connectTimeout.milliseconds / 1_000)"),
             ("tcp_user_timeout", "\(PostgresLimits.networkTimeout.milliseconds)"),
             ("application_name", "tombolo"),
-            // The string of the operator wins over the values before it.
+            // The operator's string overrides the values before it. The values after it override the string.
             ("dbname", connection),
             ("client_encoding", "UTF8"),
             ("options", options.map { "-c \($0)" }.joined(separator: " ")),

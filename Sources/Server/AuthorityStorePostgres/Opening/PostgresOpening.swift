@@ -7,9 +7,10 @@ import SyncModel
 struct PostgresOpening {
     let configuration: PostgresConfiguration
 
-    /// Takes the lock of the writers of this schema until the end of the transaction.
+    /// The statement that takes the write lock of this schema until the end of the transaction.
     ///
-    /// "Tmbl" in ASCII, so that the locks of other programs in the same database do not meet it.
+    /// The first key is "Tmbl" in ASCII, so that the lock differs from the locks of other programs in the same
+    /// database.
     var lock: String { "SELECT pg_advisory_xact_lock(\(0x546D_626C), hashtext('\(configuration.schema)'))" }
 
     /// Checks the durability, migrates the schema, and begins a history in a new database.

@@ -3,8 +3,8 @@ import SyncModel
 
 /// A transaction of the authority over a SQL database. It is valid only during the call that created it.
 ///
-/// The statements are written once, in the SQL that SQLite and PostgreSQL share. Placeholders are `$1`, `$2` and so on, and
-/// occur first in ascending order, because SQLite numbers them by their first occurrence.
+/// The statements are written once, in the SQL that SQLite and PostgreSQL share. Placeholders are `$1`, `$2`, and so
+/// on. Their first occurrences are in ascending order, because SQLite numbers placeholders by their first occurrence.
 package struct SQLTransaction<Session: SQLSession> {
     private let session: Session
 
@@ -22,14 +22,14 @@ package struct SQLTransaction<Session: SQLSession> {
         try session.execute(action, sql, values)
     }
 
-    /// Returns what `read` makes of the first row; nil if there is none.
+    /// Returns the result of `read` for the first row; nil if there is no row.
     func row<Value: Sendable>(
         _ action: String, _ sql: String, _ values: [StoredValue?], _ read: @Sendable (Session.Cursor) throws -> Value
     ) throws(AuthorityStoreError) -> Value? {
         try use(action, sql, values) { cursor in try cursor.step() ? try read(cursor) : nil }
     }
 
-    /// Returns what `read` makes of each row.
+    /// Returns the results of `read` for all rows, in order.
     func rows<Value: Sendable>(
         _ action: String, _ sql: String, _ values: [StoredValue?], _ read: @Sendable (Session.Cursor) throws -> Value
     ) throws(AuthorityStoreError) -> [Value] {

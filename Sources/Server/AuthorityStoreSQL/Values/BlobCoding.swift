@@ -28,7 +28,7 @@ struct BlobWriter {
     }
 }
 
-/// Reads a blob of big-endian numbers. A blob that is too short is reported as corrupt.
+/// Reads a blob of big-endian numbers. Throws `corrupt` for a blob of the wrong length.
 struct BlobReader {
     private let bytes: [UInt8]
     private var position = 0

@@ -9,8 +9,8 @@ struct AuthorityOpening: Sendable {
     let name: String
     let configuration: SQLiteAuthorityConfiguration
 
-    /// The size, in bytes, to which SQLite truncates the WAL when it restarts it: twice that of an automatic
-    /// checkpoint. A backup that takes hours makes the WAL longer.
+    /// The size, in bytes, to which SQLite truncates the WAL when it resets the WAL after a checkpoint: twice the size
+    /// at which an automatic checkpoint runs. A backup that takes hours makes the WAL longer.
     private static let keptWALBytes: Int64 = 8 * 1_024 * 1_024
 
     /// "Tmbl" is the application id of an authority's database.
@@ -20,8 +20,8 @@ struct AuthorityOpening: Sendable {
 
     /// Opens the connection that writes, migrates the schema, and begins a history in a new database.
     ///
-    /// This connection runs SQLite's automatic checkpoints, directly after its own commits. No other connection commits,
-    /// which rules out the race between a commit and a checkpoint in SQLite before 3.51.3.
+    /// This connection runs SQLite's automatic checkpoints, directly after its own commits. No other connection
+    /// commits, which rules out the race between a commit and a checkpoint in SQLite before 3.51.3.
     func writer(to location: String, newHistory: HistoryIdentity) throws -> Connection {
         let connection = try Connection(opening: location, busyTimeout: configuration.busyTimeout)
         try connection.checkFormat()
@@ -31,8 +31,8 @@ struct AuthorityOpening: Sendable {
         try connection.limitWAL(bytes: Self.keptWALBytes)
         try connection.useWAL(name)
         try connection.setDurability(configuration.durability == .full ? .powerLoss : .processCrash, of: name)
-        // A client that received commits that the next power loss removes would hold versions that are then assigned
-        // to other commits (I1, I9).
+        // Flush commits that a killed process left in the WAL. If a client received them and a power loss then removed
+        // them, the client would hold versions that are later assigned to other commits (I1, I9).
         try connection.write { connection in .rollBack(try connection.rewriteWAL()) }
         try Self.migrations.run(on: connection, name)
         try connection.write { connection in
@@ -49,6 +49,8 @@ struct AuthorityOpening: Sendable {
         return connection
     }
 
+    /// Stores the history of a new database.
+    ///
     /// - Returns: false when the database has a history already.
     private func begin(_ history: HistoryIdentity, on connection: Connection) throws -> Bool {
         guard try connection.integer(of: "SELECT count(*) FROM server") == 0 else { return false }

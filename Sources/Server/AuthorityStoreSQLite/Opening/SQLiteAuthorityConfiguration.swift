@@ -2,7 +2,7 @@ public import SyncModel
 
 /// The configuration of the authority's database.
 public struct SQLiteAuthorityConfiguration: Hashable, Sendable {
-    /// Full is what a server promises; normal is for tests.
+    /// The failures that an acknowledged commit survives.
     public var durability: Durability
     /// The time that a call waits for another connection that holds the database.
     public var busyTimeout: Duration

@@ -8,17 +8,18 @@ extension Authority {
     /// outcomes, uids, and ledger of a whole group. When the store fails after the first group, the response contains
     /// the outcomes so far.
     ///
-    /// A number whose outcome has been forgotten after the client acknowledged it is refused with an identity conflict.
-    /// A correct client never sends such a number again, unless its database was rolled back. It then takes a new
-    /// identity, and names the former numbers of its transactions, by which repeats are recognized. Creates are also
-    /// recognized by their ids and times. The response to a late duplicate is discarded.
+    /// After the client has acknowledged an outcome, the server may forget the outcome. It then refuses the number with
+    /// an identity conflict. A correct client sends such a number again only if its database was rolled back. The
+    /// client then takes a new identity, and names the former numbers of its transactions, by which the server
+    /// recognizes repeats. It recognizes creates by their ids and times, too. A client discards the response to a late
+    /// duplicate.
     public func push(
         _ request: PushRequest, by principal: Principal, now: WallTime
     ) throws(AuthorityError) -> PushResponse {
         try push(request, by: principal, now: now, rejecting: [:])
     }
 
-    /// Does the same, and rejects the transactions of some numbers, unless they were decided before.
+    /// Applies transactions in order, and rejects those whose numbers are in `rejections` and that have no outcome yet.
     public func push(
         _ request: PushRequest, by principal: Principal, now: WallTime,
         rejecting rejections: [TransactionNumber: Rejection]

@@ -10,7 +10,8 @@ package struct CommitPlan: Hashable, Sendable {
     package let creates: [RecordAddress]
     /// The conflicts that the outcome reports.
     package let conflicts: [FieldConflict]
-    /// The same losses for other clients that had set the losing values, too. Only their notices report them.
+    /// The conflicts of `conflicts` in which a stored value lost, once more for each other client that had set the same
+    /// value. Only the notices for these clients report them.
     package let furtherLosses: [FieldConflict]
 
     package init(
@@ -39,8 +40,8 @@ package struct PlannedRecord: Hashable, Sendable {
     package internal(set) var writes: [PlannedWrite] = []
     /// The stamp of the mutation that deletes the record; nil when none does.
     package internal(set) var deletion: Stamp?
-    /// The edits that set the value that a field already had, without having seen it, and whose stamps the value does not
-    /// have.
+    /// If two edits set a field to the same value, and the later one had not seen the earlier one, the value has the
+    /// stamp of only one of them. This list has the other edits.
     package internal(set) var equalEdits: [PlannedEqualEdit] = []
 
     init(address: RecordAddress, before: StoredRecord?) {

@@ -1,6 +1,6 @@
 package import SyncModel
 
-/// Decides the effect of a transaction. It has no side effects, and reads only the records that it looks up.
+/// Decides the effect of a transaction, without side effects.
 package struct CommitPlanner: Sendable {
     let catalog: SchemaCatalog
     let author: TransactionAuthor

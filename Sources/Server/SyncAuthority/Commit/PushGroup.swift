@@ -9,7 +9,7 @@ struct PushGroup {
     let now: WallTime
     let catalog: SchemaCatalog
     let policy: AuthorityPolicy
-    /// The application's verdicts.
+    /// The application's rejections, by transaction number.
     let rejections: [TransactionNumber: Rejection]
 
     enum Verdict {
@@ -75,7 +75,7 @@ struct PushGroup {
         return .answered(response)
     }
 
-    /// Adds a receipt to the last transaction in each space that took effect.
+    /// Adds a receipt to the last transaction of the group that took effect in each space.
     private func addReceipts(
         to results: inout [TransactionResult], _ history: HistoryIdentity, in view: some AuthorityView
     ) throws(AuthorityStoreError) {
@@ -198,8 +198,9 @@ struct PushGroup {
 
     /// Advances the server's clock past the times by which the edits are compared.
     ///
-    /// The times that a device claims do not count: a device whose clock is wrong would advance the clocks of all
-    /// devices with the server's, and their edits would win over later ones of devices that have not synced since.
+    /// A time that a device claims counts only if it is plausible (`StampClock`). Otherwise, a device with a wrong
+    /// clock would advance the server's clock, and thereby the clocks of all devices. Their edits would win over later
+    /// edits of devices that have not synced since.
     private func observe(_ numbered: NumberedTransaction, with clock: inout HybridClock) {
         let times = stampClock(of: numbered)
         for mutation in numbered.transaction.mutations {

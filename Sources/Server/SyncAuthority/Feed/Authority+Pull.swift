@@ -35,8 +35,8 @@ extension Authority {
 
     /// Returns the response to a principal that may not read the space.
     ///
-    /// Only the history that has served a space may withdraw it. A client that proves the loss of that history is
-    /// therefore told about the loss first.
+    /// The response `noAccess` makes the client remove the space, so only the history that has served the space may
+    /// give it. If the client proves that this history is lost, the response is `mustReset` instead.
     private func withholding(
         _ request: PullRequest, from principal: Principal
     ) throws(AuthorityError) -> PullResponse {

@@ -52,8 +52,8 @@ struct HistoryCheck {
 
     /// Returns whether the ledger holds a transaction that an authentic receipt names.
     ///
-    /// Ledgers are never trimmed, so they prove a loss even when the commits that the change feed would be compared
-    /// with are gone. The ledger is that of the client's owner, because anybody may show the receipt.
+    /// Ledgers are never trimmed, so they prove a loss even if the change feed no longer has the version of the
+    /// receipt. The ledger is that of the client's owner, because anybody may show the receipt.
     private func holds(
         _ number: TransactionNumber, of client: ClientIdentity, at version: Version, in view: some AuthorityView
     ) throws(AuthorityStoreError) -> Bool {

@@ -33,7 +33,7 @@ public struct HistoryKey: Hashable, Sendable, CustomStringConvertible, CustomRef
     /// The length of every key, in bytes.
     public static let byteCount = 32
 
-    /// Returns nil when there are not exactly 32 bytes.
+    /// Creates a key from exactly 32 bytes. Returns nil for any other number of bytes.
     public init?(bytes: some Sequence<UInt8>) {
         let bytes = Array(bytes)
         guard bytes.count == Self.byteCount else { return nil }

@@ -4,7 +4,7 @@ public import SyncModel
 public struct AccessRules: Hashable, Sendable {
     /// The rules, in any order. Without rules, nobody has access.
     public var rules: [Rule]
-    /// A further check of what the rules grant; nil checks nothing.
+    /// A further check of the access that the rules grant; nil for none.
     public var check: AccessCheck?
 
     /// Creates rules. `check` can only take rights away.
@@ -65,8 +65,8 @@ public struct AccessRules: Hashable, Sendable {
         }
     }
 
-    /// A kind of access. Write access includes read access, because an outcome shows the values that it conflicted
-    /// with.
+    /// A kind of access. Write access includes read access, because an outcome shows the values with which the
+    /// transaction conflicted.
     public enum Access: Hashable, Sendable {
         /// Pulls, fetches, and hints.
         case read
@@ -88,16 +88,19 @@ public struct AccessRules: Hashable, Sendable {
     }
 }
 
-/// An application's own response to the question who may read or write in a space.
+/// An application's own check of a principal's access to a space.
 ///
-/// It is asked often, even while the database is locked: answer at once, from memory, and the same for the same rights. Whoever may
-/// write must be allowed to read.
+/// The server calls the check often, even while it holds a lock of the database. The check must return immediately,
+/// from memory. Its result may change only when the rights of the principal change. A principal that may write must
+/// also be allowed to read.
 public struct AccessCheck: Sendable {
-    /// Tells checks apart: two of one name are the same check.
+    /// The identity of the check: two checks with the same name are equal.
     public let name: String
     /// Returns whether the principal has this access to the space. Called from any thread.
     public let allows: @Sendable (Principal, SpaceID, AccessRules.Access) -> Bool
 
+    /// Creates a check.
+    ///
     /// - Parameters:
     ///   - name: the identity of the check.
     ///   - allows: returns whether the principal has this access to the space.

@@ -27,11 +27,11 @@ public enum AuthorityLimits {
     public static let keptOutcomes = 200
     /// Default number of conflicts to keep. They include notices that no device has fetched yet.
     public static let keptConflicts = 100_000
-    /// Maximum number of clients, beside the one whose stamp a value has, that get a notice if the value loses.
+    /// Maximum number of clients, besides the one whose stamp the value has, that get a notice when a value loses.
     public static let equalEdits = 16
     /// Maximum number of notices in one page. Their total size is bounded by `pageBytes`.
     public static let pageNotices = 100
-    /// Maximum number of commits or conflicts that one maintenance step removes. For small ones, it holds the
+    /// Maximum number of commits or conflicts that one maintenance step removes. If they are small, the step holds the
     /// write lock for milliseconds.
     public static let trimSlice = 200
     /// Maximum length of a cursor, in bytes. The server never creates a longer one.

@@ -6,8 +6,8 @@ public struct AuthorityPolicy: Hashable, Sendable {
     public var limits: ServerLimits
     /// The time that a stamp may be ahead of the server's clock before it is clamped (I22).
     public var permittedSkew: Duration
-    /// Soft limit on the stored bytes of a page, and of the conflicts in a push response. The row, commit, or conflict
-    /// that reaches the limit is still included, as the last one.
+    /// Soft limit on the stored bytes of a page, and of the conflicts in a push response. The row, commit, or
+    /// transaction that reaches the limit is still included, as the last one.
     public var pageBytes: Int
     /// Maximum number of transactions of one push that are made durable together.
     public var transactionsPerWrite: Int

@@ -6,7 +6,7 @@ public import SyncModel
 /// other writers, but only for a bounded time.
 ///
 /// `body` sees a consistent snapshot of the database. It must not call the store again, and it is executed only once.
-/// Both calls throw an `AuthorityStoreError`. Another error of `body` becomes one.
+/// Both calls throw an `AuthorityStoreError`, and convert any other error of `body` to one.
 public protocol AuthorityStore: Sendable {
     /// Reads from one snapshot of the database. Readers and writers do not wait for each other.
     func read<Result>(
@@ -171,8 +171,8 @@ public protocol AuthorityTransaction: AuthorityView {
 
     /// Removes conflicts of all spaces until `count` are left, but no more than `limit` of them.
     ///
-    /// The principal with the most conflicts loses its oldest ones: a conflict belongs to the principal whose client
-    /// wrote the losing value. Nobody can erase the notices of others by causing many conflicts.
+    /// The oldest conflicts of the principal with the most conflicts are removed. A conflict belongs to the principal
+    /// whose client wrote the losing value, so the many conflicts of one principal do not erase the notices of another.
     ///
     /// - Returns: the number of conflicts removed.
     func trimConflicts(keeping count: Int, limit: Int) throws(AuthorityStoreError) -> Int

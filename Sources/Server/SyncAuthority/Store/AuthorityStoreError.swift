@@ -1,4 +1,5 @@
-/// An error of the authority's store. The store was not changed.
+/// An error of the authority's store. The store was not changed, unless the connection to a database was lost during
+/// the commit.
 public struct AuthorityStoreError: Error, Hashable, Sendable {
     /// The reason, for programs.
     public let code: Code
@@ -6,6 +7,8 @@ public struct AuthorityStoreError: Error, Hashable, Sendable {
     /// path only when the database file could not be opened or is no longer in place.
     public let message: String
 
+    /// Creates an error.
+    ///
     /// - Parameter message: what was wrong and what was expected, without values of records and without secrets.
     public init(_ code: Code, _ message: String) {
         self.code = code
@@ -45,7 +48,7 @@ public struct AuthorityStoreError: Error, Hashable, Sendable {
         case busy
         /// Reading or writing failed.
         case inputOutput
-        /// The program that holds the database does not run, or the connection to it is lost.
+        /// The database server does not run, or the connection to it is lost.
         case unreachable
     }
 }
@@ -55,7 +58,7 @@ extension AuthorityStoreError: CustomStringConvertible {
 }
 
 extension AuthorityError {
-    /// Converts a failure of the store to the failure that clients see: nothing happened, and they may try again.
+    /// Converts a failure of the store to the failure that clients see, after which they may try again.
     ///
     /// Clients get the kind of the failure. The details, which may name files, are for the operator's log.
     init(storeError error: any Error) {

@@ -4,11 +4,11 @@ public import SyncModel
 public struct FieldOrigin: Hashable, Sendable {
     /// The version of the commit that last changed the value.
     public let version: Version
-    /// The stamp of the latest edit that set this value. It decides concurrent edits. It may be newer than `version`,
-    /// if a later edit set the same value again.
+    /// The stamp of the latest edit that set this value, which decides concurrent edits. The stamp may be newer than
+    /// `version`, if a later edit set the same value again.
     public let stamp: Stamp
-    /// The incarnation of `stamp.client` that pushed the edit. Only a later push of the same incarnation has provably
-    /// seen it.
+    /// The incarnation of `stamp.client` that pushed the edit. A later push of the same incarnation has provably seen
+    /// the edit.
     public let incarnation: Int
 
     /// Creates an origin. `incarnation` belongs to the client of `stamp`.
@@ -30,8 +30,8 @@ public struct StoredField: Hashable, Sendable {
     public let value: FieldValue
     /// The edit and the commit that set the value.
     public let origin: FieldOrigin
-    /// The stamps of other clients' edits that set the same value without having seen it, oldest first. If the value loses
-    /// a conflict, these clients get a notice, too.
+    /// The stamps of other clients' edits that set the same value without having seen it, oldest first. If the value
+    /// loses a conflict, these clients get a notice, too.
     public let equalEdits: [Stamp]
 
     /// Creates a field, with the value in canonical form.
@@ -50,7 +50,7 @@ public struct RecordCreation: Hashable, Sendable {
     /// The time that the client claimed, not clamped. It distinguishes a repeated create from a different one.
     public let claimedTime: HybridTime
 
-    /// Creates the memory of a create.
+    /// Creates the stored form of a create.
     public init(origin: FieldOrigin, claimedTime: HybridTime) {
         self.origin = origin
         self.claimedTime = claimedTime
@@ -70,7 +70,7 @@ public struct StoredRecord: Hashable, Sendable {
     public let space: SpaceID
     /// The version of the last commit that changed the record.
     public let version: Version
-    /// The create that brought the record into being.
+    /// The create of the record.
     public let creation: RecordCreation
     /// The stamp of the mutation that deleted the record; nil while it is alive. A deleted record has no fields and
     /// never comes back.

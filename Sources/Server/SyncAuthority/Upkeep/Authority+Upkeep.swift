@@ -45,7 +45,8 @@ extension Authority {
         return true
     }
 
-    /// Removes the oldest conflicts if there are more than `count`, at most one slice of them.
+    /// Removes conflicts, at most one slice, if there are more than `count`. `AuthorityTransaction.trimConflicts`
+    /// selects them.
     ///
     /// - Returns: whether there were too many. If so, call again.
     public func trimConflicts(

@@ -52,8 +52,8 @@ struct ConnectionChannel: ServerChildChannel {
         }
     }
 
-    /// Limits the buffers of the socket: few unsent bytes, so that progress shows in small steps, and at most one
-    /// socket read per `read()`, so that a slow reader is noticed early.
+    /// Limits the buffers of the socket: few unsent bytes, so that the progress of a slow reader shows in small steps,
+    /// and at most one socket read per `read()`, so that few received bytes wait in memory.
     private static func bound(_ channel: any Channel) throws {
         try channel.syncOptions?.setOption(.maxMessagesPerRead, value: 1)
         try channel.syncOptions?.setOption(

@@ -1,10 +1,10 @@
 /// The server's open connections, and the rule that decides which of them a new connection replaces.
 ///
 /// A connection begins as a stranger, and becomes a member with its first request that has a valid token. A new
-/// connection to a full table replaces the oldest stranger. But while strangers hold at most
-/// `total / unauthenticatedShare` connections, it replaces the member that has been idle for longest, because strangers
-/// need time to present their tokens. If it finds none of the preferred kind, it replaces one of the other. As a
-/// result, neither strangers nor members can keep all others out.
+/// connection to a full table replaces the oldest stranger. But while strangers hold at most their reserved share
+/// (`unauthenticatedShare`), the new one replaces the member that has been idle for longest, because strangers need
+/// time to present their tokens. If there is no connection of the preferred kind, the new one replaces one of the other
+/// kind. As a result, neither strangers nor members can keep all others out.
 ///
 /// If an address has `perAddress` connections, a new one from there replaces the oldest stranger of the address, or
 /// else its member that has been idle for longest.

@@ -33,6 +33,7 @@ struct HTTP1Exchange: Hashable, Sendable {
         case none
         /// A head has begun but not ended in time: send an error, and close.
         case refuseSlowHead
+        /// Close the connection without a response.
         case cut
     }
 

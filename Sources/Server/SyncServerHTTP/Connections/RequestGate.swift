@@ -16,7 +16,7 @@ final class RequestGate: ChannelDuplexHandler {
     typealias OutboundOut = HTTPServerResponsePart
 
     private var exchange: HTTP1Exchange?
-    /// The parts of requests that arrived in the same slice of bytes as a request that has not been answered yet.
+    /// The parts of later requests that arrived in the same slice of bytes as a request without a response.
     private var held = CircularBuffer<HTTPServerRequestPart>()
     /// A violation that was found after the held parts.
     private var heldRefusal: Refused?

@@ -7,7 +7,7 @@ final class SlowReaderGuard: ChannelOutboundHandler {
 
     private var allowance: WriteAllowance
     private var written = 0
-    /// The next check; nil while no bytes wait.
+    /// The next check; nil when none is scheduled.
     private var timer: Scheduled<Void>?
 
     init(_ allowance: WriteAllowance = WriteAllowance()) {

@@ -2,9 +2,9 @@ import NIOCore
 
 /// The time that a peer has to read the bytes that wait for it.
 ///
-/// The peer has `timeout` from the moment at which bytes begin to wait. What it reads extends the deadline by a second
-/// for every `slowest` bytes, but never to more than `timeout` from now. A peer that reads nothing, or a byte now and
-/// then, therefore cannot hold a connection's memory for long.
+/// The peer has `timeout` from the moment at which bytes begin to wait. Every `slowest` bytes that the peer reads
+/// extend the deadline by a second, but never to more than `timeout` from now. A peer that reads nothing, or a byte now
+/// and then, therefore cannot hold a connection's memory for long.
 struct WriteAllowance: Hashable, Sendable {
     private let timeout: TimeAmount
     private let slowest: Int
@@ -29,7 +29,7 @@ struct WriteAllowance: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - taken: the number of bytes that the peer has taken since the connection began.
-    ///   - waiting: the number of bytes that wait for it.
+    ///   - waiting: the number of bytes that wait for the peer.
     mutating func update(taken total: Int, waiting: Int, now: NIODeadline) -> Verdict {
         let progress = total - taken
         taken = total

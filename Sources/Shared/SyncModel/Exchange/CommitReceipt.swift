@@ -1,8 +1,9 @@
 /// Proof that the server has committed a version of a space.
 ///
-/// It is a cursor at that version that also names the transaction. The server returns it with the outcome of the
-/// transaction. The client presents it until its own cursor has reached the version, and again whenever it has no cursor.
-/// A server that was restored from an older copy recognizes by it that the commit is lost.
+/// A receipt is a cursor at that version, with the number of the transaction. The server returns the receipt with the
+/// outcome of the transaction. The client sends the receipt until its own cursor reaches the version, and again
+/// whenever it has no cursor. The receipt proves to a server that was restored from an older copy that the commit is
+/// lost.
 public struct CommitReceipt: Hashable, Sendable {
     /// The space of the commit.
     public let space: SpaceID

@@ -1,7 +1,7 @@
 /// The outcome of a transaction. The server keeps it, so that a repeated push gets the same outcome.
 public enum Outcome: Hashable, Sendable {
-    /// The transaction took effect. `conflicts` lists the values that lost, its own and those of others. If there are
-    /// any, the transaction was *merged*.
+    /// The transaction took effect. `conflicts` lists the values that lost, those of the transaction and those of
+    /// others. If there are any, the transaction was *merged*.
     case applied(version: Version, uids: [AssignedUID], conflicts: [FieldConflict])
     /// The transaction had no effect, and never will.
     case rejected(Rejection)
@@ -15,7 +15,7 @@ public enum Outcome: Hashable, Sendable {
     }
 }
 
-/// The uid that the server assigned to a record when it first accepted it.
+/// The uid that a record got when the server first accepted the record.
 public struct AssignedUID: Hashable, Sendable {
     /// The collection in which the uid is unique.
     public let collection: CollectionName
@@ -43,6 +43,8 @@ public struct Rejection: Hashable, Sendable {
     /// The fields at fault, in the record of ``mutation``; empty when the rejection is not about single fields.
     public let fields: [FieldName]
 
+    /// Creates a rejection.
+    ///
     /// - Parameters:
     ///   - message: what was wrong and what was expected, for a person.
     ///   - mutation: the position of the mutation at fault; nil for the whole transaction.

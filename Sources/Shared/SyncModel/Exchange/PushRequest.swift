@@ -6,8 +6,8 @@ public struct PushRequest: Hashable, Sendable {
     public let epoch: Epoch?
     /// The account under which the transactions were written; nil means the account of the token.
     public let account: AccountID?
-    /// The newest cursor or receipt that the client has for each space, at most `SchemaLimits.shownCursors` of them.
-    /// They let the server detect that it was restored from an older copy.
+    /// Cursors and receipts of the client, at most `SchemaLimits.shownCursors` of them. They let the server detect that
+    /// it was restored from an older copy.
     public let cursors: [Cursor]
     /// The client has received every outcome below this number, so the server may forget those outcomes.
     public let acknowledged: TransactionNumber

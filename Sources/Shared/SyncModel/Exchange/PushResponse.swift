@@ -4,10 +4,11 @@ public struct TransactionResult: Hashable, Sendable {
     public let number: TransactionNumber
     /// The final outcome. A repeated push gets the same one.
     public let outcome: Outcome
-    /// Proof of the commit. The server returns it only with the last transaction in each space that took effect.
+    /// Proof of the commit; nil when the server returns none. The server returns one for the last transaction that took
+    /// effect in each space, and may return more.
     public let receipt: CommitReceipt?
 
-    /// Creates the result of one transaction; `receipt` is for the last one in its space that took effect.
+    /// Creates the result of one transaction.
     public init(number: TransactionNumber, outcome: Outcome, receipt: CommitReceipt? = nil) {
         self.number = number
         self.outcome = outcome

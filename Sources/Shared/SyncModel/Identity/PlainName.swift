@@ -55,7 +55,7 @@ public struct FieldName: PlainName {
     public init(unchecked text: String) { rawValue = text }
 }
 
-/// The name of a space: the unit of order, atomic commit, permission, subscription, and sharding.
+/// The name of a space: the unit of order, atomic commit, and permission. A device follows whole spaces.
 public struct SpaceID: PlainName {
     public let rawValue: String
     public init(unchecked text: String) { rawValue = text }

@@ -1,6 +1,6 @@
-/// The number that the server assigns to a record when it first accepts it. It is unique within its collection.
+/// The number that a record gets when the server first accepts the record, unique within the collection.
 ///
-/// Until then it is −1: a record with a negative uid has not been created on a server.
+/// Until then the uid is −1.
 public struct UID: RawRepresentable, Hashable, Comparable, Sendable {
     public let rawValue: Int64
 

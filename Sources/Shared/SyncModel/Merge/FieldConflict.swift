@@ -23,7 +23,7 @@ public struct FieldConflict: Hashable, Sendable {
     public let record: RecordID
     /// The field in which the edits met.
     public let field: FieldName
-    /// The value that the pushing device had seen.
+    /// The value that the pushing device had seen; null if the device pushed a create or a delete of the record.
     public let base: FieldValue
     /// The current value of the field. When the record was deleted, null with the stamp of the deletion.
     public let winner: Contender
@@ -69,7 +69,7 @@ public struct ConflictRule: RawRepresentable, Hashable, Sendable, CustomStringCo
 
     /// The edit with the greater stamp won.
     public static let latestEdit = ConflictRule(.latestEdit)
-    /// The value that the server had won.
+    /// The value on the server won.
     public static let serverWins = ConflictRule(.serverWins)
     /// The pushed value won.
     public static let clientWins = ConflictRule(.clientWins)

@@ -4,7 +4,7 @@ public struct Mutation: Hashable, Sendable {
     public let collection: CollectionName
     /// The id of the record. A create brings a new one.
     public let record: RecordID
-    /// The time of the user's action, by this device's hybrid clock.
+    /// The time of the user's action, by the hybrid clock of the device that wrote the mutation.
     public let time: HybridTime
     /// The change that the user made.
     public let intent: Intent
@@ -34,7 +34,7 @@ public struct FieldEdit: Hashable, Sendable {
     public let field: FieldName
     /// The new value in canonical form; null clears the field.
     public let value: FieldValue
-    /// The value that was shown: the base of a three-way merge, and the value that an undo restores.
+    /// The value that the user saw. If the edit conflicts with another, this value is the `base` of the conflict.
     public let before: FieldValue
     /// The version that had last changed the field; `.zero` when the record had not come from a server yet.
     public let seen: Version

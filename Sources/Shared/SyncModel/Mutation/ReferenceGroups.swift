@@ -21,7 +21,7 @@ public enum ReferenceGroups {
         var groups: [[Int]] = []
         /// The order in which each node was visited, counted from 1; 0 for a node that was not visited.
         private var met: [Int]
-        /// The smallest value of `met` that is known to be in the same cycle as each node.
+        /// For each node, the smallest `met` of a node that is known to be in the same cycle.
         private var low: [Int]
         /// The nodes that are in no group yet, in the order in which they were visited.
         private var open: [Int] = []
@@ -66,7 +66,7 @@ public enum ReferenceGroups {
             isOpen[place] = true
         }
 
-        /// Closes a group: the nodes that were visited since `first` and that are in no group yet form a cycle with it.
+        /// Closes a group: `first`, and the nodes that were visited after `first` and that are in no group yet.
         private mutating func close(_ first: Int) {
             var group: [Int] = []
             while let place = open.popLast() {

@@ -6,7 +6,7 @@ public struct Transaction: Hashable, Sendable {
     /// reference cycle.
     public let mutations: [Mutation]
 
-    /// Creates a transaction without checking it. `SchemaCatalog.rejection(of:)` does that.
+    /// Creates a transaction without checking it. `SchemaCatalog.rejection(of:)` checks a transaction.
     public init(space: SpaceID, mutations: [Mutation]) {
         self.space = space
         self.mutations = mutations
@@ -63,6 +63,8 @@ public struct NumberedTransaction: Hashable, Sendable {
     /// only once (I2).
     public let formerNumbers: [FormerNumber]
 
+    /// Creates a numbered transaction without checking its hash.
+    ///
     /// - Parameters:
     ///   - hash: the hash of the transaction's canonical bytes, which the caller has computed.
     ///   - age: the time since the transaction was written; nil when it is unknown.

@@ -24,8 +24,8 @@ extension RecordFilter {
         return (0...(text.count - part.count)).contains { text[$0...].starts(with: part) }
     }
 
-    /// Returns the first error in the filter as a sentence, or nil: an unknown field, a value of another type, or too many
-    /// conditions.
+    /// Returns the first error in the filter as a sentence; nil when there is none. An error is an unknown field, a
+    /// value of another type, or too many conditions.
     public func problem(in schema: ModelSchema) -> String? {
         let size = size
         if size.terms > SchemaLimits.filterTerms || size.values > SchemaLimits.filterValues {

@@ -1,8 +1,8 @@
 /// A condition on the records of one collection, as data.
 ///
 /// The same tree has three readers: a store translates it to SQL, ``matches(_:schema:)`` evaluates it in memory, and
-/// ``description`` prints it. All readers use two-valued logic: a comparison with a missing value is false, so its
-/// negation is true. Texts compare by their bytes.
+/// ``description`` prints it. Both evaluations use two-valued logic: an ordered comparison with a missing value is
+/// false, so its negation is true. Texts compare by their bytes.
 public indirect enum RecordFilter: Hashable, Sendable {
     /// True if every part is true. An empty list is true.
     case all([RecordFilter])
@@ -35,7 +35,7 @@ public indirect enum RecordFilter: Hashable, Sendable {
         case greaterOrEqual = ">="
     }
 
-    /// A filter for the records whose field has this value; null finds the records without a value.
+    /// Creates a filter for the records whose field has this value; null finds the records without a value.
     public init(_ field: FieldName, equals value: FieldValue) {
         self = .compare(.field(field), .equal, value)
     }
@@ -55,7 +55,7 @@ public enum RecordTerm: Hashable, Sendable {
 }
 
 extension RecordFilter {
-    /// Joins two filters; nested lists become one.
+    /// Returns a filter that is true if both filters are true; nested lists become one.
     public static func && (left: RecordFilter, right: RecordFilter) -> RecordFilter {
         switch (left, right) {
         case (.all(let first), .all(let second)): .all(first + second)

@@ -11,7 +11,8 @@ public struct RecordOrder: Hashable, Sendable {
         isDescending = descending
     }
 
-    /// Sorts by id. Ids that a device made sort by the time of their creation; those of imported records are arbitrary.
+    /// Sorts by id. Ids that a device made sort by the time of their creation; ids of imported records have an
+    /// arbitrary order.
     public static let id = RecordOrder(.id)
     /// Sorts by uid, with records without a uid first.
     public static let uid = RecordOrder(.uid)

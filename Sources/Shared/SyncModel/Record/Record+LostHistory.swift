@@ -4,8 +4,8 @@ extension Record {
     /// Both histories are the same up to the backup. A field whose version here is later than on the restored server
     /// was changed after the backup, so that change is lost. A field with a different value under the same version is
     /// lost as well: the restored server has assigned that version a second time. Where the server has a later version,
-    /// it is impossible to tell whether its writer had seen the value here, so a value of another device does not count as
-    /// lost: its writer offers it (I15).
+    /// it is impossible to tell whether the author of that version had seen the value here. Such a value does not count
+    /// as lost if another device wrote it, because that device offers to restore it (I15).
     ///
     /// - Parameters:
     ///   - restored: the record as the server shows it now.

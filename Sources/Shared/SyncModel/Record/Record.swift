@@ -40,8 +40,7 @@ public struct Record: Hashable, Sendable {
 
     /// Records that `commit` last changed the fields at `positions`, and therefore the record.
     ///
-    /// The other fields keep their versions, even where these all equaled the version of the record and were not
-    /// stored.
+    /// The other fields keep their versions, even if `fieldVersions` was empty.
     public mutating func note(changeOf positions: some Sequence<Int>, by commit: Version) {
         var versions = fieldVersions.isEmpty ? Array(repeating: version, count: values.count) : fieldVersions
         for position in positions { versions[position] = commit }

@@ -16,7 +16,7 @@ public struct SpaceRecords: Hashable, Sendable {
     /// The number of records in all collections.
     public var count: Int { records.values.reduce(0) { $0 + $1.count } }
 
-    /// Adds the rows of a snapshot, or applies the commits in order. Rows that a snapshot lacks stay.
+    /// Adds the rows of a snapshot, or applies the commits in order. Records that are not in the snapshot stay.
     public mutating func apply(_ page: PullPage) {
         switch page.content {
         case .snapshot(let groups, _, _):

@@ -1,7 +1,7 @@
 /// The difference between the catalog with which a server's records were written and the one that is to be served now.
 ///
-/// Additions apply by themselves, and so do other limits, rules, and merge rules: they hold for new writes. Devices and records of
-/// the stored catalog must still be understood, so everything else is incompatible.
+/// A server applies additions, and changes of limits, defaults, and rules, which hold for new writes. Every other
+/// change is incompatible, because the server must still understand the records and the devices of the stored catalog.
 public struct CatalogChange: Hashable, Sendable {
     /// The new collections and fields, as `collection` or `collection.field`.
     public private(set) var additions: [String] = []

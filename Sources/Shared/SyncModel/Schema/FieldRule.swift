@@ -12,6 +12,8 @@ public struct FieldRule: Sendable {
     /// Returns the problem with a value, or nil. The text completes a sentence that begins with the name of the field.
     public let problem: @Sendable (String) -> String?
 
+    /// Creates a rule.
+    ///
     /// - Parameters:
     ///   - name: the identity of the rule. Give another name to a rule that accepts other values.
     ///   - normalized: returns the canonical form of a value; by default, the value itself.
@@ -57,8 +59,8 @@ extension ModelSchema {
         return result
     }
 
-    /// Returns the values of a new record: the given ones, and the defaults of the other fields. A field that is given as
-    /// null stays empty.
+    /// Returns the values of a new record: the given ones, and the defaults of the other fields. A field that is given
+    /// as null stays empty.
     public func withDefaults(_ patch: Patch) -> Patch {
         var result = patch
         for field in fields where !field.defaultValue.isNull && patch[field.name] == nil {

@@ -12,9 +12,9 @@ public struct FieldSchema: Hashable, Sendable {
     public let minimumBytes: Int
     /// The rule for two edits whose authors have not seen each other's.
     public let mergeRule: MergeRule
-    /// For a reference: the collection that it refers to.
+    /// For a reference: the collection that it refers to; nil for other types.
     public let target: CollectionName?
-    /// For text and JSON: a rule that is checked in addition to the length.
+    /// For text and JSON: a rule that is checked in addition to the length; nil for none.
     public let rule: FieldRule?
     /// For numbers: the values that are allowed; nil for all.
     public private(set) var bounds: FieldBounds?
@@ -79,8 +79,8 @@ public struct FieldSchema: Hashable, Sendable {
 
     /// Returns a field for a reference to a record of `target`.
     ///
-    /// The server refuses to delete a record to which a *required* reference points. An optional reference to a deleted
-    /// record keeps its value and resolves to no record.
+    /// The server rejects the delete of a record to which a *required* reference points. An optional reference to a
+    /// deleted record keeps its value and resolves to no record.
     public static func reference(
         _ name: FieldName, to target: CollectionName, required: Bool = false, merge: MergeRule = .latestEdit
     ) -> FieldSchema {
@@ -147,7 +147,7 @@ public enum FieldBounds: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// An error in a value for a field. The description names the field and the expected value.
+/// An error in a value for a field. The description names the field and the problem.
 public struct InvalidValueError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The collection of the record.
     public let collection: CollectionName

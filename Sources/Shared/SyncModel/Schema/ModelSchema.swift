@@ -62,7 +62,7 @@ public struct ModelSchema: Hashable, Sendable {
 
 /// All collections of an application, in a fixed order. A collection may refer to a later one.
 public struct SchemaCatalog: Hashable, Sendable {
-    /// The collections, in the order in which snapshots contain them.
+    /// The collections, in the order of their declaration. Snapshots contain them in the order of their names.
     public let models: [ModelSchema]
     private let positions: [CollectionName: Int]
 

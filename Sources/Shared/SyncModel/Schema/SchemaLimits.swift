@@ -1,7 +1,7 @@
 /// The limits of the model, the same on every client and server. Each of them bounds memory.
 public enum SchemaLimits {
-    /// Maximum length of text or JSON in one field, in UTF-8 bytes. A page of rows must fit into memory many times
-    /// over.
+    /// Default of the maximum length of text or JSON in one field, in UTF-8 bytes, and the largest that a `Model` may
+    /// declare. A page of rows must fit into memory many times over.
     public static let textBytes = 64 * 1_024
     /// Maximum number of fields in one collection. Their versions are stored in one small blob beside the row.
     public static let fields = 64
@@ -17,12 +17,12 @@ public enum SchemaLimits {
     /// Maximum number of former numbers that a device sends with one transaction. Each costs the server a lookup under
     /// its write lock.
     ///
-    /// A device that has more of them first asks about the oldest ones, with an empty transaction.
+    /// A device that has more first asks for the outcome under the oldest numbers, with an empty transaction.
     public static let formerNumbers = 16
     /// Maximum number of former client ids under which a device asks for notices. Each costs the server a lookup.
     ///
-    /// Only ids under which the device has sent something count. Beyond the limit, the oldest is dropped, and the device
-    /// no longer learns that values of that time give way.
+    /// Only ids under which the device has sent something count. Beyond the limit, the device forgets the oldest id,
+    /// and no longer gets notices about values that it wrote under that id.
     public static let formerClients = 256
     /// The maximum number of conditions of one filter. SQLite limits the depth of an expression to 1,000.
     public static let filterTerms = 400

@@ -20,7 +20,8 @@ extension ServerCall {
 
     package var path: String { WirePath.version + rawValue }
 
-    /// Whether "not found" is a response to the call, rather than a failure. It has no body.
+    /// Whether "not found" is a response to the call, rather than a failure. For such a response,
+    /// `ServerResponse.encode` returns nil.
     package var mayBeNotFound: Bool {
         switch self {
         case .hello, .push, .pull: false

@@ -1,6 +1,6 @@
 package import SyncModel
 
-/// The paths of the protocol. Those of its calls are in the table of calls (`ServerCall.path`).
+/// The paths of the protocol, except those of its calls, which are in the table of calls (`ServerCall.path`).
 package enum WirePath {
     /// The beginning of every path of this version of the protocol.
     static let version = "/v1/"

@@ -6,8 +6,8 @@ package import SyncModel
 /// `syncd --catalog` serves such a file, and both stores keep the models of their database in this format.
 /// `Schemas/catalog` describes it.
 package enum CatalogCodec {
-    /// The version of the format. A build that adds a key or a type increments it, so that older builds can tell its
-    /// models from damaged ones.
+    /// The version of the format. A build that adds a key or a type increments the version, so that older builds can
+    /// distinguish newer models from damaged ones.
     static let format = 1
 
     /// Returns the JSON text: one line for each field, defaults left out, and a newline at the end.
@@ -69,7 +69,7 @@ package enum CatalogCodec {
 
     /// Reads a catalog.
     ///
-    /// - Parameter rule: returns the rule of a name; nil for a name that it does not know, which is an error.
+    /// - Parameter rule: returns the rule with a name; nil for an unknown name, which is an error.
     /// - Throws: `malformed`, with the place and what was expected.
     package static func decode(
         _ bytes: [UInt8], rule: (_ name: String) -> FieldRule?

@@ -57,7 +57,7 @@ package enum PushCodec {
 
     /// Decodes a request strictly.
     ///
-    /// The numbers must be consecutive. A transaction that does not match its hash is `damaged`.
+    /// The numbers must be consecutive. Throws `damaged` when a transaction does not match its hash.
     package static func decodeRequest(_ bytes: [UInt8]) throws(WireError) -> PushRequest {
         try Message.read(bytes, "push", readRequest)
     }

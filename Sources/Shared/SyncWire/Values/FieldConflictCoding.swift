@@ -1,7 +1,7 @@
 import SyncJSON
 import SyncModel
 
-/// Coding of a conflict: a field that two devices changed, with the losing value.
+/// Coding of a conflict: the field, the base, and both sides of the conflict.
 enum FieldConflictCoding {
     static func write(_ conflict: FieldConflict, to writer: inout JSONWriter) throws(WireError) {
         writer.beginObject()

@@ -122,8 +122,8 @@ package enum TransactionCodec {
         }
     }
 
-    /// Reads the edits of an update, at most one for each field. Of two edits of a field, the journal would keep both,
-    /// but only one would be checked.
+    /// Reads the edits of an update, at most one for each field. If an update had two edits of one field, the journal
+    /// would keep both, but only the last would be checked.
     private static func readEdits(_ reader: inout JSONReader) throws(JSONError) -> [FieldEdit] {
         var fields: Set<FieldName> = []
         return try reader.list { (reader) throws(JSONError) in

@@ -2,8 +2,10 @@ package import SyncModel
 
 /// A condition on the records of one model, as data.
 ///
-/// The fields of a model make conditions: `$0.due < tomorrow`, `$0.title.hasPrefix("B")`, `$0.priority.in([.low, .high])`.
-/// Join them with `&&`, `||`, and `!`. A comparison with a missing value is false, and its negation is true.
+/// The fields of a model make conditions: `$0.due < tomorrow`, `$0.title.hasPrefix("B")`,
+/// `$0.priority.in([.low, .high])`. Join them with `&&`, `||`, and `!`. An optional field without a value equals nil,
+/// and is neither less nor greater than any value. In any other field, a comparison counts a missing value as the
+/// default of the field.
 public struct ModelCondition<M: Model>: Hashable, Sendable {
     package let filter: RecordFilter
     /// The error that the query throws; nil if there is none.

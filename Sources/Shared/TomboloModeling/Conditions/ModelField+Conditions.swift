@@ -29,7 +29,7 @@ extension ModelField {
         guard let value else { return condition(.compare(.field(key.name), comparison, .null)) }
         guard let stored = stored(value) else { return condition(.any([]), unstorable: true) }
         var filter = RecordFilter.compare(.field(key.name), comparison, stored)
-        // A record of an older build has no value, and shows the default.
+        // A record of an older build has no value, and reads as the default.
         if !missing.isNull {
             let isMissing = RecordFilter(key.name, equals: .null)
             if comparison.holds(missing, stored) {

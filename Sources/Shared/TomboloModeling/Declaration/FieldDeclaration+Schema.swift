@@ -1,7 +1,7 @@
 import SyncModel
 
 extension FieldDeclaration {
-    /// Returns the field as engine, stores, and server know it.
+    /// Returns the schema of the field, which engine, stores, and server use.
     func schema(in collection: String) throws(ModelDeclarationError) -> FieldSchema {
         let field = try ModelNames.field(name, in: collection)
         var isRequired = false

@@ -15,7 +15,8 @@ public struct FieldOption<Value: ModelValue>: Sendable {
         return nil
     }
 
-    /// A record must have a value. Clients check it when a record is saved, and the server when it applies a transaction.
+    /// A record must have a value. Clients check it when a record is saved, and the server when it applies a
+    /// transaction.
     public static var required: FieldOption { FieldOption(.required) }
 
     /// Each client's database gets an index on the field, which queries use.
@@ -29,19 +30,19 @@ extension FieldOption where Value.Base: TextualValue {
     /// The allowed length of the text in UTF-8 bytes. For JSON, the length of the encoded text.
     public static func length(_ bytes: ClosedRange<Int>) -> FieldOption { FieldOption(.length(bytes)) }
 
-    /// A rule that both the client and the server check. The text is stored in the form that the rule prescribes.
+    /// A rule that both the client and the server check. The text is normalized by the rule before it is stored.
     public static func rule(_ rule: FieldRule) -> FieldOption { FieldOption(.rule(rule)) }
 }
 
 extension FieldOption where Value.Base == Int {
-    /// The allowed numbers.
+    /// The allowed numbers, including both bounds.
     public static func range(_ range: ClosedRange<Int>) -> FieldOption {
         FieldOption(.bounds(.integer(Int64(range.lowerBound)...Int64(range.upperBound))))
     }
 }
 
 extension FieldOption where Value.Base == Double {
-    /// The allowed numbers.
+    /// The allowed numbers, including both bounds.
     public static func range(_ range: ClosedRange<Double>) -> FieldOption { FieldOption(.bounds(.real(range))) }
 }
 

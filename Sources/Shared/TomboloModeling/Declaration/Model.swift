@@ -2,8 +2,9 @@ public import SyncModel
 
 /// A declaration of one kind of record.
 ///
-/// A model is a *shape*: its properties describe fields, and hold no values. The shape is the only declaration. The table in
-/// the local database, the schema on the wire, the properties of live objects, and typed queries follow from it.
+/// A model is a *shape*: its properties describe fields, and hold no values. The shape is the only declaration. The
+/// table in the local database, the schema on the wire, the properties of live objects, and typed queries follow from
+/// it.
 ///
 /// ```swift
 /// struct Todo: Model {
@@ -15,11 +16,11 @@ public import SyncModel
 /// }
 /// ```
 ///
-/// Each name is the name on the wire and in the database, so renaming a Swift property changes nothing. Names consist of
-/// lower-case letters, digits, and underscores. A new field may stand anywhere in the declaration.
+/// Each name is the name on the wire and in the database, so renaming a Swift property changes nothing. Names consist
+/// of lower-case letters, digits, and underscores. A new field may stand anywhere in the declaration.
 ///
-/// The fields register themselves, in the order of the properties, when a client or server runs `init()` once at its start.
-/// Errors in a declaration are thrown there, as ``ModelDeclarationError``. A field must therefore be a stored property.
+/// The fields register themselves, in the order of the properties, when a client or server runs `init()` at its start.
+/// Errors in a declaration are thrown then, as ``ModelDeclarationError``. A field must therefore be a stored property.
 public protocol Model: Sendable {
     /// The name of the collection on the wire and in the database.
     static var collection: String { get }
@@ -27,7 +28,7 @@ public protocol Model: Sendable {
     /// The outcome of a delete that has not seen the latest edits of its record. The default is `deleteWins`.
     static var deleteRule: DeleteRule { get }
 
-    /// Creates the shape of the model. A public model needs a public one.
+    /// Creates the shape of the model. In a public model, this initializer is public.
     init()
 }
 

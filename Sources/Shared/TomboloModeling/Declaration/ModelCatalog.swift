@@ -16,6 +16,8 @@ public struct ModelCatalog: Sendable {
         types = [:]
     }
 
+    /// Registers and checks the models.
+    ///
     /// - Throws: `ModelDeclarationError`, which names the model, the field, what was expected, and what to do.
     public init(_ models: [any Model.Type]) throws(ModelDeclarationError) {
         var shapes: [ObjectIdentifier: any Sendable] = [:]

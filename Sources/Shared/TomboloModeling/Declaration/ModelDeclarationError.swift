@@ -1,4 +1,5 @@
-/// An error in the declaration of a model. Thrown when a client or server opens, or when a query uses the field.
+/// An error in the declaration of a model. Thrown when a client or server opens, or when a query uses the field. An
+/// error in the values of a query is also reported this way.
 public struct ModelDeclarationError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The kind of error, for code that handles it.
     public let code: Code
@@ -32,9 +33,9 @@ public struct ModelDeclarationError: Error, Hashable, Sendable, CustomStringConv
         case unknownTarget
         /// A model that is not in the list of models.
         case unknownModel
-        /// A field that is not a stored property of its model.
+        /// A field that is not a stored property of its model, such as a computed or static one.
         case computedField
-        /// A limit that no value can meet, or that is larger than the system allows.
+        /// A limit that is out of range, or a value in a query that cannot be stored.
         case invalidLimit
         /// A default that breaks the limits of its field.
         case invalidDefault

@@ -2,26 +2,30 @@ package import SyncModel
 
 /// One field of a model: the name under which it is stored, its options, and its default.
 ///
-/// Write `Field<Value>` inside a model. A value that is not optional reads as its default, or as the empty value of its type,
-/// where a record has none, such as a record of an older build.
+/// Write `Field<Value>` inside a model. If a record has no value in the field, such as a record of an older build, the
+/// field reads as its default. Without a default, an optional field reads as nil, and any other field as the empty
+/// value of its type.
 public struct ModelField<M: Model, Value: ModelValue>: Sendable {
     /// The name on the wire and in the database.
     public let name: String
 
-    /// The value of a record that has none in this field.
+    /// The value as which the field of a record reads if the record has none.
     package let fallback: Value
 
     package let key: FieldKey
-    /// The rule of a text, whose form values are brought into before they are stored or compared.
+    /// The rule of a text field, which normalizes values before they are stored or compared; nil for none.
     private let rule: FieldRule?
-    /// The value as which a condition counts a missing value; null if a missing value is no value.
+    /// The value as which a condition counts a missing value; null if the condition treats it as missing.
     package let missing: FieldValue
 
+    /// Declares a field.
+    ///
     /// - Parameters:
-    ///   - name: the name on the wire and in the database: lower-case letters, digits, and underscores.
+    ///   - name: the name on the wire and in the database: a lower-case letter, then up to 62 lower-case letters,
+    ///     digits, or underscores.
     ///   - options: for example `.required`, `.indexed`, or `.length(1...200)`.
-    ///   - value: the value of a new record, and of a record of an older build. Without a default, an optional field has no
-    ///     value, a required field must be set, and any other field has the empty value of its type.
+    ///   - value: the value of a new record, and of a record of an older build. Without a default, an optional field
+    ///     has no value, a required field must be set, and any other field has the empty value of its type.
     public init(_ name: String, _ options: FieldOption<Value>..., default value: Value? = nil) {
         self.name = name
         fallback = value ?? .empty
@@ -39,14 +43,14 @@ public struct ModelField<M: Model, Value: ModelValue>: Sendable {
 }
 
 extension ModelField {
-    /// The value in the form in which it is stored; nil if it cannot be stored.
+    /// Returns the value in the form in which it is stored; nil if it cannot be stored.
     package func stored(_ value: some ModelValue) -> FieldValue? {
         guard let stored = value.stored else { return nil }
         guard let rule, case .text(let text) = stored else { return stored }
         return .text(rule.normalized(text))
     }
 
-    /// The value that a stored value shows.
+    /// Returns the value that is read from a stored one.
     package func value(_ stored: FieldValue) -> Value {
         if stored.isNull { return fallback }
         return Value(stored: stored) ?? fallback
@@ -55,8 +59,8 @@ extension ModelField {
 
 /// A field of a model that refers to a record of another model. Write `Reference<Other>` inside a model.
 ///
-/// A reference is optional unless it has the option `.required`. The server refuses to delete a record to which a required
-/// reference points. An optional reference to a deleted record reads as nil.
+/// A reference is optional unless it has the option `.required`. The server refuses to delete a record to which a
+/// required reference points. An optional reference to a deleted record reads as nil.
 public struct ModelReference<M: Model, Other: Model>: Sendable {
     /// The name on the wire and in the database.
     public let name: String
@@ -73,7 +77,7 @@ public struct ModelReference<M: Model, Other: Model>: Sendable {
     }
 }
 
-/// The place of a field in its model.
+/// The position and the name of a field in its model.
 package struct FieldKey: Hashable, Sendable {
     /// The position among the fields; −1 for a field that was not created by the initializer of its model.
     package let slot: Int
@@ -86,7 +90,7 @@ package struct FieldKey: Hashable, Sendable {
 }
 
 extension FieldKey {
-    /// The error of a field that was not registered; nil for all others.
+    /// Returns the error of a field that was not registered; nil for all others.
     package func problem(in collection: String) -> ModelDeclarationError? {
         guard slot < 0 else { return nil }
         return ModelDeclarationError(

@@ -2,7 +2,7 @@ import SyncModel
 
 /// The rules for the names of collections and fields.
 enum ModelNames {
-    /// Names of members of every live object. A field of that name could not be read as a property.
+    /// Names of members of every live object. A field of such a name could not be read as a property.
     static let members: Set<String> = [
         "create", "delete", "description", "edits", "fields", "id", "load", "presence", "refer", "revert", "save",
         "snapshot", "snapshots", "space", "sync", "uid", "updates", "version",
@@ -48,7 +48,7 @@ enum ModelNames {
         return "'\(name)' is not a valid name for \(owner): \(expected)\(hint)"
     }
 
-    /// `isDone` as `is_done`.
+    /// Returns the name in snake case: `is_done` for `isDone`.
     private static func snakeCase(_ name: String) -> String {
         var result = ""
         for character in name {

@@ -3,7 +3,7 @@ import SyncModel
 
 /// Collects the fields of one model while its initializer runs.
 ///
-/// The builder is a task-local value for the time of the initializer, so that `Field<String>("title")` needs no other
+/// The builder is a task-local value while the initializer runs, so that `Field<String>("title")` needs no other
 /// argument. See the decision record "Models are shapes".
 final class SchemaBuilder: Sendable {
     @TaskLocal static var current: SchemaBuilder?
@@ -19,7 +19,7 @@ final class SchemaBuilder: Sendable {
 
     /// Adds a field to the model whose initializer is running.
     static func register(_ declaration: FieldDeclaration) -> FieldKey {
-        // An invalid name is reported when the model is opened; no store ever sees it.
+        // `ModelShape` reports an invalid name, so no store ever sees it.
         let name = FieldName(rawValue: declaration.name) ?? FieldName(unchecked: declaration.name)
         guard let current else { return FieldKey(slot: -1, name: name) }
         let slot = current.declarations.withLock { declarations in

@@ -2,7 +2,7 @@ import Foundation
 public import SyncModel
 
 extension FieldRule {
-    /// A name that people read on one line.
+    /// The rule for a name that people read on one line.
     ///
     /// The name is in Unicode normalization form C (NFC), so that names that look the same have the same bytes. It has
     /// at least one visible character, no space at either end, and no invisible character: no controls, line breaks,

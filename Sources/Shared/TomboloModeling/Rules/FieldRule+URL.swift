@@ -1,10 +1,11 @@
 public import SyncModel
 
 extension FieldRule {
-    /// An absolute URL: one of the given schemes, `://`, and a host, or for `file` an absolute path.
+    /// Returns the rule for an absolute URL: one of the given schemes, `://`, and a host or, for `file`, an absolute
+    /// path.
     ///
     /// All characters must be visible ASCII characters; RFC 3986 requires that others are percent-encoded. URLs with
-    /// other schemes are rejected, such as `javascript:`, which a viewer would run.
+    /// other schemes are rejected, such as `javascript:`, which a viewer would execute.
     ///
     /// - Parameter schemes: The allowed schemes, in lowercase.
     public static func url(schemes: [String]) -> FieldRule {

@@ -1,7 +1,7 @@
 import SyncModel
 
-/// An object with `id`, `uid`, and the fields under their names; fields without a value are left out. A field with JSON holds
-/// its text.
+/// A snapshot is encoded as an object with `id`, `uid`, and the fields under their names. Fields without a value are
+/// left out. A JSON field is encoded as a string with its text.
 extension Snapshot: Codable {
     private struct Key: CodingKey {
         let stringValue: String

@@ -3,8 +3,8 @@ public import SyncModel
 
 /// A `Codable` value that a field holds as JSON, such as a list or a nested structure.
 ///
-/// The field is merged as a whole. Text that this build cannot decode has no ``value``; it stays in the record until another
-/// value is set.
+/// The field is merged as a whole. If this build cannot decode the text, ``value`` is nil, and the text stays in the
+/// record until another value is set.
 public struct JSON<Value: Codable & Equatable & Sendable>: ModelValue, TextualValue {
     public typealias Base = JSON<Value>
 
@@ -45,7 +45,7 @@ public struct JSON<Value: Codable & Equatable & Sendable>: ModelValue, TextualVa
 
     public var stored: FieldValue? { storageProblem == nil ? .json(text) : nil }
 
-    /// Compares the values, or the texts if neither can be decoded.
+    /// Compares the values if both can be decoded, and the texts otherwise.
     public static func == (left: JSON<Value>, right: JSON<Value>) -> Bool {
         if let first = left.value, let second = right.value { return first == second }
         return left.text == right.text

@@ -9,8 +9,8 @@ public import SyncModel
 /// }
 /// ```
 ///
-/// A raw value of a newer build, which this build does not know, reads as ``fallback``. It stays in the record until another
-/// value is set.
+/// A raw value that this build does not know, for example one of a newer build, reads as ``fallback``. The raw value
+/// stays in the record until another value is set.
 public protocol ModelEnum: ModelValue, RawRepresentable
 where RawValue: ModelValue, RawValue.Base == RawValue, Base == Self {
     /// The value that stands for all raw values that this build does not know.

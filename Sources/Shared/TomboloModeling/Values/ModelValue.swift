@@ -2,8 +2,8 @@ public import SyncModel
 
 /// A type that a field of a model can hold.
 ///
-/// The library makes these types conform: `String`, `Int`, `Double`, `Bool`, `Date`, `UUID`, ``JSON``, and the optionals of
-/// all types that conform. Enumerations conform through ``ModelEnum``.
+/// The library makes these types conform: `String`, `Int`, `Double`, `Bool`, `Date`, `UUID`, ``JSON``, and the
+/// optionals of all types that conform. Enumerations conform through ``ModelEnum``.
 public protocol ModelValue: Equatable, Sendable {
     /// The type without its optionality: `Date` for `Date?`, and `Date` for `Date`.
     associatedtype Base: ModelValue where Base.Base == Base
@@ -17,7 +17,7 @@ public protocol ModelValue: Equatable, Sendable {
     /// The value that a field shows if a record has none and the field has no default.
     static var empty: Self { get }
 
-    /// Reads a stored value. Returns nil if the value is missing or cannot be read.
+    /// Reads a stored value; nil if the value cannot be read. A missing value is read only as an optional.
     init?(stored: FieldValue)
 
     /// The value as it is stored; nil if it cannot be stored.
@@ -36,10 +36,10 @@ extension ModelValue {
     package var storedOrNull: FieldValue { stored ?? .null }
 }
 
-/// A value that has an order in queries.
+/// A value that queries can compare by order.
 public protocol OrderedValue: ModelValue {}
 
-/// A value that is stored as text, and has a length.
+/// A value that is stored as text or JSON, and has a length in bytes.
 public protocol TextualValue: ModelValue {}
 
 extension Optional: ModelValue where Wrapped: ModelValue, Wrapped.Base == Wrapped {

@@ -1,6 +1,6 @@
 /// A generator of random numbers that gives the same numbers for the same seed on every machine and in every build.
 ///
-/// It is xoshiro256** (Blackman and Vigna, 2018), seeded by SplitMix64. It is not suitable for secrets.
+/// The algorithm is xoshiro256** (Blackman and Vigna, 2018), seeded by SplitMix64. It is not suitable for secrets.
 public struct SeededRandom: RandomNumberGenerator, Hashable, Sendable {
     private var state: (UInt64, UInt64, UInt64, UInt64)
 
@@ -50,7 +50,7 @@ public struct SeededRandom: RandomNumberGenerator, Hashable, Sendable {
 extension SeededRandom {
     /// Returns a number from 0 up to, but not including, `bound`; 0 when `bound` is not positive.
     ///
-    /// It does not use the standard library's `random(in:)`, whose algorithm may change with the toolchain and would
+    /// The standard library's `random(in:)` is not used: its algorithm may change with the toolchain, which would
     /// change the meaning of every seed. The bias of the multiplication is below 2⁻³² for the bounds used here.
     public mutating func below(_ bound: Int) -> Int {
         bound <= 1 ? 0 : Int(truncatingIfNeeded: next().multipliedFullWidth(by: UInt64(bound)).high)

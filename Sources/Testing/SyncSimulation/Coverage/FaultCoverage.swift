@@ -1,6 +1,6 @@
 /// The number of times that each fault has happened in each phase of an operation.
 ///
-/// An empty cell shows that the generator of scripts has become too narrow.
+/// An empty cell that `reachable` lists shows that the generator of scripts has become too narrow.
 public struct FaultCoverage: Hashable, Sendable {
     public struct Cell: Hashable, Sendable, CustomStringConvertible {
         public let fault: FaultKind
@@ -34,7 +34,7 @@ public struct FaultCoverage: Hashable, Sendable {
     /// The number of disk faults.
     public var diskFaults: Int { FaultKind.toDisks.reduce(0) { $0 + total(of: $1) } }
 
-    /// The groups of faults, with the phases in which they can happen.
+    /// The groups of faults, with the phases in which at least one fault of the group can happen.
     private static let blocks: [(faults: [FaultKind], phases: [OperationPhase])] = [
         (FaultKind.onTheWay, OperationPhase.exchanges),
         (FaultKind.toDevices + FaultKind.toServers, [.idle] + OperationPhase.exchanges),

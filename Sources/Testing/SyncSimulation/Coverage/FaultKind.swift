@@ -34,7 +34,7 @@ public enum FaultKind: String, Hashable, Sendable, CaseIterable {
     case deviceCutOff = "device cut off"
     case linkDown = "link down"
     case clockJumped = "clock jumped"
-    /// A jump by a week or more. Counted in addition to `clockJumped`.
+    /// A jump to a time that is wrong by a week or more. Counted in addition to `clockJumped`.
     case clockWrongForWeeks = "clock wrong for weeks"
     case deviceRolledBack = "device rolled back"
     case clockDrifts = "clock drifts"
@@ -50,7 +50,7 @@ public enum FaultKind: String, Hashable, Sendable, CaseIterable {
     case serverPowerLost = "server lost power"
     case serverCompacted = "server compacted"
     case serverRestored = "server restored"
-    /// Counted in addition to `serverRestored`.
+    /// A restore that the server is not told of. Counted in addition to `serverRestored`.
     case serverRestoredSilently = "server restored silently"
     case pushForged = "push forged"
     case serverEmptied = "server emptied"

@@ -13,12 +13,12 @@ public enum OperationPhase: String, Hashable, Sendable, CaseIterable {
 
     // In the store of a device.
     case opening
-    /// A user's write.
+    /// A user's write, or a checkpoint of the WAL.
     case writing
     case takingBatch = "taking batch"
     case recordingResults = "recording results"
     case applyingPage = "applying page"
-    /// A cursor is reset, a space vacated, an epoch adopted, or an identity renewed.
+    /// The stored state of the session changes: for example, a cursor is reset, a space vacated, or an epoch adopted.
     case changingSession = "changing session"
     /// Any operation that only reads.
     case reading

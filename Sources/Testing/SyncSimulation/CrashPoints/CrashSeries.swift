@@ -1,13 +1,13 @@
 /// A scenario with one kind of fault on one disk, run once for each operation that the fault can affect.
 ///
-/// The series ends when a run no longer meets the fault. After each fault, the dead processes are restarted through the
-/// real recovery, and all oracles check the result.
+/// The series ends when a run no longer meets the fault. In each run, the processes that the fault has killed start
+/// again with the production code's recovery, and all oracles check the result.
 public struct CrashSeries: Hashable, Sendable {
     public let scenario: CrashScenario
     public let party: Party
     public let operations: DiskOperations
     public let effect: DiskFault.Effect
-    /// Whether the fault affects all later operations until the world is healed, rather than only one operation.
+    /// Whether the fault affects all later operations until all faults end, rather than only one operation.
     public let isSticky: Bool
 
     /// All series.
@@ -38,7 +38,8 @@ public struct CrashSeries: Hashable, Sendable {
     /// Returns the script with the fault at one point.
     public func script(at point: Int) -> WorldScript {
         var script = scenario.script
-        // The effect of a power loss depends on the disk's random numbers, which are drawn again at each point.
+        // The disk has the same seed at each point. Losses of power therefore differ only in the operation that they
+        // interrupt and in the unsynced data, not in the random numbers.
         script.planned = [
             .init(
                 party, DiskFault(operations, skip: point, times: isSticky ? nil : 1, effect: effect))
@@ -46,7 +47,7 @@ public struct CrashSeries: Hashable, Sendable {
         return script
     }
 
-    /// Runs the points of the series at a fixed distance.
+    /// Runs the scenario with the fault at every `stride`-th point of the series.
     ///
     /// - Parameters:
     ///   - stride: the distance between points; 1 for all points.

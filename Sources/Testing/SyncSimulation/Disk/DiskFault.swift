@@ -50,7 +50,7 @@ public struct DiskFiles: OptionSet, Hashable, Sendable {
 public struct DiskFault: Hashable, Sendable {
     public var operations: DiskOperations
     public var files: DiskFiles
-    /// The number of matching operations that succeed first.
+    /// The number of matching operations to leave alone first.
     public var skip: Int
     /// The number of operations to affect after that; nil for all.
     public var times: Int?

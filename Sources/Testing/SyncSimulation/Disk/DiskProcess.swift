@@ -5,8 +5,8 @@ import CFaultVFS
 /// After the process is killed or the power of its disk fails, its files answer every call with an error. Connections
 /// may still be closed, which frees their memory and changes nothing.
 ///
-/// Keep the process at least until a database has been opened by its name: the name is unregistered when the process is
-/// released and its last file is closed.
+/// Keep the process at least until SQLite has opened a database through its VFS: the VFS is unregistered when the
+/// process is released and its last file is closed.
 public final class DiskProcess: Sendable {
     public let disk: SimulatedDisk
     private let address: UInt

@@ -1,10 +1,11 @@
 import CFaultVFS
 import SyncConcurrency
 
-/// An in-memory disk of one machine for the real SQLite, which fails and loses power on demand.
+/// An in-memory disk of one machine for the real SQLite. It fails and loses power on demand.
 ///
 /// SQLite uses it through the `DiskProcess` of each process. Disks are independent of each other and may be used from
-/// any thread. Only the seed and the operations decide which faults happen and what survives a loss of power.
+/// any thread. Only the seed, the plans, and the operations decide which faults happen and what survives a loss of
+/// power.
 public final class SimulatedDisk: Sendable {
     private let address: UInt
     /// The fault counts that `takeFaults` has already returned.
@@ -47,7 +48,9 @@ public final class SimulatedDisk: Sendable {
         fault_disk_clear_rules(pointer)
     }
 
-    /// Runs `body` without planned faults.
+    /// Runs `body` without planned faults, and lets it write even if the disk is read-only.
+    ///
+    /// The capacity still applies: writes to a full disk fail.
     public func withoutFaults<Result, Failure>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
         fault_disk_set_lenient(pointer, true)
         defer { fault_disk_set_lenient(pointer, false) }
@@ -76,8 +79,8 @@ public final class SimulatedDisk: Sendable {
         fault_disk_set_read_only(pointer, isReadOnly)
     }
 
-    /// Flips bits of one byte of a file, including on the medium. Returns false when there is no such byte, or no bit in
-    /// the mask.
+    /// Flips bits of one byte of a file, both as processes see it and on the medium. Returns false when there is no
+    /// such byte, or no bit in the mask.
     public func corrupt(_ name: String, at offset: Int, flipping mask: UInt8 = 0xFF) -> Bool {
         fault_disk_flip(pointer, name, Int64(offset), mask)
     }
@@ -147,7 +150,7 @@ public final class SimulatedDisk: Sendable {
         }
     }
 
-    /// The number of operations that a plan has affected.
+    /// The number of operations that plans have affected.
     public var faultCount: Int { Int(fault_disk_hits(pointer)) }
 
     /// Returns the number of operations that plans have affected since the last call, by kind of fault.
@@ -169,7 +172,8 @@ public final class SimulatedDisk: Sendable {
 
     public var powerLossCount: Int { Int(fault_disk_power_losses(pointer)) }
 
-    /// A hash of the kind, file, offset, and result of all operations so far, the same for the same seed and program.
+    /// A hash of the kind, the kind of file, the offset, the size, and the result of all operations so far. It is the
+    /// same for the same seed and program.
     public var traceHash: UInt64 { fault_disk_hash(pointer) }
 
     /// Descriptions of the last operations, oldest first.

@@ -3,10 +3,10 @@ import SyncModel
 /// A model checker that visits every reachable state of a small world: two devices, a server, up to three writes per
 /// device, and some faults.
 public struct Explorer: Sendable {
-    /// The maximum number of faults in one run: a lost or repeated message, a premature deadline, a crash, a change of
-    /// access.
+    /// The maximum number of faults on one path: a lost or repeated message, a timer that fires early, a crash, a
+    /// change of access.
     public var faults: Int
-    /// The maximum number of states. A run that reaches it ends with `isComplete` false.
+    /// The maximum number of states. A run that finds more ends with `isComplete` false.
     public var stateLimit: Int
     /// The writes of each device.
     private let scripts: [[ExplorerWrite]]
@@ -54,7 +54,7 @@ public struct Explorer: Sendable {
 
     /// Explores the states breadth first, so that a violation comes with a shortest path to it.
     ///
-    /// - Parameter progress: called with the number of states after every 100,000.
+    /// - Parameter progress: called with the number of visited states after every 100,000.
     public func run(progress: (Int) -> Void = { _ in }) -> Report {
         var report = Report()
         let start = ExplorerWorld(scripts: scripts, faults: faults)

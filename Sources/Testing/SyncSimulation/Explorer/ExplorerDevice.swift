@@ -11,7 +11,7 @@ struct ExplorerDevice: Hashable, Sendable {
     private(set) var timers: [Serial: Duration] = [:]
     /// The requests in transit, and the responses on their way back.
     private(set) var inFlight: [Serial: Message] = [:]
-    /// The pushes that the device has abandoned and that may still arrive.
+    /// The pushes that the device has abandoned and that may still arrive. At most one is kept.
     private(set) var lateRequests: [PushRequest] = []
 
     enum Message: Hashable, Sendable {
@@ -58,7 +58,7 @@ struct ExplorerDevice: Hashable, Sendable {
         inFlight[serial] = .response(response)
     }
 
-    /// Removes a message from transit and returns it.
+    /// Removes a message from transit and returns it; nil when it is not in transit.
     mutating func take(_ serial: Serial) -> Message? {
         inFlight.removeValue(forKey: serial)
     }

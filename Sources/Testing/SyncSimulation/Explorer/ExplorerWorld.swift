@@ -46,7 +46,7 @@ struct ExplorerWorld: Hashable, Sendable {
         /// The next timer fires although a message is still in transit.
         case timeout(Int)
         case crash(Int)
-        /// The operator withdraws the device's access, or restores it.
+        /// The operator removes the device's access, or gives it back.
         case changeAccess(Int)
         /// An abandoned push arrives after all. This move does not count as a fault.
         case lateRequestArrives(Int)

@@ -1,12 +1,12 @@
 import SyncModel
 
-/// A simple model of the server as a value: one space, exactly-once by number and payload, and a feed of commits.
+/// A simple model of the server as a value, with one space and a feed of commits.
 ///
-/// It is a second, independent implementation, so that it agrees with the authority only when both are right.
+/// It applies each transaction once, by number and payload. It is independent of the authority's implementation.
 struct ModelServer: Hashable, Sendable {
     let epoch = Epoch(rawValue: "epoch")
     private(set) var feed: [Commit] = []
-    /// The payloads that took effect, oldest first, for the oracles.
+    /// The payloads of all applied transactions, oldest first, for the explorer's checks. Some of them changed nothing.
     private(set) var applied: [PayloadHash] = []
     private var alive: [RecordID: Record] = [:]
     private var stamps: [RecordID: Stamp] = [:]
@@ -62,7 +62,7 @@ struct ModelServer: Hashable, Sendable {
         return .answered(results, epoch: epoch, serverTime: .zero)
     }
 
-    /// Withdraws a client's access, or restores it.
+    /// Removes a client's access, or gives it back.
     mutating func changeAccess(of client: ClientID) {
         if shutOut.remove(client) == nil { shutOut.insert(client) }
     }
@@ -86,7 +86,10 @@ struct ModelServer: Hashable, Sendable {
 
     // MARK: Commits
 
-    /// Applies a transaction of one mutation. The latest edit by stamp wins, and a delete wins over an edit.
+    /// Applies a transaction of one mutation.
+    ///
+    /// An edit wins when its author has seen the stored value, or when it has the later stamp. A delete wins over an
+    /// edit.
     private mutating func commit(_ pushed: NumberedTransaction, by client: ClientID) -> Outcome {
         guard !shutOut.contains(client) else {
             return .rejected(Rejection(code: .forbidden, message: "shut out", mutation: nil))

@@ -13,7 +13,7 @@ struct ModelStore: Hashable, Sendable {
     private(set) var outbox: [Entry] = []
     /// The sequences of rejected transactions.
     private(set) var journal: Set<Int> = []
-    /// The version of the cursor; nil before the first page.
+    /// The version of the cursor; nil before the first page and after a reset.
     private(set) var cursor: Version?
     /// Whether the device has access to the space.
     private(set) var hasAccess = true
@@ -80,7 +80,7 @@ struct ModelStore: Hashable, Sendable {
             for result in results { record(result) }
             return .resultsRecorded(summary)
         case .withdraw:
-            // The model server accepts every transaction, so nothing is ever withdrawn.
+            // The model server decides about every transaction instead of refusing it, so nothing is ever withdrawn.
             return .transactionWithdrawn(summary)
         case .apply(let page, _, _):
             apply(page)

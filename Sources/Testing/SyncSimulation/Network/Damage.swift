@@ -2,7 +2,8 @@
 enum Damage: Hashable, Sendable {
     /// Flips the highest bit of one byte. The position is a fraction of the length.
     ///
-    /// This makes any text invalid UTF-8. Damage that produces other valid text is out of scope: TLS detects it.
+    /// In the text of a message, the result is invalid UTF-8. Damage that produces other valid text is out of scope:
+    /// TLS detects it.
     case flip(at: Double)
     /// Cuts off the end. The position is a fraction of the length.
     case cut(at: Double)
@@ -10,7 +11,7 @@ enum Damage: Hashable, Sendable {
     case page
     case empty
 
-    /// Draws the damage of one message; nil for all but a fraction `rate` of them.
+    /// Draws the damage of one message; nil for no damage. A fraction `rate` of all messages is damaged.
     ///
     /// Every call draws the same count of numbers.
     static func drawn(_ random: inout SeededRandom, rate: Double) -> Damage? {
@@ -26,7 +27,7 @@ enum Damage: Hashable, Sendable {
         }
     }
 
-    /// Damages the bytes. Returns false if they are the same afterwards, as an empty message is.
+    /// Damages the bytes. Returns false if the damage changes nothing, as in an empty message.
     func apply(to bytes: inout [UInt8]) -> Bool {
         let before = bytes
         switch self {

@@ -3,14 +3,14 @@ import SyncModel
 
 /// A false response of a hostile or broken server, in valid protocol form.
 ///
-/// A lie contradicts something that the device knows, or would keep it busy forever. No lie shows a value that the
-/// server does not have, because a device has no means to verify values.
+/// A lie contradicts something that the device knows, or would keep the device busy forever. No lie shows a value that
+/// the server does not have, because a device has no means to verify values.
 public enum Lie: String, Hashable, Sendable, CaseIterable {
-    /// A page leads back to where it began and claims that more follows.
+    /// A page returns the cursor of its request and claims that more follows.
     case standingCursor
-    /// A page has no content, leads back to where it began, and claims that more follows.
+    /// A page has no content, returns the cursor of its request, and claims that more follows.
     case emptyPage
-    /// The first page that the device received comes again and claims that more follows.
+    /// The first page of the space that the device received comes again and claims that more follows.
     case cyclingPages
     /// A page omits a commit.
     case missingCommit
@@ -20,7 +20,7 @@ public enum Lie: String, Hashable, Sendable, CaseIterable {
     case headBehind
     /// A page belongs to a space other than the requested one.
     case otherSpace
-    /// The response to a push contains the outcome of a transaction that was not in it.
+    /// The response to a push contains the outcome of a transaction that was not in the push.
     case unknownTransaction
     /// A transaction is reported as applied at a version that the space does not have.
     case impossibleVersion
@@ -28,10 +28,11 @@ public enum Lie: String, Hashable, Sendable, CaseIterable {
     case refusal
     /// HTTP 403 in the server's own form, for each push that contains one of certain transactions.
     case prohibition
-    /// A push is performed, and refused all the same: its first number is said to be used with other contents.
+    /// The server performs a push and then refuses it, as if its first number were used with other contents.
     case identityConflict
 
-    /// The lies of plans. A new lie is drawn separately, so that the worlds of existing seeds stay the same.
+    /// The lies that `Rates.lie` draws from. A lie that was added later has its own rate, so that the worlds of
+    /// existing seeds stay the same.
     static let drawn = allCases.filter { $0 != .identityConflict }
 
     /// Returns whether the lie affects the response to this call.
@@ -115,8 +116,8 @@ public enum Lie: String, Hashable, Sendable, CaseIterable {
             let next = TransactionNumber(last.number.rawValue + Int64(request.transactions.count) + 1)
             return results + [TransactionResult(number: next, outcome: last.outcome)]
         case .impossibleVersion:
-            // An outcome without a receipt is a repeated one. A false version there would make the device show its own
-            // older value until it notices.
+            // An outcome without a receipt is a repeated one. A false version in a repeated outcome would make the
+            // device show its own older value until it notices the lie.
             guard case .applied(let version, let uids, let conflicts) = last.outcome, let receipt = last.receipt else {
                 return results
             }

@@ -1,7 +1,7 @@
 import SyncAuthority
 import SyncModel
 
-/// One message's entry in the recording. Does nothing when there is no recording.
+/// The entry of one message in the recording. Does nothing when there is no recording.
 struct MessageRecord: Sendable {
     private let simulation: Simulation
     private let id: RecordedMessage.ID?

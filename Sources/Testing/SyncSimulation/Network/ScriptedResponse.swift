@@ -4,7 +4,7 @@ import SyncModel
 /// A response from something between a device and the server: a proxy, a gateway, a cache, or the server's own front
 /// end.
 public enum ScriptedResponse: String, Hashable, Sendable, CaseIterable {
-    /// HTTP 401: the token has expired, until the device is given a new one.
+    /// HTTP 401: the token has expired.
     case unauthorized
     /// HTTP 403.
     case forbidden

@@ -25,8 +25,8 @@ public final class SimulatedNetwork: Sendable {
         var lies: [String: (lie: Lie, times: Int)] = [:]
         /// The first page of each space that each device received.
         var firstPages: [String: [SpaceID: PullPage]] = [:]
-        /// The contents of a cache. By default, a shared cache does not give one user a response meant for another (RFC
-        /// 9111 §3.5).
+        /// The responses in a cache between the devices and the server, by caller and request. By default, a shared
+        /// cache does not give one user a response meant for another (RFC 9111 §3.5).
         var cache: [Caller: [[UInt8]: [UInt8]]] = [:]
     }
 
@@ -36,7 +36,7 @@ public final class SimulatedNetwork: Sendable {
         var phase: OperationPhase
     }
 
-    /// The fate of one copy of a request, drawn when the request is sent.
+    /// The delays and faults of one copy of a request and of its response, drawn when the request is sent.
     fileprivate struct Journey: Sendable {
         var requestDelay: Duration
         var isLate = false
@@ -48,6 +48,8 @@ public final class SimulatedNetwork: Sendable {
         var isResponseBroken: Bool
         var requestDamage: Damage?
         var responseDamage: Damage?
+        /// The time to wait that a busy server names. Nil when the server is not busy; an inner nil when it names no
+        /// time.
         var busy: Duration??
     }
 
@@ -74,10 +76,10 @@ public final class SimulatedNetwork: Sendable {
     let watch: RequestOracle
 
     /// - Parameters:
-    ///   - wire: encodes lies.
+    ///   - wire: decodes responses, and encodes lies.
     ///   - refused: receives the transactions that a hostile server refuses.
     ///   - spaces: the number of spaces that each device follows.
-    ///   - isPunctual: whether events happen on time, which they do not on a slow processor.
+    ///   - isPunctual: whether events happen on time. On a slow processor, they do not.
     init(
         simulation: Simulation, tally: FaultTally, wire: any SimulatedWire, spaces: Int, isPunctual: Bool,
         violations: ViolationLog, refused: @escaping @Sendable ([PayloadHash]) -> Void
@@ -95,7 +97,7 @@ public final class SimulatedNetwork: Sendable {
         set { state.withLock { $0.conditions = newValue } }
     }
 
-    /// Cuts a device off in one direction. Messages that are in transit in this direction are lost, too.
+    /// Cuts a device off in one direction. Messages that are in transit in this direction do not arrive, either.
     public func cut(_ device: String, _ direction: Direction) {
         simulation.note("cut off \(direction.rawValue)", by: device, as: .cut)
         state.withLock { state in _ = state.cuts[direction, default: []].insert(device) }
@@ -118,13 +120,14 @@ public final class SimulatedNetwork: Sendable {
         }
     }
 
-    /// Sets the response to the device's next requests, for the given number of times.
+    /// Sets the response to the device's next requests that the response applies to, for the given number of times.
     public func script(_ response: ScriptedResponse, times: Int, for device: String) {
         simulation.note("meets \(response.rawValue) \(times) times", by: device)
         state.withLock { $0.scripted[device] = (response, times) }
     }
 
-    /// Makes the server lie to the device's next requests that the lie applies to, for the given number of times.
+    /// Makes the server lie in its responses to the device's next requests that the lie applies to, for the given
+    /// number of times.
     public func lie(_ lie: Lie, times: Int, to device: String) {
         simulation.note("is told \(lie.rawValue) \(times) times", by: device)
         state.withLock { $0.lies[device] = (lie, times) }
@@ -152,7 +155,7 @@ public final class SimulatedNetwork: Sendable {
 
     /// Sends a request and waits for the result.
     ///
-    /// When the caller's task is cancelled, it stops waiting, but the request continues.
+    /// When the caller's task is cancelled, the wait ends, but the request continues.
     func exchange(
         _ request: [UInt8], for call: ServerRequest, from device: String, with server: SimulatedServer,
         as caller: Caller
@@ -192,7 +195,7 @@ public final class SimulatedNetwork: Sendable {
         _ mailbox: AsyncStream<Delivery>.Continuation, _ record: MessageRecord
     ) async {
         let network = simulation.clock(of: "network")
-        // The last part of the route ends at the device: while it is suspended, nothing reaches its programs.
+        // Responses wait on the device's clock: while the device is suspended, nothing reaches its programs.
         let deviceClock = simulation.clock(of: device)
         guard (try? await network.sleep(for: journey.requestDelay)) != nil else { return }
         if journey.isRefused || isCut(device, .toServer) {
@@ -313,7 +316,7 @@ public final class SimulatedNetwork: Sendable {
 
     // MARK: Hints
 
-    /// Draws the fate of one hint.
+    /// Draws the delay and the faults of one hint.
     ///
     /// - Returns: the delay, or nil when the hint is lost; and whether the stream ends with it.
     func drawHint() -> (delay: Duration?, endsStream: Bool) {
@@ -347,7 +350,8 @@ extension SimulatedNetwork.State {
 
     /// Draws one journey, or two for a duplicated request.
     ///
-    /// Every call draws the same count of random numbers, so that changing one rate does not affect the other faults.
+    /// Except for late messages, every call draws the same count of random numbers, so that changing a rate other than
+    /// `lateRate` does not affect the other faults.
     fileprivate mutating func drawJourneys() -> [SimulatedNetwork.Journey] {
         let isDoubled = random.chance(conditions.duplicateRate)
         let first = drawJourney()

@@ -3,7 +3,7 @@ import SyncConcurrency
 public import SyncCore
 public import SyncModel
 
-/// A device's transport to the server over the simulated network. All messages are encoded to bytes.
+/// A device's transport to the server over the simulated network. All requests and responses are encoded to bytes.
 public final class SimulatedTransport: RemoteTransport {
     private let simulation: Simulation
     private let network: SimulatedNetwork
@@ -16,7 +16,7 @@ public final class SimulatedTransport: RemoteTransport {
 
     /// - Parameters:
     ///   - owner: the owner of the device's database.
-    ///   - bearer: returns the user whose token is sent. Called for each request.
+    ///   - bearer: returns the user whose token is sent. Called for each request, and for each stream of hints.
     init(
         simulation: Simulation, network: SimulatedNetwork, server: SimulatedServer, wire: any SimulatedWire,
         device: String, owner: Principal, bearer: @escaping @Sendable () -> Principal
@@ -30,7 +30,7 @@ public final class SimulatedTransport: RemoteTransport {
         self.bearer = bearer
     }
 
-    /// Cuts the transport off, because its process is dead. Its remaining tasks can reach nothing.
+    /// Cuts the transport off, because its process is dead. The remaining tasks of the process can then reach nothing.
     public func sever() {
         isSevered.withLock { $0 = true }
     }

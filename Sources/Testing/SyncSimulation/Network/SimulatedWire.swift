@@ -3,13 +3,13 @@ public import SyncModel
 
 /// The encoding of requests and responses.
 ///
-/// It is the codec under test, so that damaged messages pass through it.
+/// An implementation uses the codec under test, so that damaged messages pass through it.
 public protocol SimulatedWire: Sendable {
     func encode(_ request: ServerRequest) throws -> [UInt8]
     /// Decodes a request. Throws when the bytes are not a valid request.
     func decodeRequest(_ bytes: [UInt8]) throws -> ServerRequest
     func encode(_ response: ServerResponse, to request: ServerRequest) throws -> [UInt8]
-    /// Encodes the failure of a request that the server did not carry out.
+    /// Encodes the failure of a request.
     func encode(_ failure: TransportError) -> [UInt8]
     /// Decodes the response to `request`. Throws the failure that a client's transport would throw.
     func decodeResponse(_ bytes: [UInt8], to request: ServerRequest) throws(TransportError) -> ServerResponse

@@ -2,7 +2,7 @@ package import SyncAuthority
 package import SyncCore
 
 extension TransportError {
-    /// Creates the failure that a client gets for an authority's failure over HTTP.
+    /// Creates the error that a client gets over HTTP for an error of the authority.
     package init(_ failure: AuthorityError) {
         let code: Code =
             switch failure.code {

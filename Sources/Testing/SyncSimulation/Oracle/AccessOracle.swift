@@ -17,7 +17,8 @@ final class AccessOracle: Sendable {
         var everWithdrawn: Set<Right> = []
     }
 
-    /// The principal of the world's own reader, which may read everything.
+    /// The principal of the world's own reader and of the stranger who forges pushes. It always has access to every
+    /// space.
     static let reader = Principal(name: "operator")
 
     private let principals: Set<Principal>
@@ -32,7 +33,7 @@ final class AccessOracle: Sendable {
         self.violations = violations
     }
 
-    /// Withdraws a right, or restores it if it was withdrawn.
+    /// Removes a right, or gives it back if it was removed.
     ///
     /// - Returns: whether the principal has the right now.
     func change(of principal: Principal, in space: SpaceID) -> Bool {
@@ -49,7 +50,7 @@ final class AccessOracle: Sendable {
         state.withLock { !$0.withdrawn.contains(Right(principal: principal, space: space)) }
     }
 
-    /// Returns whether the principal was ever without access, and may have been told so.
+    /// Returns whether the principal was ever without access, so that the server may have told it so.
     func wasWithdrawn(from principal: Principal, _ space: SpaceID) -> Bool {
         state.withLock { $0.everWithdrawn.contains(Right(principal: principal, space: space)) }
     }
@@ -65,7 +66,8 @@ final class AccessOracle: Sendable {
             })
     }
 
-    /// Checks the contents of a space that a device may not read: it may hold only records that its outbox creates.
+    /// Checks the contents of a space that a device may not read: the device may hold only records that its outbox
+    /// creates.
     func check(
         _ held: [CollectionName: [Record]], in space: SpaceID, of device: String, owing entries: [OutboxEntry],
         _ journal: [JournalEntry]

@@ -1,6 +1,6 @@
 public import SyncCore
 
-/// Opens an inspector of the files of one simulated machine, and keeps it as long as the machine's process lives.
+/// The inspector of the files of one simulated machine, opened once per process of the machine.
 ///
 /// An inspector reads through the disk of the process, but without the code under test. It is kept because opening a
 /// database takes longer than reading a small one.
@@ -21,7 +21,7 @@ struct Audit<Inspector> {
     }
 }
 
-/// Reads the files of one device, and caches the decoded entries of its outbox.
+/// A reader of the files of one device, which caches the decoded entries of its outbox.
 struct ReplicaFiles {
     private var audit: Audit<any ReplicaInspector>
     private var reader = OutboxReader()
@@ -34,7 +34,7 @@ struct ReplicaFiles {
         try audit.inspector(through: process).facts()
     }
 
-    /// Returns the outbox as the store shows it.
+    /// Returns the outbox as the store shows it. Throws a `Violation` when the file holds other entries.
     mutating func outbox(
         of store: SimulatedDevice.Store, through process: DiskProcess, on device: String
     ) throws -> [OutboxEntry] {

@@ -4,7 +4,8 @@ import SyncModel
 
 /// A check that no snapshot removes a large part of a device's records without its user's consent (I15).
 ///
-/// It compares what can be read before and after a page, regardless of what the engine asks of its store.
+/// It compares the readable records before and after a page, regardless of what the engine asks of its store. It also
+/// checks losses of access.
 final class BrakeOracle: PageOracle {
 
     private let brake: DeleteBrake?
@@ -23,7 +24,7 @@ final class BrakeOracle: PageOracle {
         self.violations = violations
     }
 
-    /// Records that the user agrees to the deletions that are held back.
+    /// Records that the user agrees to the deletions that the brake has stopped.
     func agrees(_ device: String, in space: SpaceID) {
         _ = agreed.withLock { $0[device, default: []].insert(space) }
     }
@@ -45,7 +46,7 @@ final class BrakeOracle: PageOracle {
             return nil
         }
         if isFirst { heldBefore.withLock { $0[device]?[page.space] = nil } }
-        // This upper bound over all spaces is cheap. Most worlds are too small for the brake.
+        // Most worlds are too small for the brake, and counting the records of all spaces is a cheap way to find out.
         var count = 0
         for schema in store.catalog.models { count += try store.count(matching: RecordQuery(schema.collection)) }
         guard count > brake.records else { return nil }
@@ -66,8 +67,7 @@ final class BrakeOracle: PageOracle {
         }
     }
 
-    /// Checks that records which only a lost history has shown are not removed with the access to a space without
-    /// consent.
+    /// Checks that a device asks its user before a loss of access removes records that only a lost history has shown.
     ///
     /// A server whose current history has shown nothing of a space does not prove that it may take the records away.
     func inspect(

@@ -5,14 +5,15 @@ import SyncModel
 
 /// A check of how devices push, whatever their wall clocks do.
 ///
-/// Each transaction must be pushed once and in order (I2, I3), under an identity that changes only for a reason (I16),
-/// and with its own stamp (I22).
+/// Each transaction must be pushed under one number and in order (I2, I3), under an identity that changes only for a
+/// reason (I16), and with its own stamp (I22).
 final class DeviceOracle: DeviceObserver, ServerObserver {
     private struct Device: Sendable {
         /// The number under which each transaction was sent, with the identity that sent it.
         var numbers: [OutboxSequence: (identity: ClientIdentity, number: TransactionNumber)] = [:]
         var identity: ClientIdentity?
-        /// Whether the disk was rolled back or copied. The server may then know later numbers than the device does.
+        /// Whether the disk was rolled back or copied, or two engines share it. The server may then know later numbers
+        /// than an engine does.
         var isOfDoubtfulOrigin = false
         /// Whether two engines share the database. Neither is notified of the other's changes.
         var hasTwoEngines = false
@@ -45,7 +46,7 @@ final class DeviceOracle: DeviceObserver, ServerObserver {
 
     // MARK: Faults of devices
 
-    /// Records that the device's disk was replaced.
+    /// Records that the device's disk was replaced, or has lost commits.
     func rolledBack(_ device: String) {
         state.withLock { state in
             // A cache or a hostile server on the route to the server stays after the disk is replaced.
@@ -89,7 +90,7 @@ final class DeviceOracle: DeviceObserver, ServerObserver {
             guard [.corrupt, .contradiction].contains(failure.code), !known.hasTwoEngines, !known.isMisled else {
                 return
             }
-            // A server that was restored silently gives away uids again. A device may see that in one space before
+            // A server that was restored silently assigns uids again. A device may see such a uid in one space before
             // another space proves the restore.
             if state.serverMayHaveForgotten, failure.message.contains(" the uid ") { return }
             violations.report(Violation(.I8, "\(device) cannot take a page: \(failure.message)"))
@@ -118,8 +119,8 @@ final class DeviceOracle: DeviceObserver, ServerObserver {
             switch refusal {
             case .epochChanged: break
             case .gap where state.serverMayHaveForgotten: break
-            // The server may have accepted the transaction before a hostile server refused it. The withdrawal under the
-            // same number has other contents.
+            // The server may have accepted the transaction before a hostile server refused it. The empty transaction of
+            // the withdrawal then has the same number and other contents.
             case .identityConflict where state.devices[device]?.isMisled == true: break
             case .gap, .identityConflict:
                 if state.devices[device]?.isOfDoubtfulOrigin != true {
@@ -170,7 +171,7 @@ final class DeviceOracle: DeviceObserver, ServerObserver {
                 sent[given] = entry.transaction
             case .answered(let given, _): number = given
             }
-            // A transaction that the server does not know the models for is held back. Independent transactions may
+            // A transaction is held back while the server does not know its models. Independent transactions may
             // overtake it.
             if let last, number <= last {
                 let isFree = overtaken.allSatisfy {
@@ -192,7 +193,7 @@ final class DeviceOracle: DeviceObserver, ServerObserver {
             guard numbered.number.rawValue == first.rawValue + Int64(position) else {
                 return Violation(.I3, "\(device) sends \(numbers.prefix(20)): not in order")
             }
-            // A transaction that the server cannot accept is withdrawn: an empty transaction takes its number.
+            // A transaction that the server refuses to take is withdrawn: an empty transaction takes its number.
             if batch.isEmptied, numbered.transaction.mutations.isEmpty { continue }
             guard sent[numbered.number] == numbered.transaction else {
                 return Violation(.I3, "\(device) sends as number \(numbered.number) what is not its transaction")

@@ -37,7 +37,7 @@ public enum Invariant: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// The reason why the invariant is not checked; nil when it is.
+    /// The reason why the invariant is not checked; nil when it is checked.
     public var reasonNotChecked: String? {
         switch self {
         case .I20: "there are no blobs yet"

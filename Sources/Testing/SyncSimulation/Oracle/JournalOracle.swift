@@ -36,7 +36,7 @@ final class JournalOracle: Sendable {
         _ = devices.withLock { $0[device, default: Device()].vacated.insert(space) }
     }
 
-    /// Forgets the device's entries, because its file was replaced.
+    /// Forgets the device's entries, because its file was replaced or has lost commits.
     func reset(_ device: String) {
         devices.withLock { $0[device] = nil }
     }

@@ -26,7 +26,8 @@ final class LostHistoryOracle: PageOracle {
         former.withLock { $0[device] = nil }
     }
 
-    /// Returns all records of a store before it adopts a history; empty when it already follows that history.
+    /// Returns all records of a store before it adopts a history; empty when it already follows that history, or none
+    /// yet.
     func inspect(at store: SimulatedDevice.Store, before epoch: Epoch) throws(StoreError) -> [RecordAddress: Record] {
         guard let known = try store.session().epoch, known != epoch else { return [:] }
         return try Self.addresses(in: store).mapValues(\.record)
@@ -115,8 +116,9 @@ final class LostHistoryOracle: PageOracle {
     private enum Duty {
         /// The history never had the value. The device's user was told that it is saved.
         case offer
-        /// The history never had the value, which the device received from others. Or the device's user entered it, and
-        /// the device cannot know that the history had it: a device does not know where its former history ended.
+        /// The history never had the value, and the device's user was not told that it is saved. Or the history had the
+        /// value, and the device's user entered it: the device cannot know that, because it does not know where its
+        /// former history ended. Or it is unknown whether the history had the value.
         case free
         /// The history had the value, and others entered it.
         case keepQuiet
@@ -169,7 +171,7 @@ final class LostHistoryOracle: PageOracle {
         return records
     }
 
-    /// Returns the records that show the server's values without an edit of this device, with their spaces.
+    /// Returns the records that show the server's values without a pending edit of this device, with their spaces.
     private static func settledRecords(
         in store: SimulatedDevice.Store
     ) throws(StoreError) -> [RecordAddress: (record: Record, space: SpaceID)] {

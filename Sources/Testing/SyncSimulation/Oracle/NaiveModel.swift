@@ -2,8 +2,8 @@ import SyncModel
 
 /// A model of a space's contents that follows the rules as simply as possible.
 ///
-/// It has no database, no cursors, no outbox, and shares no code with the parts under test. The oracles compare
-/// everything with it.
+/// It has no database, no cursors, no outbox, and shares no code with the parts under test. The oracles compare the
+/// server and the devices with it.
 struct NaiveModel: Hashable, Sendable {
     /// The author and the time of a value.
     struct Origin: Hashable, Sendable {
@@ -158,7 +158,7 @@ struct NaiveModel: Hashable, Sendable {
     /// Returns whether the record exists, or existed.
     func knows(_ address: RecordAddress) -> Bool { rows[address] != nil || dead.contains(address) }
 
-    /// Checks that no required reference is left dangling by a transaction (I11).
+    /// Checks that a transaction leaves no required reference dangling (I11).
     func checkReferences(after transaction: Transaction, at version: Version) throws(Violation) {
         let touched = Set(transaction.mutations.map(\.address))
         var dangling: [String] = []
@@ -190,7 +190,8 @@ struct NaiveModel: Hashable, Sendable {
 
     /// Applies an edit of one field.
     ///
-    /// - Returns: the conflict, when the field has a different value from another author that this author had not seen.
+    /// - Returns: the conflict, when the field has a different value from another author that this author had not seen;
+    ///   nil otherwise.
     private mutating func edit(
         _ address: RecordAddress, _ name: FieldName, of schema: ModelSchema, _ pushed: Pushed, at version: Version
     ) throws(Violation) -> Conflict? {
@@ -250,7 +251,7 @@ struct NaiveModel: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - found: the records of each collection.
-    ///   - pending: the transactions that the replica has not sent yet, or has no response for.
+    ///   - pending: the transactions in the replica's outbox.
     ///   - strange: the records that are not checked.
     func difference(
         _ found: [CollectionName: [Record]], over pending: [Transaction], except strange: Set<RecordAddress> = []
@@ -315,10 +316,10 @@ struct NaiveModel: Hashable, Sendable {
         return touched
     }
 
-    /// Returns the deleted records that a device still has to create.
+    /// Returns the deleted records that pending transactions create.
     ///
-    /// A device that knows of the deletion no longer shows them (I12). A device that has seen only a snapshot without
-    /// them cannot know.
+    /// A device that knows of the deletion no longer shows the record (I12). A device that has seen only a snapshot
+    /// without the record does not know of the deletion.
     private func doubtful(in pending: [Transaction]) -> Set<RecordAddress> {
         guard !dead.isEmpty else { return [] }
         var doubtful: Set<RecordAddress> = []

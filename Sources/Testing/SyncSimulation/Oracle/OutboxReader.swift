@@ -1,6 +1,6 @@
 package import SyncCore
 
-/// A reader of a device's outbox that goes through its store, but only for entries that have changed in the file.
+/// A reader of a device's outbox, which asks the store only for the entries that have changed in the file.
 ///
 /// Decoding a long outbox at every step would take longer than all other checks.
 package struct OutboxReader {

@@ -7,6 +7,7 @@ public struct ReplicaFacts: Hashable, Sendable {
         public var version: Version
         /// The versions of the fields in the order of the schema; empty when all are equal to `version`.
         public var fields: [Version]
+        /// Whether the record has pending changes.
         public var isPending: Bool
 
         public init(version: Version, fields: [Version], isPending: Bool) {
@@ -23,13 +24,13 @@ public struct ReplicaFacts: Hashable, Sendable {
     public var lastSequence: Int64 = 0
     public var outboxEntries = 0
     public var outboxBytes: Int64 = 0
-    /// Descriptions of the stored outbox counts that differ from the outbox itself.
+    /// Descriptions of the stored counts of the outbox and the journal that differ from their rows.
     public var wrongCounts: [String] = []
     /// The numbers of the journal's entries, and whether each is active.
     public var journal: [Int64: Bool] = [:]
     /// The journal entries that hold other devices' values, with their spaces.
     public var journalOfOthers: [Int64: SpaceID] = [:]
-    /// The number of records and bases in each space that a server has shown.
+    /// The number of records in each space that a server has shown, whether or not they have pending changes.
     public var shown: [SpaceID: Int] = [:]
     /// The number of conflicts without a journal entry.
     public var unexpectedConflicts = 0
@@ -60,7 +61,7 @@ public struct ReplicaBounds: Hashable, Sendable {
 
 /// The contents of the server's files.
 public struct AuthorityFacts: Hashable, Sendable {
-    /// The latest stamp of any field or record.
+    /// The latest stamp of any field or creation. The stamps of deletions are not included.
     public var latestStamp = HybridTime.zero
 
     public init() {}

@@ -8,7 +8,7 @@ struct ReplicaHistory {
     /// - Parameters:
     ///   - epoch: the server's history that the device follows. Versions of two histories cannot be compared.
     ///   - identity: the device's identity. A different incarnation may have followed another history and come back.
-    ///   - resets: the number of times that the device began again with a snapshot, if versions may go back then.
+    ///   - resets: the number of events so far after which versions may go back; 0 when they may never go back.
     ///   - catalog: the models that the device and its server knew at first. A field that was added later may have the
     ///     record's version until the server shows the field's own.
     mutating func check(

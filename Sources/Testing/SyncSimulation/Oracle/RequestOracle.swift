@@ -17,7 +17,7 @@ final class RequestOracle: Sendable {
         /// The last failed request of each kind: a hash of its bytes, the time of the failure, and how often it was
         /// retried too early.
         var failed: [Kind: (bytes: Int, at: Duration, hurried: Int)] = [:]
-        /// The earliest time at which the server accepts another request of each kind.
+        /// The earliest time at which the device may send another request of each kind, as the server has named it.
         var notBefore: [Kind: Duration] = [:]
         /// The limit on useless requests per minute.
         let idleLimit: Int
@@ -39,8 +39,9 @@ final class RequestOracle: Sendable {
 
     /// - Parameters:
     ///   - spaces: the number of spaces that each device follows.
-    ///   - isPunctual: whether a failure is reported when it happens. On a slow processor the report may come while the
-    ///     next try begins, so the wait cannot be measured; or after the request was abandoned, so nothing receives it.
+    ///   - isPunctual: whether a failure is reported when it happens. On a slow processor, the report may come while
+    ///     the next try begins, so that the wait cannot be measured. It may also come after the request was abandoned,
+    ///     so that nothing receives the report.
     init(spaces: Int, isPunctual: Bool, violations: ViolationLog) {
         idleLimit = Self.idleRequestsPerMinute * (2 + spaces)
         self.violations = violations
@@ -48,7 +49,8 @@ final class RequestOracle: Sendable {
         floor = isPunctual ? BackoffPolicy().floor : .zero
     }
 
-    /// The longest pause that a server has requested. Devices remember it across restarts.
+    /// The longest pause that a server has requested, up to the limit of the devices. Devices remember a pause across
+    /// restarts.
     var longestPause: Duration { pause.withLock { $0 } }
 
     func sent(_ call: ServerRequest, _ bytes: [UInt8], by device: String, at now: Duration) {
@@ -83,7 +85,7 @@ final class RequestOracle: Sendable {
         }
     }
 
-    /// Allows immediate retries after a new process or a new link.
+    /// Allows immediate requests, because a new process has started.
     func reset(_ device: String) {
         devices.withLock { devices in
             devices[device]?.failed = [:]

@@ -1,22 +1,22 @@
 import SyncCore
 import SyncModel
 
-/// The way in which a transaction left a device's outbox, and the check that it was correct.
+/// The way in which a transaction left a device's outbox, and the check that this way was correct.
 struct Settlement {
     let device: String
     let sequence: OutboxSequence
     let unconfirmed: History.Unconfirmed
-    /// The server's outcome, as far as it is known.
+    /// The server's outcome; nil when it is unknown.
     let outcome: Outcome?
     /// The server's outcomes in histories that it has lost.
     let former: [Outcome]
     /// The journal's events about the transaction.
     let told: [JournalEntry.Event]
-    /// The conflicts of which the user has learned from notices, one of which may have been faster than the outcome.
+    /// The conflicts of which the user has learned from notices. A notice may arrive before the outcome.
     let noticed: Set<FieldConflict>
     /// The rejected transactions among those written earlier, according to the journal.
     let refusedBefore: [Transaction]
-    /// Whether the notice of a conflict may have been removed with the access to the space.
+    /// Whether the journal's entry about a conflict may have been removed with the access to the space.
     let mayBeUntold: Bool
     /// Whether a hostile server has refused the transaction.
     let isRefusedByLiar: Bool
@@ -39,7 +39,8 @@ struct Settlement {
         if case .applied(_, _, let conflicts)? = outcome, !conflicts.isEmpty, !former.contains(where: \.isSmooth),
             !mayBeUntold
         {
-            // A conflict is told once, although several outcomes in several histories, and a notice, may report it.
+            // The user is told of a conflict once, although a notice and the outcomes in several histories may report
+            // it.
             let said = told.reduce(into: Set(noticed.map(Loss.init))) { said, event in
                 if case .merged(let conflicts) = event { said.formUnion(conflicts.map(Loss.init)) }
             }
@@ -62,8 +63,8 @@ struct Settlement {
         }
     }
 
-    /// A lost value, as a user learns of it from a conflict. Two histories of the server may have different values from
-    /// before both edits.
+    /// A lost value, as a user learns of it from a conflict. It leaves out the value from before both edits, which may
+    /// differ between two histories of the server.
     private struct Loss: Hashable {
         let record: RecordAddress
         let field: FieldName
@@ -80,7 +81,7 @@ struct Settlement {
         }
     }
 
-    /// Checks that a rejection comes from the server, or depends on a transaction that the server rejected (I17).
+    /// Checks that the server rejected the transaction, or one that the transaction depends on (I17).
     private func check(_ rejection: Rejection, of kept: Transaction) throws(Violation) {
         // A dependent transaction was never sent.
         if rejection.code == .dependsOnRejected {
@@ -124,7 +125,7 @@ extension Transaction {
         space == other.space && mutations.map(\.blind) == other.mutations.map(\.blind)
     }
 
-    /// Returns whether this transaction changes a record that the other changes, or refers to one.
+    /// Returns whether this transaction changes a record that the other changes, or refers to such a record.
     fileprivate func depends(on other: Transaction) -> Bool {
         let records = Set(other.mutations.map(\.record))
         return mutations.contains { mutation in

@@ -1,4 +1,5 @@
-/// The kind of an event, which determines how a report marks and filters it. The trace and its hash do not contain it.
+/// The kind of an event, which determines how a report marks and filters it. The trace and its hash do not contain the
+/// kind.
 public enum EventKind: String, Hashable, Sendable, CaseIterable {
     /// A turn of a state machine, or an event without a specific kind.
     case note

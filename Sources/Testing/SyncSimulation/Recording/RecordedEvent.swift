@@ -23,6 +23,6 @@ public struct RecordedStep: Hashable, Sendable {
     /// The name of the step, such as "step 12" or "coming to rest".
     public let name: String
     public let moment: RecordedMoment
-    /// The contents of each party.
+    /// The contents of each party, by name.
     public let holdings: [String: Holdings]
 }

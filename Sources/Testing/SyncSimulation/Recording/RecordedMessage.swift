@@ -35,7 +35,7 @@ public struct RecordedMessage: Hashable, Sendable, Identifiable {
         case refused
         /// A proxy responded that the server is busy.
         case busy
-        /// A response or an error from the script of the test was returned instead of the server's response.
+        /// A response or an error from the script was returned instead of the server's response.
         case intercepted
         /// The connection broke before the response was complete.
         case broken

@@ -15,9 +15,9 @@ public final class WorldRecording: Sendable {
         var events: BoundedLog<RecordedEvent>
         var traffic: BoundedLog<RecordedMessage>
         var steps: BoundedLog<RecordedStep>
-        /// The request that the server is handling.
+        /// The request that the server is handling; nil when there is none.
         var inHand: RecordedMessage.ID?
-        /// The server's last note about that request.
+        /// The server's last note about the request that it handles, or handled last; nil when there is none.
         var response: (label: String, detail: String)?
         /// The outcomes that the server has returned before. Repeating one is not a new commit.
         var outcomes: Set<String> = []
@@ -123,7 +123,7 @@ public final class WorldRecording: Sendable {
         }
     }
 
-    /// Returns whether this outcome is new.
+    /// Returns whether this outcome is new, and remembers it.
     func isNew(_ outcome: String) -> Bool {
         state.withLock { $0.outcomes.insert(outcome).inserted }
     }
@@ -173,7 +173,8 @@ public final class WorldRecording: Sendable {
         state.withLock { $0.change(id) { $0.fate = fate } }
     }
 
-    /// Records that the server starts to handle a request. Its events belong to the request until `answered` is called.
+    /// Records that the server starts to handle a request. The server's events belong to the request until `answered`
+    /// is called.
     func takenInHand(_ id: RecordedMessage.ID?) {
         state.withLock { state in
             state.inHand = id

@@ -75,9 +75,9 @@ public final class SimulationScheduler: Sendable {
         switch entry.place {
         case .task(let executor): entry.job.runSynchronously(on: executor.asUnownedTaskExecutor())
         case .actor(let executor):
-            // With the executor of tasks, too. Without it, a task that stays on the actor would be enqueued again at each
-            // call of an asynchronous function. The optimizer removes some of these calls' hops, so the same seed would
-            // give different worlds in debug and release builds.
+            // The job needs the executor of tasks, too. Without it, a task that stays on the actor would be enqueued
+            // again at each call of an asynchronous function. The optimizer removes some of these calls' hops, so the
+            // same seed would give different worlds in debug and release builds.
             entry.job.runSynchronously(
                 isolatedTo: executor.asUnownedSerialExecutor(), taskExecutor: executor.tasks.asUnownedTaskExecutor())
         }

@@ -1,6 +1,6 @@
 /// The words of one line of a script, read from left to right.
 struct ScriptWords {
-    /// The error for a word that does not belong there.
+    /// The error for an unexpected word, or for a line that ends too early.
     struct Unexpected: Error {
         let message: String
 

@@ -5,10 +5,10 @@ public enum WorldEvent: Hashable, Sendable {
     case operation(device: Int, seed: UInt64)
     case device(Int, DeviceFault)
     case server(ServerFault)
-    /// A disk gets a fault for one of its next operations.
+    /// A disk gets a fault for one or more of its next operations.
     case disk(Party, DiskFault)
 
-    /// The device that the event affects; nil for the server.
+    /// The index of the device that the event affects; nil for the server.
     public var place: Int? {
         switch self {
         case .operation(let place, _), .device(let place, _), .disk(.device(let place), _): place
@@ -37,9 +37,9 @@ public enum DeviceFault: Hashable, Sendable {
     case rolledBack
     /// The wall clock runs fast by this many parts per million; negative values run slow.
     case clockDrifts(Int)
-    /// The next requests get this response.
+    /// The next requests get this response, if it applies to them.
     case meets(ScriptedResponse, times: Int)
-    /// The server lies to the next requests that the lie applies to.
+    /// The server lies in its responses to the next requests that the lie applies to.
     case receivesFalseResponses(Lie, times: Int)
     /// Another device's disk is copied to this one.
     case cloned(from: Int)
@@ -49,14 +49,15 @@ public enum DeviceFault: Hashable, Sendable {
     case diskFilled(leaving: Int)
     /// The file system becomes read-only, as the kernel makes it after an error.
     case diskReadOnly
-    /// Another user logs in. An application should tell its engine, but not all do.
+    /// Another user logs in. An application should tell its engine about the new token, but not every application does.
     case userChanges(isAnnounced: Bool)
-    /// The user agrees to the deletions that the engine holds back.
+    /// The user agrees to the deletions that the mass-delete brake has stopped.
     case deletesAllowed
     /// A device with the earlier build is upgraded to the current one and restarted.
     case upgraded
 }
 
+/// The faults of the server and of its machine, and the tasks of its operator.
 public enum ServerFault: Hashable, Sendable {
     case recovers
     case killed
@@ -68,8 +69,8 @@ public enum ServerFault: Hashable, Sendable {
     case restored
     /// The last backup is restored without telling the server, which has to detect it.
     case restoredSilently
-    /// A stranger with a valid account pushes what no real client would: under the client id of a device, or with false
-    /// claims. The seed chooses which.
+    /// A stranger with a valid account makes a push that no real client would make: under the client id of a device, or
+    /// with false claims. The seed chooses which.
     case forged(seed: UInt64)
     /// An empty server takes over the same address.
     case emptied

@@ -72,7 +72,7 @@ extension WorldPlan {
             guard later.chance(plan.rates.sleepForDays) else {
                 return WorldScript.Moment(happenings, pause: isLong ? sleep : pause)
             }
-            // All devices sleep: an awake device would keep polling, which takes too much simulation time.
+            // All devices sleep: an awake device would keep polling, which would take too long to simulate.
             happenings += (0..<plan.setting.devices).map { .device($0, .suspended) }
             return WorldScript.Moment(happenings, pause: days)
         }
@@ -121,10 +121,11 @@ extension WorldPlan {
             if outside.chance(rates.clockDrift) { faults.append(.clock(wrongBy: SimulationLimits.day * days)) }
             if outside.chance(3 * rates.clockDrift) { faults.append(.clock(wrongBy: .zero)) }
             let lie = lies.below(Lie.drawn.count)
-            // Some lies end soon. Others last until the faults end.
+            // Some lies end soon. Others last until the device recovers or all faults end.
             let count = lies.chance(0.5) ? lies.within(1...6) : 1_000
             if lies.chance(rates.lie) { faults.append(.receivesFalseResponses(Lie.drawn[lie], times: count)) }
-            // A push can name 16 former identities. The device has to ask about the others first.
+            // A push can name 16 former numbers of a transaction. The device has to ask about the outcome under them
+            // before it can name others.
             let refusals = identities.within(1...40)
             if identities.chance(rates.refuseIdentities) {
                 faults.append(.receivesFalseResponses(.identityConflict, times: refusals))
@@ -175,7 +176,7 @@ extension WorldPlan.Author {
         var faults: [ServerFault] = []
         let kept = horizon.below(2)
         let commits = (0..<horizon.within(8...20)).map { _ in horizon.next() }
-        // Only if the backup is recent, a stranger can make more commits than it lacks.
+        // A stranger can make more commits than the backup lacks only if the backup is recent.
         if horizon.chance(10 * plan.rates.restoreServerBehindHorizon) { faults.append(.backedUp) }
         if horizon.chance(plan.rates.restoreServerBehindHorizon) {
             faults.append(.restoredSilently)

@@ -57,7 +57,7 @@ public struct WorldPlan: Hashable, Sendable {
         public var changeUser = 0.0
         /// All devices sleep for days.
         public var sleepForDays = 0.0
-        /// A user agrees to the deletions that the engine holds back.
+        /// A user agrees to the deletions that the mass-delete brake has stopped.
         public var allowDeletes = 0.0
         /// A device's owner loses access to a space, or gets it back.
         public var changeAccess = 0.0
@@ -69,13 +69,15 @@ public struct WorldPlan: Hashable, Sendable {
         public var clockDrift = 0.0
         /// The server lies to a device for a while.
         public var lie = 0.0
-        /// The server refuses the identities of a device for a while, more often than a push can name former ones.
+        /// The server refuses the identities of a device for a while, possibly more often than a push can name former
+        /// ones.
         public var refuseIdentities = 0.0
-        /// The server's last backup is restored without telling the server, which then makes commits and trims its change
-        /// feed, before any device returns.
+        /// The server's last backup is restored without telling the server. The server then makes commits and trims its
+        /// change feed before any device returns.
         public var restoreServerBehindHorizon = 0.0
         /// A device or server with the earlier build is upgraded to the current one.
         public var upgrade = 0.0
+        /// A device or the server recovers from its faults.
         public var recover = 0.3
 
         public init() {}
@@ -95,7 +97,7 @@ public struct WorldPlan: Hashable, Sendable {
         plan.setting.scheduling = random.chance(0.1) ? .fifo : .random
         plan.setting.slowProcessor = random.rate(upTo: 0.02)
         plan.setting.network = .drawn(&random)
-        // Each order of magnitude, from short to hour-long pauses, is equally likely.
+        // Each order of magnitude of the longest pause, from 10 milliseconds to 100 seconds, is equally likely.
         let leisure = [10, 100, 1_000, 10_000][random.below(4)]
         plan.pause = .milliseconds(1)...(.milliseconds(random.within(leisure...leisure * 10)))
         plan.setting.policy.listensForHints = random.chance(0.7)
@@ -140,8 +142,8 @@ public struct WorldPlan: Hashable, Sendable {
         rates.upgrade = 0
     }
 
-    /// Draws the builds. In one of five worlds, some participants start with the earlier build. A few are upgraded only
-    /// when all faults end.
+    /// Draws the builds. In one of five worlds, some participants start with the earlier build. Those that no event
+    /// upgrades are upgraded when all faults end.
     private mutating func drawBuilds() {
         var random = SeededRandom(seed: setting.seed, stream: "plan.builds")
         let isMixed = random.chance(0.2)
@@ -195,8 +197,8 @@ public struct WorldPlan: Hashable, Sendable {
         }
         let sleep = random.rate(upTo: 0.01)
         if random.chance(0.3) { rates.sleepForDays = sleep }
-        // A burst ranges from two simultaneous operations to the many of an import or a script. Each order of magnitude
-        // is equally likely.
+        // The largest burst ranges from two simultaneous operations to the many of an import or a script. Each of these
+        // sizes is equally likely.
         let most = [2, 4, 8, 16][random.below(4)]
         if random.chance(0.4) { burst = most }
         let pauses = random.chance(0.4)

@@ -66,9 +66,9 @@ public struct WorldSetting: Hashable, Sendable {
     public var readers: Set<Int> = []
     /// The indices of devices whose monotonic clock stops while they are suspended.
     public var pausing: Set<Int> = []
-    /// The indices of devices that start with the previous build.
+    /// The indices of devices that start with the earlier build.
     public var earlierDevices: Set<Int> = []
-    /// Whether the server starts with the previous build.
+    /// Whether the server starts with the earlier build.
     public var isServerEarlier = false
     /// The number of spaces in use, from the start of `allSpaces`.
     public var spaceCount = 1

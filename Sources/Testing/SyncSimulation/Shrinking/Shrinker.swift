@@ -1,8 +1,8 @@
-/// A tool that shrinks a failing script: fewer devices, operations, and faults, and a better network, as long as it
-/// fails in the same way.
+/// A tool that shrinks a failing script: fewer devices, operations, and faults, and a better network, as long as the
+/// script fails in the same way.
 ///
-/// It first removes whole kinds of faults, then applies delta debugging (Zeller and Hildebrandt, 2002) to the moments
-/// and the events.
+/// It first removes the faults of the network, whole kinds of events, and devices. It then applies delta debugging
+/// (Zeller and Hildebrandt, 2002) to the moments and the events.
 public struct Shrinker {
     /// The kind of a failure. A smaller script must fail in the same way.
     public struct Failure: Hashable, Sendable, CustomStringConvertible {
@@ -96,7 +96,8 @@ public struct Shrinker {
     }
 
     private mutating func dropMoments(_ script: inout WorldScript, _ failure: Failure) {
-        // Removing large parts first is faster, and starts at the end, because nothing after the failure can cause it.
+        // Large parts are removed first, because that is faster. Each pass starts at the end, because nothing after the
+        // failure can cause it.
         var length = script.moments.count / 2
         while length > 0, budget > 0 {
             var start = script.moments.count - length

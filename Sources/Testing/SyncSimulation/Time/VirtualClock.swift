@@ -34,8 +34,7 @@ public struct VirtualClock: Clock {
 
     public var minimumResolution: Duration { .nanoseconds(1) }
 
-    /// Waits until virtual time reaches `deadline`. A deadline in the past still waits for the simulation to become
-    /// idle.
+    /// Waits until this clock reaches `deadline`. A deadline in the past still waits until the simulation moves time.
     ///
     /// Throws `CancellationError` when the task is cancelled before or during the wait.
     public func sleep(until deadline: Instant, tolerance: Duration?) async throws {

@@ -70,8 +70,8 @@ final class VirtualTimeline: Sendable {
         } onCancel: {
             let continuation = state.withLock { state in
                 guard let sleeper = state.sleepers.removeValue(forKey: id) else {
-                    // The continuation is not stored yet, or the sleeper is already awake. In the latter case, the id
-                    // is removed again below.
+                    // The continuation is not stored yet, or the sleeper is already awake. In the second case, the last
+                    // line of this function removes the id again.
                     state.cancelledEarly.insert(id)
                     return nil as CheckedContinuation<Void, any Error>?
                 }
@@ -91,8 +91,8 @@ final class VirtualTimeline: Sendable {
         }
     }
 
-    /// Advances time to `target`, never back, and wakes all sleepers that are due. All of them are resumed before any
-    /// of them runs.
+    /// Advances time to `target`, never back, and wakes all sleepers that are due. All due sleepers are resumed before
+    /// any of them runs. Those of a suspended device are held back instead.
     ///
     /// - Returns: the number of sleepers that woke.
     @discardableResult
@@ -105,7 +105,7 @@ final class VirtualTimeline: Sendable {
         return due.count
     }
 
-    /// Holds back the sleepers of a device until `resume`, and stops its clock if it is one that pauses.
+    /// Holds back the sleepers of a device until `resume`. Also stops the device's clock if `pausingClock` is true.
     func suspend(_ device: String, pausingClock: Bool) {
         state.withLock { state in
             guard state.suspended[device] == nil else { return }

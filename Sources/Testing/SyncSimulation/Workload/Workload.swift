@@ -1,7 +1,7 @@
 import SyncCore
 import SyncModel
 
-/// A generator of random user operations, which covers everything that an application may ask of its local store.
+/// A generator of random user operations: writes, cancellations, and restored and dismissed entries of the journal.
 struct Workload: Sendable {
     private var random: SeededRandom
     private var identifiers: SeededRandom
@@ -99,7 +99,7 @@ struct Workload: Sendable {
         ["title": .text(text()), "painter": .reference(painter), "tags": .json("{\"n\":\"\(name).\(written)\"}")]
     }
 
-    /// Returns the creations of an customer and a picture that refer to each other, for one transaction.
+    /// Returns the creations of a customer and a picture that refer to each other, for one transaction.
     private mutating func circle(_ now: WallTime) -> [RecordEdit] {
         let painter = identifier(now)
         let work = identifier(now)

@@ -14,7 +14,7 @@ public enum WorldCatalog {
             ]),
     ])
 
-    /// The models of the previous build, without the second collection and the last fields of the first.
+    /// The models of the earlier build, without the second collection and the last fields of the first.
     static let earlierCatalog = SchemaCatalog([ModelSchema(collection: "customer", fields: earlierFields)])
 
     private static let earlierFields: [FieldSchema] = [

@@ -65,18 +65,21 @@ public final class SimulatedDevice: Sendable {
         var life: Life?
         /// The owner of the device's database.
         var owner: Principal
-        /// The user who is logged in instead of the owner.
+        /// The user who is logged in instead of the owner; nil when the owner is logged in.
         var guest: Principal?
-        /// A second process on the same database.
+        /// A second process on the same database; nil when there is none.
         var rival: Life?
         /// The build of the application, from the next start of a process on.
         var build: WorldBuild
         var lives = 0
-        /// The reason why the engine of the current process ended without being asked to.
+        /// The reason why the engine of the current process has ended, whether or not it was asked to stop; nil while
+        /// it runs.
         var ending: String?
-        /// The time when the current engine was asked to stop, or when the device last woke up after that.
+        /// The time when the current engine was asked to stop, or when the device last woke up after that; nil when the
+        /// engine was not asked to stop.
         var stopping: Duration?
-        /// The number of events after which the versions of all spaces may go back: starts and new identities.
+        /// The number of events after which the versions of all spaces may go back: starts, new identities, and new
+        /// histories.
         var setbacks = 0
         /// The number of events after which the version of one space may go back: cursor resets and losses of access.
         var resets: [SpaceID: Int] = [:]
@@ -87,7 +90,7 @@ public final class SimulatedDevice: Sendable {
     ///   - open: opens the store. Called at each start of a process.
     ///   - connect: makes the transport of a process.
     ///   - wrap: wraps the engine's transport, for tests that intercept its calls.
-    ///   - observer: observes the batches that the engine takes from the store.
+    ///   - observer: observes the changes that the engine makes in the store.
     ///   - brakes: checks that no snapshot deletes a large part of the records without the user's consent.
     init(
         name: String, simulation: Simulation, policy: SyncPolicy, storage: DeviceStorage, pausesClock: Bool,
@@ -165,7 +168,7 @@ public final class SimulatedDevice: Sendable {
 
     public var status: SyncStatus? { state.withLock { $0.life?.engine }?.currentStatus }
 
-    /// The reason why the engine ended without being asked to; nil when it has not.
+    /// The reason why the engine has ended, whether or not it was asked to stop; nil while it runs.
     public var ending: String? { state.withLock { $0.ending } }
 
     /// Whether no engine is running, or only one that was asked to stop.
@@ -265,8 +268,8 @@ public final class SimulatedDevice: Sendable {
 
     /// Returns the outbox from its oldest entry to the last one that may have a number.
     ///
-    /// When the server may not know all models, returns the whole outbox: entries that were held back precede entries
-    /// that have numbers.
+    /// When the server may not know all models, returns the whole outbox: entries that are held back may precede
+    /// entries that have numbers.
     private func numberedEntries(of store: Store) throws -> [OutboxEntry] {
         var entries: [OutboxEntry] = []
         while true {
@@ -345,7 +348,7 @@ public final class SimulatedDevice: Sendable {
         rival?.end()
     }
 
-    /// Lets the user agree to the deletions that the mass-delete brake holds back, if there are any.
+    /// Lets the user agree to the deletions that the mass-delete brake has stopped, if there are any.
     func allowDeletes() {
         guard let engine = state.withLock({ $0.life?.engine }) else { return }
         for status in engine.currentStatus.spaces {
@@ -371,7 +374,8 @@ public final class SimulatedDevice: Sendable {
         return holdings
     }
 
-    /// Calls `body` with the store of a copy of the device's disk. Returns nil when the copy cannot be read.
+    /// Calls `body` with the store of a copy of the device's disk. Returns nil when the disk is empty or the copy
+    /// cannot be read.
     func readCopy<Result>(_ body: (Store) throws -> Result) -> Result? {
         disk.fileNames.isEmpty ? nil : try? withCopy(body)
     }
@@ -399,7 +403,8 @@ protocol DeviceObserver: Sendable {
     func batchTaken(_ batch: PushBatch, by device: String, among numbered: [OutboxEntry])
     /// Reports that the store of a running process cannot be read although its disk works.
     func unreadable(_ error: any Error, on device: String)
-    /// Reports that the store has given its engine a new identity or a new history.
+    /// Reports the session of an engine at its start, and after the store has given the engine a new identity or a new
+    /// history.
     func sessionChanged(_ session: StoredSession, of device: String)
     func pushRefused(_ refusal: PushRefusal, of device: String)
     /// Reports a checkpoint that flushed the WAL to disk. All earlier commits now survive a loss of power.

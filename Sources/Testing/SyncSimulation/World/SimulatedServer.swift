@@ -48,7 +48,7 @@ public final class SimulatedServer: Sendable {
     ///   - wire: returns the codec of a build.
     ///   - settle: determines the outcome of a push that failed.
     ///   - open: opens the authority on the process's disk. Called at each start.
-    ///   - observer: observes every push that arrives, and its outcome.
+    ///   - observer: observes the requests and the responses of the server.
     init(
         simulation: Simulation, build: WorldBuild, wire: @escaping @Sendable (WorldBuild) -> any SimulatedWire,
         observer: any ServerObserver, tally: FaultTally,
@@ -97,8 +97,8 @@ public final class SimulatedServer: Sendable {
     /// Starts a second process on the same database. Throws any error from `open`; the first process then continues
     /// alone.
     ///
-    /// A store may prevent a second process with a lock, as the SQLite store does in its files. Here it shows that the
-    /// authority keeps no state in its process.
+    /// A store may prevent a second process with a lock, as the SQLite store does in its files. Here, the second
+    /// process shows that the authority keeps no state in its process.
     public func startSecond() throws {
         // The machine may have lost power during the start.
         defer { removeDead() }
@@ -143,7 +143,8 @@ public final class SimulatedServer: Sendable {
         for instance in dead { instance.authority.commits.finish() }
         guard let left else { return simulation.note("killed", by: "server", as: .down) }
         simulation.note("one of its processes is killed", by: "server", as: .fault)
-        // The outcomes must be read now: a later push to the other process may acknowledge and so erase them.
+        // The outcomes must be read now: a later push to the other process may acknowledge them, and the server then
+        // erases them.
         disk.withoutFaults { settle(left.authority, left.process) }
     }
 
@@ -186,7 +187,8 @@ public final class SimulatedServer: Sendable {
         return holdings
     }
 
-    /// Handles a request. Returns nil when no process is running, or the process died while handling it.
+    /// Handles a request. Returns nil when no process is running, when the process died while handling the request, or
+    /// when the response cannot be encoded.
     func receive(_ bytes: [UInt8], from device: String, as caller: Caller) -> [UInt8]? {
         guard let instance = state.withLock({ $0.choose() }) else { return nil }
         let request = try? instance.wire.decodeRequest(bytes)
@@ -213,7 +215,7 @@ public final class SimulatedServer: Sendable {
         } catch {
             if case .push(let push) = request {
                 observer.pushFailed(push, error)
-                // The outcome must be read now: a later push may acknowledge and so erase it.
+                // The outcome must be read now: a later push may acknowledge it, and the server then erases it.
                 disk.withoutFaults { settle(instance.authority, instance.process) }
             }
             simulation.note("failed \(request.word) of \(device): \(error.code.rawValue)", by: "server")
@@ -251,7 +253,7 @@ public final class SimulatedServer: Sendable {
 /// An observer of the server's requests and responses, before the network can change them.
 protocol ServerObserver: Sendable {
     /// - Parameters:
-    ///   - bytes: the length of the request's body.
+    ///   - bytes: the length of the encoded request. `WireForm` adds one byte to the body.
     ///   - device: the device that the server takes for the sender. The sender may be a copy of that device.
     func pushArrived(_ request: PushRequest, of bytes: Int, from device: String, now: WallTime)
     func pushAnswered(_ request: PushRequest, _ response: PushResponse, now: WallTime)

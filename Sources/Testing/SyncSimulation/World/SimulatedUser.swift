@@ -123,7 +123,7 @@ struct SimulatedUser: Sendable {
         }
     }
 
-    /// Returns the records that the device shows, ignoring the faults of its disk.
+    /// Returns the records that the device shows, read without faults of its disk.
     private func read(_ addresses: [RecordAddress]) throws(StoreError) -> [RecordAddress: Record?] {
         try device.disk.withoutFaults { () throws(StoreError) in try oracle.read(addresses, in: store) }
     }
@@ -215,7 +215,7 @@ struct SimulatedUser: Sendable {
 }
 
 extension JournalEntry {
-    /// The transaction that the entry offers to restore; nil when the entry holds values of other devices.
+    /// The transaction that the entry offers to restore; nil for an entry about conflicts.
     fileprivate var transaction: Transaction? {
         switch event {
         case .rejected(let transaction, _), .cancelled(let transaction), .forgotten(let transaction): transaction

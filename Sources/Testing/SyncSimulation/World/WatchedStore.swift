@@ -4,7 +4,8 @@ import SyncModel
 
 /// A device's store as seen by the engine and the users.
 ///
-/// Records which calls met a disk fault, and reports changes of history, identity, and access to the watches.
+/// Counts the disk faults that its calls meet, and reports pages, changes of history, losses of access, and checkpoints
+/// to the oracles.
 struct WatchedStore: LocalStore, EngineStore {
     let device: String
     let store: any LocalStore & EngineStore

@@ -4,7 +4,7 @@ import SyncModel
 
 // Checks that read the replicas' files without the code under test.
 extension World {
-    /// Reads the new commits of all change feeds, as a client that is not affected by network faults.
+    /// Reads the new commits of all change feeds, as a client without network or disk faults would.
     func followFeed() throws {
         for space in script.setting.spaces { try followFeed(of: space) }
     }
@@ -55,7 +55,8 @@ extension World {
         checked["server"] = changes
     }
 
-    /// Checks a device's file: versions (I7), references (I11), counts (I18), sizes (I19), and the journal.
+    /// Checks a device's file: versions (I7), references (I11), counts (I18), sizes (I19), access (I21), and the
+    /// journal.
     func checkFile(of device: SimulatedDevice, _ store: SimulatedDevice.Store) throws {
         guard let process = device.process, !process.isDead,
             let facts = try replicaFiles[device.name]?.facts(through: process)
@@ -63,7 +64,7 @@ extension World {
         let session = try store.session()
         let mayKnowLess = script.setting.isServerEarlier || hadEarlierBuild.contains(device.name)
         let firstCatalog = (mayKnowLess ? WorldBuild.earlier : .current).catalog
-        // The device holds only its pending transactions of a space that it may not read.
+        // A space that the device may not read is never complete: the device holds only its pending transactions.
         let isComplete = session.spaces.allSatisfy { $0.isComplete || !$0.hasAccess }
         for stored in session.spaces where !stored.hasAccess {
             guard let count = facts.shown[stored.space], count > 0 else { continue }

@@ -16,7 +16,7 @@ extension World {
         if isUp { try startDevice(device) }
     }
 
-    /// Upgrades the server to the current build. All its processes end, and one starts again.
+    /// Upgrades the server to the current build. All its processes end, and one starts again if any was running.
     func upgradeServer() throws {
         guard server.build < .current else { return }
         let isUp = server.isUp

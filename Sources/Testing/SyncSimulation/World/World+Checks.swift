@@ -48,8 +48,8 @@ extension World {
         throw Violation(.I18, "\(device.name) was asked to stop \(time) ago, and has not ended")
     }
 
-    /// Returns whether a full check of a device is due. Its cost grows with the outbox, so long outboxes are checked
-    /// less often.
+    /// Returns whether a full check of a device is due. The cost of a check grows with the outbox, so long outboxes are
+    /// checked less often.
     private func isDue(_ device: SimulatedDevice, _ store: SimulatedDevice.Store) throws -> Bool {
         let wait = try store.outboxSummary().count / SimulationLimits.outboxEntriesPerCheck
         if let last = lastReads[device.name], checkCount - last <= wait { return false }
@@ -72,7 +72,7 @@ extension World {
         }
     }
 
-    /// Checks that a device without access to a space holds no data from it (I21).
+    /// Checks that a device without access to a space holds nothing of it except its own pending records (I21).
     private func checkAccess(of device: SimulatedDevice, _ store: SimulatedDevice.Store) throws {
         let refused = try store.session().spaces.filter { !$0.hasAccess }
         guard !refused.isEmpty else { return }
@@ -162,14 +162,14 @@ extension World {
         }
     }
 
-    /// Returns the newest version of each space on the server; nil when it is down.
+    /// Returns the newest version of each space on the server; nil when the server is down.
     func headsOfServer() throws -> [SpaceID: Version]? {
         try server.ask { authority, now in
             try authority.heads(of: script.setting.spaces, for: AccessOracle.reader, now: now).heads
         }
     }
 
-    /// Returns all records of a space on the server, as a new client would receive them.
+    /// Returns all records of a space on the server, as a new client would receive them, and their version.
     private func readServer(_ space: SpaceID) throws -> ([CollectionName: [Record]], Version) {
         var records: [CollectionName: [Record]] = [:]
         var cursor: Cursor?

@@ -150,7 +150,7 @@ extension World {
         (error as? AuthorityStoreError).map { "\($0.code)" } ?? "\(type(of: error))"
     }
 
-    /// Determines the outcomes of the pushes that a restarted server handled before it died.
+    /// Determines the outcomes of the pushes that the server handled but did not answer, such as before it died.
     func settle() throws {
         guard let outcome = parts.outcome else { return }
         try server.disk.withoutFaults {

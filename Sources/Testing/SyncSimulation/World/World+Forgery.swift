@@ -8,7 +8,8 @@ extension World {
     /// Pushes a forged transaction to the server, without the network.
     ///
     /// A push under the client id of a device must have no effect (I21). False claims about the versions that the
-    /// stranger has seen, or about its time, must not overwrite a value without a notice. The other oracles check that.
+    /// stranger has seen, or about the time of the edit, must not overwrite a value without a notice. The other oracles
+    /// check the effects of false claims.
     func forge(seed: UInt64) throws {
         var random = SeededRandom(seed: seed, stream: "forgery")
         let victim = random.chance(0.5) ? history.knownClient(&random) : nil
@@ -44,8 +45,8 @@ extension World {
         throw Violation(.I21, "the server takes a push of \(stranger.name) under \(client), which is another's")
     }
 
-    /// Returns an edit or a delete of a record that some device shows, with an arbitrary stamp, which claims to have
-    /// seen either everything or nothing. Returns nil when there is no such record.
+    /// Returns an edit or a delete of a record that a random device shows. It has an arbitrary stamp, and claims to
+    /// have seen either everything or nothing. Returns nil when the device shows no record or is down.
     private func forgedTransaction(_ random: inout SeededRandom) throws -> Transaction? {
         let (place, isDelete) = (random.below(devices.count), random.chance(0.2))
         let (seen, time) = (random.chance(0.5) ? Version(.max) : .zero, random.within(-90...90))

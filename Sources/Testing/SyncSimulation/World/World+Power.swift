@@ -5,8 +5,8 @@ import SyncModel
 extension World {
     /// Accepts the losses of a device that restarts after a power failure and does not flush each commit.
     ///
-    /// The losses are determined from its file. They are permitted when they are the newest commits and were not
-    /// flushed.
+    /// The device's file shows which commits are lost. The loss is permitted when they are the newest commits and were
+    /// not flushed.
     func admitLosses(of device: SimulatedDevice) throws {
         let losses = device.disk.powerLossCount
         guard device.storage.durability == .normal, losses != powerLosses[device.name, default: 0],
@@ -24,12 +24,13 @@ extension World {
             report.lostCommits += lost
             deviceOracle.rolledBack(device.name)
             forgetFile(of: device)
-            // The device no longer knows its owner. Such a device is never given to a guest.
+            // The database no longer has an owner. The first account that connects becomes the owner, and must not be a
+            // guest.
             if session.account == nil { device.changeUserBack() }
         }
     }
 
-    /// Discards what is known of a device's files, because they have been replaced.
+    /// Discards what is known of a device's files, because the files were replaced or have lost commits.
     func forgetFile(of device: SimulatedDevice) {
         bases[device.name] = nil
         versions[device.name] = nil

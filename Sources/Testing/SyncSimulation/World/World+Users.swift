@@ -3,7 +3,7 @@ import SyncCore
 import SyncModel
 
 extension World {
-    /// Schedules an operation of a device's user as a task among all others that are ready.
+    /// Draws an operation of a device's user, and starts it as a task among all others that are ready.
     func act(on device: SimulatedDevice, seed: UInt64) {
         guard let store = device.store else { return }
         let operation: Workload.Operation?
@@ -32,7 +32,8 @@ extension World {
         }
     }
 
-    /// Records an error of a store. A store may fail only because of a disk fault; any other error is a finding.
+    /// Records an error that occurred while an operation was drawn. A `StoreError` counts as a refusal; any other error
+    /// fails the run.
     private func note(_ error: any Error, on device: SimulatedDevice) {
         guard let failure = error as? StoreError else {
             operations.withLock { $0.failure = $0.failure ?? error }

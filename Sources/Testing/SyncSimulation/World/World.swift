@@ -6,9 +6,8 @@ import SyncModel
 /// A simulated deployment of devices, a server, and a network, with all their faults.
 ///
 /// Oracles that share no code with the parts under test watch it. A run has three phases. *Safety*: users write and
-/// faults strike as the script says, and invariants are checked after every step. Checks that take long, of files and
-/// of devices with long outboxes, run less often. *Heal*: all faults end. *Liveness*: everything must arrive within
-/// bounded time.
+/// faults happen as the script says, and the oracles check the invariants after every step. Slow checks, of files and
+/// of long outboxes, run less often. *Heal*: all faults end. *Liveness*: everything must arrive within bounded time.
 public final class World {
     public let script: WorldScript
     public let simulation: Simulation
@@ -36,7 +35,7 @@ public final class World {
     var checkCount = 0
     /// The check, counted by `checkCount`, at which each device was last checked in full.
     var lastReads: [String: Int] = [:]
-    /// The number of changes of each device's disk, and of the server's, when it was last found correct.
+    /// The number of changes of each device's disk, and of the server's, when the disk was last found correct.
     var checked: [String: Int] = [:]
     /// The last backup of the server, with the oracles' knowledge of it at that time.
     var backup: (image: DiskImage, memory: History.Memory)?
@@ -44,7 +43,7 @@ public final class World {
     var latestServerTime = Simulation.startTime
     /// Whether the server was ever restored to an earlier state.
     var wasRestored = false
-    /// The oracles' knowledge of the new server.
+    /// The oracles' knowledge of the server when it was new.
     var beginning: History.Memory?
     /// The kept images of devices' disks.
     var images: [String: KeptImage] = [:]
@@ -268,12 +267,12 @@ public final class World {
         record("healed")
     }
 
-    /// The longest time to rest after the last fault: a backoff, or the time until the next poll, unless a device has a
-    /// reason to pause.
+    /// The longest time to rest after the last fault. It allows for backoffs and polls, and for the longest pause that
+    /// a device has a reason for.
     private var timeout: Duration {
         var pause = network.watch.longestPause
         for case .device(_, .receivesFalseResponses) in script.moments.flatMap(\.happenings) {
-            // A device that the server contradicts pauses by itself.
+            // A device pauses by itself when responses contradict its state again and again.
             pause = max(pause, PullMachine.longestRestAfterContradictions)
         }
         return pause * 2 + .seconds(1_200)
@@ -307,7 +306,7 @@ public final class World {
         }
     }
 
-    /// Returns the epoch that the server reports.
+    /// Returns the epoch that the server reports; nil when the server is down.
     func epochOfServer() throws -> Epoch? {
         try server.disk.withoutFaults {
             try server.ask { authority, now in try authority.hello(for: AccessOracle.reader, now: now).epoch }

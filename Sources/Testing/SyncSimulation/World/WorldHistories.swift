@@ -18,7 +18,7 @@ final class WorldHistories: HistoryKeeper {
         random = Guarded(simulation.random("histories"))
     }
 
-    /// The placeholder epoch used while it is unknown whether a device will prove the restore.
+    /// The placeholder for the server's epoch while it is unknown whether a device will prove a silent restore.
     static let inDoubt = Epoch(rawValue: "in-doubt")
 
     /// Records that the server was restored from a copy.

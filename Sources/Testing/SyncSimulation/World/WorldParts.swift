@@ -12,10 +12,12 @@ public struct WorldParts: Sendable {
     public var openStore: @Sendable (DiskProcess, EngineRuntime, DeviceStorage) throws -> SimulatedDevice.Store
     /// Opens the authority with the models of a build, with full durability.
     ///
-    /// The server takes each device for a principal with the device's name. The access rules decide what it may do in
-    /// `WorldSetting.allSpaces`.
+    /// To the server, each device is a principal with the device's name. The access rules decide what a principal may
+    /// do in `WorldSetting.allSpaces`.
     public var openAuthority: AuthorityOpening
 
+    /// Opens the authority in a process of the server.
+    ///
     /// - Parameters:
     ///   - build: the build of the server's program.
     ///   - rules: the permissions in each space, fixed until the process ends.
@@ -30,11 +32,11 @@ public struct WorldParts: Sendable {
 
     /// Returns a transaction's outcome and the hash of its contents from the authority's ledger.
     ///
-    /// Nil when the parts cannot read the ledger. A world whose server dies during a commit then cannot determine its
-    /// outcome.
+    /// Returns nil when the ledger does not have the transaction. The property is nil when the parts cannot read the
+    /// ledger: a world whose server dies during a commit then cannot determine the outcome of the commit.
     public var outcome: (@Sendable (any AuthorityService, Sender) throws -> (hash: PayloadHash, outcome: Outcome)?)?
 
-    /// Whether the authority notifies a device of its values that lost a conflict, as the protocol requires.
+    /// Whether the authority notifies a device when a value of the device loses a conflict, as the protocol requires.
     ///
     /// The checks of what users were told run only then.
     public var notifiesLosers = true
@@ -49,6 +51,7 @@ public struct WorldParts: Sendable {
         public let number: TransactionNumber
     }
 
+    /// A task of the server's operator.
     public enum Upkeep: Hashable, Sendable {
         /// Keeps the given number of commits in the change feed of a space.
         case trimFeed(SpaceID, keeping: Int)
@@ -56,13 +59,14 @@ public struct WorldParts: Sendable {
         case startEpoch(HistoryIdentity)
     }
 
-    /// Wraps the transport of a device's engine. Returns it unchanged by default.
+    /// Wraps the transport of a device's engine. By default, returns the transport unchanged.
     public var wrapTransport: @Sendable (any RemoteTransport, EngineRuntime) -> any RemoteTransport = { way, _ in way }
 
     /// Reads the files of a device without the code under test; nil when the parts do not support it.
     public var auditReplica: (@Sendable (DiskProcess) throws -> any ReplicaInspector)?
     /// Reads the files of the server without the code under test; nil when the parts do not support it.
     public var auditAuthority: (@Sendable (DiskProcess) throws -> any AuthorityInspector)?
+    /// The bounds on the size of a replica; nil when the parts state none.
     public var bounds: ReplicaBounds?
     /// The bounds on the sizes of pages and pushes; nil when the parts state none.
     public var messageBounds: MessageBounds?

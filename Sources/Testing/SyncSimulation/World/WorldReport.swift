@@ -3,11 +3,11 @@ public struct WorldReport: Hashable, Sendable {
     public let seed: UInt64
     /// The number of user operations that succeeded.
     public var operations = 0
-    /// The number of operations that the local store refused, by error code.
+    /// The number of operations that the local store refused or failed to carry out, by error code.
     public var refusals: [String: Int] = [:]
     /// The faults that happened, and the operations in progress at the time.
     public var coverage = FaultCoverage()
-    /// The number of commits on the server.
+    /// The number of commits on the server at the end, in all spaces.
     public var commits = 0
     /// The number of device commits lost to power failures, on devices that do not flush each commit.
     public var lostCommits = 0

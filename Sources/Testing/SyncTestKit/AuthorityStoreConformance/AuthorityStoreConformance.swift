@@ -11,6 +11,8 @@ public struct AuthorityStoreConformance {
     /// Makes a new empty store for each call.
     private let makeStore: (HistoryIdentity) throws -> any AuthorityStore
 
+    /// Creates the suite for one kind of store.
+    ///
     /// - Parameter makeStore: makes a new empty store at the beginning of the given history, for each call.
     public init(makeStore: @escaping (HistoryIdentity) throws -> any AuthorityStore) {
         self.makeStore = makeStore

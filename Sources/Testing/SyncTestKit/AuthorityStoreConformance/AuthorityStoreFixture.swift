@@ -1,7 +1,7 @@
 import SyncAuthority
 import SyncModel
 
-/// A store under test, with helpers in which the rules are written.
+/// A store under test, with the helpers that the rules use.
 struct AuthorityStoreFixture {
     static let history = HistoryIdentity.fixed(Epoch(rawValue: "conformance-1"))
 

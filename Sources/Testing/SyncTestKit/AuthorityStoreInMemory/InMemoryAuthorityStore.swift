@@ -2,7 +2,7 @@ public import SyncAuthority
 import SyncConcurrency
 public import SyncModel
 
-/// An authority's store that keeps values in memory, for tests and as a second reading of the port's contract.
+/// An authority's store that keeps values in memory, for tests and as a second implementation of the port.
 ///
 /// The code is as simple as possible. A write that begins while another is running fails with `busy`.
 public final class InMemoryAuthorityStore: AuthorityStore {

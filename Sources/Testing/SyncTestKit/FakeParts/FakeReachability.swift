@@ -1,11 +1,13 @@
 public import SyncConcurrency
 public import SyncCore
 
-/// A watch over links that the test controls.
+/// A network state that a test controls. `run()` returns at once, because there is nothing to watch.
 public final class FakeReachability: Reachability {
     private let state: Guarded<LinkState>
     public let changes = Broadcast<LinkState>()
 
+    /// Creates a network state.
+    ///
     /// - Parameter isOnline: the state of the link until the test changes it.
     public init(isOnline: Bool = true) {
         state = Guarded(isOnline ? .up : .down("the test is offline"))

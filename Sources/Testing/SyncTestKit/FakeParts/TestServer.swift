@@ -3,7 +3,7 @@ import SyncCore
 public import SyncModel
 public import TomboloModeling
 
-/// A server in process for the models of an application, for tests that open a real client.
+/// A server in the test's process with the models of an application, for tests that open a real client.
 ///
 /// ```swift
 /// let server = try TestServer(models: [Todo.self])
@@ -17,6 +17,8 @@ public final class TestServer: Sendable {
     private let authority: Authority
     private let runtime: EngineRuntime
 
+    /// Creates a server without records.
+    ///
     /// - Parameter spaces: the spaces that every account reads and writes.
     /// - Throws: `ModelDeclarationError` when a declaration has an error.
     public init(models: [any Model.Type], spaces: Set<SpaceID> = [.default]) throws(ModelDeclarationError) {
@@ -27,7 +29,7 @@ public final class TestServer: Sendable {
         runtime = .mock()
     }
 
-    /// The way to the server for a device of this account. Its script makes the server fail.
+    /// Returns the transport to the server for a device of this account. Script it to make calls fail.
     public func transport(for account: String) -> MockServer {
         let runtime = runtime
         return MockServer(
@@ -37,7 +39,7 @@ public final class TestServer: Sendable {
 }
 
 extension AccessRules {
-    /// Every account reads and writes in these spaces.
+    /// Returns rules by which every account reads and writes in these spaces.
     static func everyone(in spaces: Set<SpaceID>) -> AccessRules {
         AccessRules([Rule(principals: .everyone, spaces: .only(spaces), access: .readAndWrite)])
     }

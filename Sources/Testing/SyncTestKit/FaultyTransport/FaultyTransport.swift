@@ -23,6 +23,8 @@ public final class FaultyTransport: RemoteTransport {
     private let wait: @Sendable (Duration) async throws -> Void
     private let state: Guarded<State>
 
+    /// Wraps a transport. No faults are injected until `faults` or `isDown` is set.
+    ///
     /// - Parameter wait: waits for the given time on the test's clock.
     public init(
         _ transport: any RemoteTransport, random: SeededRandom,
@@ -89,7 +91,7 @@ public final class FaultyTransport: RemoteTransport {
 
 extension FaultyTransport.State {
     /// Draws the same count of random numbers for every call, so that changing one rate does not affect the other
-    /// faults.
+    /// faults of the calls.
     fileprivate mutating func draw() -> (FaultyTransport.Fate, delay: Duration, timeout: Duration) {
         let refused = random.chance(faults.refuse)
         let throttled = random.chance(faults.throttle)

@@ -1,6 +1,7 @@
 /// The faults that a `FaultyTransport` injects.
 ///
-/// Each rate is the fraction of calls that the fault affects, from 0 to 1.
+/// Each rate is the probability of the fault for one call, or for one hint, from 0 to 1. Of several faults of one call,
+/// only the first takes effect, in the order `refuse`, `throttle`, `loseRequests`, `loseResponses`, `repeatRequests`.
 public struct TransportFaults: Hashable, Sendable {
     /// The request never reaches the server, and the call times out after `timeout`.
     public var loseRequests = 0.0
@@ -27,7 +28,7 @@ public struct TransportFaults: Hashable, Sendable {
     /// No faults.
     public static let none = TransportFaults()
 
-    /// A poor network: each kind of loss or repeat affects a fifth of the calls.
+    /// A poor network: each kind of loss or repeat has the rate 0.2, and each call is delayed.
     public static let poor: TransportFaults = {
         var faults = TransportFaults()
         faults.loseRequests = 0.2

@@ -5,10 +5,10 @@ import SyncModel
 import SyncSimulation
 
 extension AuthorityEndpoint {
-    /// Returns a stream of the newest versions of `spaces`, followed by a hint for each later commit.
+    /// Returns a stream of the newest versions of `spaces`, followed by hints about later commits.
     ///
-    /// The stream ends with the authority's feed. It leaves out spaces that the principal may not read. If none of them
-    /// may be read, it fails at once, as an HTTP server would.
+    /// The stream ends when the authority stops announcing commits. Spaces that the principal may not read are left
+    /// out. If the principal may read none of the spaces, the stream fails at once, as an HTTP server's would.
     func hints(for spaces: [SpaceID]) -> AsyncThrowingStream<Hint, any Error> {
         let readable = spaces.filter { authority.mayRead($0, principal) }
         guard !readable.isEmpty else {

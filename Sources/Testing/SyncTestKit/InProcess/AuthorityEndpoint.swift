@@ -4,7 +4,7 @@ import SyncModel
 import SyncSimulation
 import SyncWire
 
-/// The server's side of a transport in the process, which exchanges bytes like the routes of an HTTP server.
+/// The server's side of an in-process transport, which exchanges bytes like the routes of an HTTP server.
 struct AuthorityEndpoint: Sendable {
     let authority: any AuthorityService
     let catalog: SchemaCatalog
@@ -20,7 +20,7 @@ struct AuthorityEndpoint: Sendable {
         } catch let failure as AuthorityError {
             throw TransportError(failure)
         } catch let error as WireError {
-            // A request that was damaged on its way is no decision about its contents.
+            // The failure of a request that was damaged on its way decides nothing about the request's contents.
             let isDecision = error.code == .malformed
             throw TransportError(isDecision ? .refused : .serverFailed, error.message, isDefinite: isDecision)
         } catch {

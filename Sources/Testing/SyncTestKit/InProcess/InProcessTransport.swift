@@ -9,6 +9,8 @@ public import SyncModel
 public struct InProcessTransport: RemoteTransport {
     private let endpoint: AuthorityEndpoint
 
+    /// Creates a transport for one principal.
+    ///
     /// - Parameters:
     ///   - principal: the authenticated user of the calls.
     ///   - now: the server's wall clock.

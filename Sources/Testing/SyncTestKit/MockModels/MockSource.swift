@@ -9,6 +9,8 @@ public final class MockSource: ModelSource {
     private let failure: ModelError?
     private let space: Guarded<RemoteSpace>
 
+    /// Creates a source without records.
+    ///
     /// - Parameter failure: the error that each write throws; nil when writes succeed.
     public init(catalog: SchemaCatalog, failingWith failure: ModelError? = nil) {
         self.catalog = catalog

@@ -7,8 +7,7 @@ import SyncWire
 /// A server for tests: a real authority in process, behind a script of faults and canned responses.
 ///
 /// Each call takes the next step of its script; a call without a step reaches the authority. Requests and responses are
-/// encoded to bytes and decoded again, so code that works with this server works with a real one. Safe to call from any
-/// task.
+/// encoded to bytes and decoded again, as with a real server. Safe to call from any task.
 public final class MockServer: RemoteTransport {
     private struct State: Sendable {
         var steps: [ServerCall: [MockStep]] = [:]
@@ -23,6 +22,8 @@ public final class MockServer: RemoteTransport {
     private let wait: @Sendable (Duration) async throws -> Void
     private let state: Guarded<State>
 
+    /// Creates a server for one principal, with an empty script.
+    ///
     /// - Parameters:
     ///   - catalog: the server's models.
     ///   - clientCatalog: the device's models, used to decode responses; nil when they are the same as the server's.

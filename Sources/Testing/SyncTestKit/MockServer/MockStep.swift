@@ -5,9 +5,9 @@ public import SyncModel
 public indirect enum MockStep: Hashable, Sendable {
     /// The authority handles the call.
     case pass
-    /// The request never reaches the authority, and the call times out.
+    /// The request never reaches the authority, and the call fails with `timedOut` at once.
     case dropRequest
-    /// The authority handles the request, and the response never arrives.
+    /// The authority handles the request, and the call fails with `timedOut` at once.
     case dropResponse
     /// The request arrives twice, and the second response is returned.
     case duplicate

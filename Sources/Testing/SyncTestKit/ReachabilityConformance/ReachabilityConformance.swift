@@ -22,6 +22,8 @@ public struct ReachabilityConformance: Sendable {
         /// Sets the link state of an instance; nil when a test cannot set it, as on a real machine.
         public var set: (@Sendable (any Reachability, LinkState) -> Void)?
 
+        /// Creates a subject.
+        ///
         /// - Parameters:
         ///   - make: makes a new instance for each rule.
         ///   - set: sets the link state of an instance; nil skips the rules that need it.

@@ -6,6 +6,8 @@ public struct RecordingStoreConformance {
     /// Makes a new empty ring for each call.
     private let makeStore: () throws -> any RecordingStore
 
+    /// Creates the suite for one kind of ring.
+    ///
     /// - Parameter makeStore: makes a new empty ring for each call.
     public init(makeStore: @escaping () throws -> any RecordingStore) {
         self.makeStore = makeStore

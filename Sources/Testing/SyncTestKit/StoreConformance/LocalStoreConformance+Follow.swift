@@ -29,7 +29,7 @@ extension LocalStoreConformance {
                 try fixture.expect(try fixture.store.followedSpaces().map(\.space), is: [fixture.space], "the spaces")
                 try fixture.expect(try fixture.user(shared), is: nil, "a record of the space")
                 try fixture.expect(try fixture.name(own), is: .text("own"), "a record of another space")
-                // Nothing of the first time is left that could be taken for proof.
+                // Nothing is left that would make the same snapshot look stale.
                 try fixture.pull(fixture.snapshot([rows], at: 1, in: "team"))
                 try fixture.expect(try fixture.name(shared), is: .text("shared"), "the record, followed again")
                 let stored = try fixture.store.followedSpaces().first { $0.space == "team" }
@@ -45,7 +45,7 @@ extension LocalStoreConformance {
                 try fixture.response(
                     batch.transactions[0].number,
                     fixture.applied(1, uids: [AssignedUID(collection: "users", record: id, uid: UID(7))]))
-                // The server has it. Whether this device has seen it there does not matter anymore.
+                // The server has the write, so the device may leave the space before a pull has shown the write.
                 try fixture.expect(try fixture.store.unfollow("team") != nil, is: true, "whether the space is left")
                 try fixture.expect(try fixture.user(id), is: nil, "the record")
                 try fixture.expect(try fixture.store.fate(of: write), is: .confirmed, "the fate of the write")
@@ -77,7 +77,7 @@ extension LocalStoreConformance {
                 guard case .rejected(let entry) = try fixture.store.fate(of: write) else {
                     throw ConformanceViolation(rule: fixture.rule, detail: "the rejected transaction is gone")
                 }
-                // Restoring it writes in the space, which follows it again.
+                // Restoring the entry writes in the space, and the device follows the space again.
                 let again = try fixture.store.restore(journal: entry.number, now: fixture.now(), newID: fixture.newID)
                 try fixture.expect(again.count, is: 1, "the count of restored transactions")
                 try fixture.expect(

@@ -1,7 +1,7 @@
 import SyncCore
 import SyncModel
 
-// Transactions that are held until the server knows their collections and fields.
+// Transactions that are held back until the server knows their collections and fields.
 extension LocalStoreConformance {
     var heldChecks: [Check] {
         [

@@ -102,7 +102,7 @@ extension StoreFixture {
         }
     }
 
-    /// Users with and without an age, and with names beyond ASCII.
+    /// Creates users with and without an age, and with names beyond ASCII, and returns them.
     fileprivate func createMixedUsers() throws -> [Record] {
         let names = [
             "bob", "alice", "bobby", "\u{E9}mile", "e\u{301}mile", "zoe", "\u{10FFFF}", "Bob", "o'; --", "carl",

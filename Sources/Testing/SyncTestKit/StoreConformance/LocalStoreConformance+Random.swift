@@ -2,7 +2,7 @@ import SyncCore
 import SyncModel
 import SyncSimulation
 
-// Random histories, compared with a model that is too simple to be wrong.
+// Random histories, compared with a naive model of the store.
 extension LocalStoreConformance {
     var randomChecks: [Check] {
         (1...6).map { seed in
@@ -189,8 +189,7 @@ private struct RandomHistory<Store: LocalStore & EngineStore> {
         }
     }
 
-    /// Compares the store with current = base with the outbox applied, computed here from the records shown and the
-    /// entries read from the outbox.
+    /// Compares the store with the records shown, to which this function applies the entries read from the outbox.
     func compare(_ step: Int) throws {
         let entries = try fixture.store.outbox(limit: 10_000)
         var pending: [RecordID: [Mutation]] = [:]

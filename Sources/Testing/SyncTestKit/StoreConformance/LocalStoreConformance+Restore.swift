@@ -120,7 +120,7 @@ extension LocalStoreConformance {
                     .create("avatars", avatar, ["author": .reference(author), "title": .text("mine")]))
                 _ = try fixture.written(
                     .update("users", ada, ["username": .text("eve"), "avatar": .reference(avatar)]))
-                // With the creation, the edit that refers to it is cancelled.
+                // This cancels the edit, too, because the edit refers to the avatar.
                 try fixture.store.cancel(first, now: fixture.now())
                 try fixture.pull(fixture.feed([fixture.at(3, fixture.deleted(ada))], to: 3))
                 _ = try fixture.store.restore(journal: 2, now: fixture.now(), newID: fixture.newID)

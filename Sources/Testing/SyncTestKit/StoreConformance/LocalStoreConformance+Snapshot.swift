@@ -225,8 +225,7 @@ extension LocalStoreConformance {
                 try fixture.pull(fixture.snapshot([known], at: 1, of: restored))
                 let offer = try fixture.store.journal(state: .active, limit: 9)
                 try fixture.expect(offer.count, is: 1, "the count of offers")
-                // The user that one lost avatar requires is deleted, too. Nothing is known of the one that the other
-                // requires.
+                // The author of one lost avatar is deleted, too. Nothing is known of the author of the other.
                 try fixture.pull(fixture.feed([fixture.at(2, fixture.deleted(ada))], to: 2, of: restored))
                 let sequences = try fixture.store.restore(
                     journal: offer[0].number, now: fixture.now(), newID: fixture.newID)

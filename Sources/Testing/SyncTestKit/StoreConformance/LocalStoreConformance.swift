@@ -12,12 +12,14 @@ public struct LocalStoreConformance<Store: LocalStore & EngineStore> {
     /// Makes a new empty store for each call, which has not met a server yet.
     private let makeStore: (SchemaCatalog) throws -> Store
 
-    /// The number of notices that fill the journal of these stores; nil when it is too large for a check.
+    /// The number of unhandled notices at which these stores request no more; nil when it is too large for a check.
     let noticeEntries: Int?
 
+    /// Creates the suite for one kind of store.
+    ///
     /// - Parameters:
-    ///   - noticeEntries: the number of unhandled notices from which on a store requests no more; nil skips the rules
-    ///     about it.
+    ///   - noticeEntries: the number of unhandled notices at which a store requests no more; nil skips the rules about
+    ///     it.
     ///   - makeStore: makes a new empty store for each call, which has not met a server yet.
     public init(noticeEntries: Int? = nil, makeStore: @escaping (SchemaCatalog) throws -> Store) {
         self.noticeEntries = noticeEntries

@@ -2,7 +2,7 @@ import SyncCore
 import SyncModel
 import SyncSimulation
 
-/// One store under test, with helpers in which the rules are written.
+/// One store under test, with the helpers that the rules use.
 final class StoreFixture<Store: LocalStore & EngineStore> {
     let store: Store
     let rule: String
@@ -40,7 +40,7 @@ final class StoreFixture<Store: LocalStore & EngineStore> {
         return clock
     }
 
-    /// Returns the id of the record that replaces a deleted one.
+    /// Returns the id of a record that replaces a deleted one. It is always the same, so that a rule can look it up.
     let newID: @Sendable () -> RecordID = {
         RecordID(bits: Identifier128(high: 0x018B_CFE5_6800_7000, low: 0x8000_0000_0000_0000))
     }

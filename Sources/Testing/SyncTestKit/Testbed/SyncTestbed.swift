@@ -32,6 +32,8 @@ public final class SyncTestbed {
     private var authority: Authority
     private var devices: [TestbedDevice] = []
 
+    /// Creates a testbed for an application's models, with a server and without devices.
+    ///
     /// - Parameters:
     ///   - seed: decides the order of events wherever several orders are possible.
     ///   - models: the application's models.
@@ -44,7 +46,7 @@ public final class SyncTestbed {
         self.init(seed: seed, catalog: models.schemas, models: models, spaces: spaces, policy: policy)
     }
 
-    /// A testbed for schemas without models, for tests that write to the stores directly.
+    /// Creates a testbed for schemas without models, for tests that write to the stores directly.
     public convenience init(seed: UInt64 = 1, catalog: SchemaCatalog, policy: SyncPolicy = SyncPolicy()) {
         self.init(seed: seed, catalog: catalog, models: ModelCatalog(), policy: policy)
     }
@@ -122,8 +124,8 @@ public final class SyncTestbed {
         ServerBackup(store: store.copy())
     }
 
-    /// Puts the server's data back to a backup, and tells nobody. The first device that has seen more than the backup
-    /// has proves the loss, and the server begins a new history.
+    /// Restores the server's data from a backup, without telling the devices. The first device that has seen more than
+    /// the backup contains proves the loss, and the server begins a new history.
     ///
     /// Open hint streams end.
     public func restoreServer(_ backup: ServerBackup) {
@@ -164,7 +166,7 @@ public final class SyncTestbed {
     /// - Throws: `TestbedError` with the name of a device that is still out of sync after `limit` of virtual time.
     public func settle(within limit: Duration = .seconds(1_200)) throws {
         let end = simulation.now + limit
-        // The engine publishes a status only after it has had a turn.
+        // The engine publishes a status only after it has handled an event.
         try simulation.advance(by: .milliseconds(1))
         while let laggard = devices.first(where: { $0.isConnected && !isInSync($0) }) {
             guard simulation.now < end else {
@@ -184,8 +186,8 @@ public final class SyncTestbed {
 
     /// Ends the test and checks that no work is left.
     ///
-    /// - Throws: `TestbedError` when a device has unconfirmed transactions or active journal entries, or when a script
-    ///   has steps that no call has taken; `SimulationError` when tasks do not end.
+    /// - Throws: `TestbedError` when a device that is on has unconfirmed transactions or active journal entries, or
+    ///   when a script has steps that no call has taken; `SimulationError` when tasks do not end.
     public func finish() throws {
         let left = devices.flatMap(\.leftovers)
         for device in devices { device.stop() }

@@ -4,8 +4,8 @@ public import SyncModel
 /// The rules that every server must satisfy over any transport, as plain checks that a test or a program can run.
 ///
 /// The server may hold other records and serve other clients at the same time. Each rule makes its own records and
-/// clients and does not delete them. No rule waits on a clock. The rules about hints wait for the stream, so a
-/// transport that never sends a hint blocks them: run them with a time limit.
+/// clients, and leaves them behind. No rule waits on a clock. The rules about hints wait for the stream, so a transport
+/// that never sends a hint blocks them: run them with a time limit.
 ///
 /// ```swift
 /// let suite = TransportConformance(subject)
@@ -84,12 +84,12 @@ extension TransportConformance {
         public var values: @Sendable (Int) -> Patch
         /// Random numbers for the identifiers of clients and records.
         public var random: @Sendable () -> UInt64
-        /// Sends an unmodified body to `push`, `pull`, or `fetch`, and returns the failure; nil when the call
-        /// succeeded.
+        /// Sends these bytes as the body of a `push`, `pull`, or `fetch`, and returns the failure, or nil when the call
+        /// succeeded. Without this function, the rules about malformed requests are skipped.
         public var exchange: (@Sendable (ServerCall, [UInt8]) async -> TransportError?)?
-        /// The longest body that the server accepts, in bytes; nil when it has no limit.
+        /// The longest body that the server accepts, in bytes; nil skips the rule about longer ones.
         public var maximumBodyBytes: Int?
-        /// A transport with an invalid token.
+        /// A transport with an invalid token; nil skips the rules about access.
         public var stranger: (any RemoteTransport)?
 
         /// Creates a subject. Without `exchange`, the rules about malformed requests are skipped; without `stranger`,

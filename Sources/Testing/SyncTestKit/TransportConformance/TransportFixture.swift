@@ -121,7 +121,7 @@ struct TransportFixture: Sendable {
         return page
     }
 
-    /// Returns all pages from a cursor up to the one that nothing follows.
+    /// Returns all pages from a cursor to the last one.
     func walk(from cursor: Cursor?, limit: Int) async throws -> [PullPage] {
         var pages: [PullPage] = []
         var cursor = cursor

@@ -9,8 +9,10 @@ public protocol Address: Sendable {
     /// The address as it is stored: a JSON object with `kind` and the parts.
     var json: String { get }
 
-    /// Checks the parts against the rules of the kind. The device calls it before it writes, and the server before it
-    /// applies.
+    /// Checks the parts against the rules of the kind.
+    ///
+    /// A device checks the stored JSON before it writes a profile, and a server before it applies the write. Both read
+    /// the JSON with the kinds that their builds know: for any other kind, they check only the form.
     ///
     /// - Throws: `InvalidAddressError` for the first part that breaks its rule.
     func validate() throws(InvalidAddressError)
@@ -18,7 +20,7 @@ public protocol Address: Sendable {
 
 /// An error in an address: the kind, the part, and what was expected.
 public struct InvalidAddressError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The kind as in the JSON; `?` when the text has no kind.
+    /// The kind as in the JSON; `?` when the text has none.
     public let kind: String
     /// The name of the part in the JSON, such as `postal_code`; `text` when the text is not an address at all.
     public let part: String

@@ -5,7 +5,8 @@ enum AddressCodec {
     /// The kinds that this build knows.
     private static let kinds: [any KnownAddress.Type] = [USAddress.self, SingaporeAddress.self, ChinaAddress.self]
 
-    /// Returns the address in this JSON. Never fails: JSON that no known kind can represent without loss is kept whole.
+    /// Returns the address in this JSON. Never fails: JSON that no known kind can represent without loss becomes an
+    /// `UnknownAddress`, which keeps it whole.
     static func address(json: String) -> any Address {
         guard let value = value(of: json), case .object(let members) = value, case .string(let kind)? = value["kind"],
             let type = kinds.first(where: { $0.kind == kind }), let address = read(type, members)
@@ -34,7 +35,7 @@ enum AddressCodec {
         }
     }
 
-    /// Returns nil when there is a member that the kind does not have.
+    /// Returns the address; nil when there is a member that the kind does not have, or one that is not a string.
     private static func read<Kind: KnownAddress>(_ kind: Kind.Type, _ members: [JSONValue.Member]) -> Kind? {
         var address = Kind()
         for member in members where member.key != "kind" {

@@ -1,7 +1,8 @@
 import SyncModel
 
 extension FieldRule {
-    /// An address as a JSON object with a kind. The parts of a known kind are checked; those of other kinds are not.
+    /// The rule for an address: a JSON object with a kind. The parts of a known kind are checked; the parts of other
+    /// kinds are not.
     static let address = FieldRule(name: "address") { json in
         do throws(InvalidAddressError) {
             try AddressCodec.address(json: json).validate()

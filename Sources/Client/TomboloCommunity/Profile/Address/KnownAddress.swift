@@ -1,6 +1,6 @@
 /// An address of a kind that this build knows. The list of its parts provides its JSON and its validation.
 public protocol KnownAddress: Address, Hashable {
-    /// The value of the member `kind` in the JSON, different for each type.
+    /// The value of the member `kind` in the JSON, which differs for each type.
     static var kind: String { get }
     /// The parts in the order of the JSON and of the checks. JSON with another member is read as an `UnknownAddress`.
     static var parts: [AddressPart<Self>] { get }
@@ -17,6 +17,8 @@ public struct AddressPart<Owner>: Sendable {
     /// The rule that `validate()` checks. A part is required if its rule is false for an empty text.
     public let rule: AddressRule
 
+    /// Creates a part.
+    ///
     /// - Parameters:
     ///   - name: the name of the part in the JSON, unique in its kind.
     ///   - value: the property that holds the part.
@@ -35,6 +37,8 @@ public struct AddressRule: Sendable {
     /// Returns whether the whole text of a part is valid. Called on any thread.
     public let holds: @Sendable (String) -> Bool
 
+    /// Creates a rule.
+    ///
     /// - Parameters:
     ///   - expected: the text that follows "must be" in an error message.
     ///   - holds: returns whether the whole text of a part is valid.
@@ -43,7 +47,7 @@ public struct AddressRule: Sendable {
         self.holds = holds
     }
 
-    /// One line of text with at least one visible character.
+    /// A text of 1 to 200 characters, at least one of which is not white space. Control characters are not allowed.
     public static let line = AddressRule(
         "a line of 1 to \(CommunityLimits.addressPartCharacters) characters, without control characters"
     ) { text in

@@ -2,7 +2,7 @@
 public struct SingaporeAddress: KnownAddress {
     public static let kind = "singapore"
 
-    /// The street, with the block and the unit if there are any.
+    /// The street, with the block and the unit if there are any: one line of 1 to 200 characters.
     public var street = ""
     /// The postal code: 6 ASCII digits.
     public var postalCode = ""

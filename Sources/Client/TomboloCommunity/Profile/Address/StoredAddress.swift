@@ -8,12 +8,12 @@ public struct StoredAddress: ModelValue, TextualValue {
     /// The JSON text, byte for byte as it is stored.
     public let json: String
 
-    /// Encodes the address without checking it. The field checks it when it is written.
+    /// Encodes the address without checking it. The rule of the field checks it when it is written.
     public init(_ address: any Address) {
         json = address.json
     }
 
-    /// The address; of an unknown kind if this build cannot read it.
+    /// The address; an `UnknownAddress` if this build cannot read it.
     public var address: any Address { AddressCodec.address(json: json) }
 
     public static var storage: FieldType { .json }

@@ -7,8 +7,10 @@ public struct UnknownAddress: Address, Hashable {
     public let json: String
     private let texts: [String]
 
-    /// - Parameter json: The text as received. If it is not a JSON object, it is displayed as empty and rejected on
-    ///   writing.
+    /// Wraps the text of an address.
+    ///
+    /// - Parameter json: The text as received. If it is not a JSON object with a kind, the address displays as empty
+    ///   and is rejected on writing.
     public init(json: String) {
         self.json = json
         guard let value = AddressCodec.value(of: json), case .object(let members) = value,

@@ -8,7 +8,8 @@ extension History {
     /// Checks a device against everything that it was told and everything that the server has done.
     ///
     /// - Parameter entries: the whole outbox.
-    /// - Returns: whether everything could be checked. That is not so while some of the server's commits are unknown.
+    /// - Returns: whether everything could be checked: false while some of the server's commits are unknown, or while
+    ///   the device follows another history.
     func check(
         _ device: String, _ store: any LocalStore & EngineStore, sending entries: [OutboxEntry]
     ) throws -> Bool {
@@ -40,9 +41,9 @@ extension History {
         }
     }
 
-    /// Checks that a device does not claim to have seen a newer version of a field than it has.
+    /// Checks that a device does not claim to have seen a newer version of a field than it has seen (I7).
     ///
-    /// Otherwise its edit would win over a value that it never saw.
+    /// Otherwise an edit of the device would win over a value that its user never saw.
     ///
     /// - Parameters:
     ///   - stored: a space that the device holds completely.
@@ -74,7 +75,7 @@ extension History {
         }
     }
 
-    /// Checks the records that the server shows as a complete space at a version.
+    /// Checks the records that the server shows in a complete snapshot of a space at a version (I5, I13).
     func check(
         server records: [CollectionName: [Record]], of space: SpaceID, at version: Version
     ) throws(Violation) {
@@ -97,7 +98,7 @@ extension History {
         }
     }
 
-    /// Checks that no transaction is unconfirmed once the world is at rest.
+    /// Checks that no transaction is unconfirmed once the world is at rest (I1).
     func checkNothingIsUnconfirmed() throws(Violation) {
         try state.withLock { state throws(Violation) in
             for device in state.unconfirmed.keys.sorted() {
@@ -113,8 +114,8 @@ extension History {
 extension History.State {
     /// Returns the records with pending changes in this space whose ids another space has or had.
     ///
-    /// Two devices may create the same id in two spaces. Until the server has refused one of them, the device shows the
-    /// record of the space where the server has shown it, and hides the pending one.
+    /// Two devices may create the same id in two spaces. Until the server has rejected one of the two creations, the
+    /// device shows the record that the server has shown, and hides the pending one.
     fileprivate func placesOfOtherSpaces(
         in pending: [Transaction], _ shown: [SpaceID: [CollectionName: [Record]]], _ spaces: [StoredSpace],
         besides space: SpaceID
@@ -131,7 +132,7 @@ extension History.State {
             let address = mutation.address
             let isKnownElsewhere = spaces.contains { other in
                 guard other.space != space, let replay = replays[other.space] else { return false }
-                // A device may know more of a partly pulled space than the version that it names.
+                // A device may know more of a partly pulled space than its version of the space says.
                 let isCertain = other.isComplete && other.version <= replay.head
                 let model = isCertain ? replay.models[Int(other.version.rawValue)] : replay.models.last
                 return model?.knows(address) == true
@@ -179,7 +180,7 @@ extension History.State {
         }
     }
 
-    /// Returns the expectations whose transactions have left a device's outbox.
+    /// Returns the unconfirmed transactions that have left a device's outbox.
     func settled(
         _ device: String, _ entries: [OutboxEntry]
     ) -> [(sequence: OutboxSequence, unconfirmed: History.Unconfirmed)] {

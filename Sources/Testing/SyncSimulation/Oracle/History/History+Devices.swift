@@ -3,7 +3,7 @@ import SyncConcurrency
 import SyncCore
 import SyncModel
 
-// The promises made to devices, and their permitted losses.
+// The commits that devices must not lose, and the permitted losses.
 extension History: DeviceObserver {
     func batchTaken(_ batch: PushBatch, by device: String, among numbered: [OutboxEntry]) {
         let sent = Dictionary(batch.transactions.map { ($0.number, $0) }) { $1 }
@@ -38,8 +38,8 @@ extension History: DeviceObserver {
 
     /// Records that a local commit has failed.
     ///
-    /// It may have taken effect nevertheless, at once or when the next process recovers the WAL. It may also have been
-    /// merged into the newest pending transaction, and which one that is depends on earlier cancellations.
+    /// The commit may have taken effect nevertheless, at once or when the next process recovers the WAL. Its edits may
+    /// also have joined the newest unsent transaction. Which transaction that is depends on earlier cancellations.
     func mayHaveCommitted(on device: String) {
         state.withLock { state in
             state.uncertain.insert(device)
@@ -54,7 +54,7 @@ extension History: DeviceObserver {
         }
     }
 
-    /// Records that the user has cancelled these transactions.
+    /// Records that the user has cancelled these transactions, or may have.
     func cancelled(_ sequences: Set<OutboxSequence>, on device: String) {
         state.withLock { $0.cancelled[device, default: []].formUnion(sequences) }
     }
@@ -65,12 +65,12 @@ extension History: DeviceObserver {
     }
 
     /// Records that a hostile server has refused transactions that an honest server would accept. The device has to
-    /// believe it.
+    /// believe the refusals.
     func wereRefusedByLiar(_ hashes: [PayloadHash]) {
         state.withLock { $0.refusedByLiars.formUnion(hashes) }
     }
 
-    /// Returns the client id of a device whose push the server has answered; nil when there is none yet.
+    /// Returns the client id of a random device whose push the server has answered; nil when there is none yet.
     func knownClient(_ random: inout SeededRandom) -> ClientID? {
         let known = state.withLock { state in
             let ofDevices = state.sent.filter { $0.value.outcome != nil && $0.value.device != AccessOracle.reader.name }
@@ -84,7 +84,7 @@ extension History: DeviceObserver {
     func pushRefused(_ refusal: PushRefusal, of device: String) {}
     func pageRefused(_ failure: StoreError, by device: String) {}
 
-    /// Returns the current expectations of a device, to be restored with an old image of its disk.
+    /// Returns the current expectations of a device. They are restored together with an image of its disk.
     func expectations(of device: String) -> Expectations {
         state.withLock { state in
             Expectations(
@@ -93,7 +93,8 @@ extension History: DeviceObserver {
         }
     }
 
-    /// Rolls back what a device was promised, together with its disk. Only what the server has applied is not lost.
+    /// Rolls back the expectations of a device whose disk was rolled back. Later commits may be lost, unless the server
+    /// has applied them.
     func rollBack(_ device: String, to expectations: Expectations) {
         state.withLock { state in
             state.unconfirmed[device] = expectations.unconfirmed
@@ -111,7 +112,7 @@ extension History: DeviceObserver {
 
     /// Updates the expectations of a device that has lost power and does not flush each commit.
     ///
-    /// The loss of commits after `last` is permitted, and no other. Entries that had been settled may be back.
+    /// Only commits after `last` may be lost. Entries that had left the outbox may be back.
     ///
     /// - Parameters:
     ///   - identity: the device's current identity.
@@ -157,7 +158,7 @@ extension History.State {
         for sequence in unconfirmed[device, default: [:]].keys { unconfirmed[device]?[sequence]?.transaction = nil }
     }
 
-    /// Returns the unconfirmed for an outbox entry as stored in the device's file.
+    /// Returns the expectation for an outbox entry in the device's file.
     func unconfirmed(of entry: OutboxEntry, as identity: ClientIdentity) -> History.Unconfirmed {
         let number: TransactionNumber
         switch entry.state {

@@ -72,7 +72,7 @@ extension History: ServerObserver {
     ///
     /// The server may have died while handling them, and their senders may never ask again.
     ///
-    /// - Parameter outcome: returns the entry in the server's ledger.
+    /// - Parameter outcome: returns the entry in the server's ledger; nil when there is none.
     func settle(_ outcome: (WorldParts.Sender) throws -> (hash: PayloadHash, outcome: Outcome)?) rethrows {
         let open = state.withLock { state in
             state.sent.filter { $0.value.outcome == nil }.map { ($0.key, $0.value.device) }
@@ -99,7 +99,7 @@ extension History: ServerObserver {
         state.withLock { $0.replay() }
     }
 
-    /// The current knowledge of the server, to be restored with a backup.
+    /// The current knowledge of the server. It is kept with a backup, and restored with it.
     var memory: Memory {
         state.withLock { state in
             Memory(
@@ -108,9 +108,9 @@ extension History: ServerObserver {
         }
     }
 
-    /// Rolls back the knowledge of the server, because it was restored from a backup.
+    /// Rolls back the knowledge of the server, because the server was restored from a backup.
     ///
-    /// Only transactions that it has applied since the backup may be lost. Devices that received their outcomes
+    /// Only transactions that the server has applied since the backup may be lost. Devices that received their outcomes
     /// are not at fault.
     func rollBack(to memory: Memory) {
         state.withLock { state in
@@ -164,8 +164,8 @@ extension History.State {
         }
     }
 
-    /// Returns whether the sender had no access to the space. When the time of the decision is unknown, returns whether
-    /// it may have had none.
+    /// Returns whether a rejection for lack of access is correct: the sender had no access to the space, or may have
+    /// had none when the time of the decision is unknown.
     fileprivate func isForbidden(
         _ rejection: Rejection, _ operation: History.Operation, _ transaction: Transaction, isAnsweredNow: Bool
     ) -> Bool {
@@ -177,7 +177,8 @@ extension History.State {
 
     /// Records an outcome.
     ///
-    /// - Parameter isAnsweredNow: whether the server has decided at this moment.
+    /// - Parameter isAnsweredNow: whether the server has decided at this moment, so that the current access rights
+    ///   apply.
     fileprivate mutating func note(
         _ outcome: Outcome, of operation: History.Operation, _ transaction: Transaction, isAnsweredNow: Bool
     ) {
@@ -186,8 +187,8 @@ extension History.State {
             // The transaction has already had this effect under an earlier identity of the device (I2).
             if isRepeat(outcome, of: operation) { return }
             applied[transaction.space, default: [:]][version, default: []].append(operation)
-            // A transaction without a visible change has no version and shares the newest one. It may still
-            // have left a stamp, so the later models are computed again.
+            // A transaction without a visible change has no version of its own and shares the newest one. It may still
+            // have left a stamp, so the models from that version on are computed again.
             if let replay = replays[transaction.space], version <= replay.head {
                 replays[transaction.space]?.models.removeLast(replay.models.count - max(Int(version.rawValue), 1))
             }
@@ -238,7 +239,7 @@ extension History.State {
         throw Violation(.I6, "\(operation) met \(expected), and its outcome tells of \(found)")
     }
 
-    /// Advances the naive models as far as every version is known.
+    /// Advances the naive models of each space to the newest version below which no version is missing.
     mutating func replay() {
         for space in replays.keys.sorted() {
             while let replay = replays[space], let operations = applied[space]?[replay.head.next],

@@ -3,7 +3,8 @@ import SyncConcurrency
 import SyncCore
 import SyncModel
 
-/// The world's record of the transactions that reached the server, their outcomes, and what devices were told is safe.
+/// The world's record of the transactions that reached the server, their outcomes, and the commits that devices must
+/// not lose.
 ///
 /// It is kept outside all parts under test.
 final class History: Sendable {
@@ -37,7 +38,7 @@ final class History: Sendable {
         var sent: [Operation: Sent] = [:]
         let violations: ViolationLog
         let access: AccessOracle
-        /// The transactions that each device was told are committed, and that are not yet known to have arrived.
+        /// The transactions that each device has committed, until an outcome or a journal entry accounts for them.
         var unconfirmed: [String: [OutboxSequence: Unconfirmed]] = [:]
         /// The naive models of each space, up to the newest version below which no version is missing.
         var replays: [SpaceID: Replay]
@@ -54,32 +55,33 @@ final class History: Sendable {
         var newest: [String: OutboxSequence] = [:]
         /// The newest commit of each device that a loss of power cannot undo.
         var flushed: [String: OutboxSequence] = [:]
-        /// Operations that were applied and then lost with a restored server, including those of devices that exist
-        /// only in an old image of a disk.
+        /// Operations that were applied and then lost with a restored server. They include operations that only an old
+        /// image of a device's disk still contains.
         var lost: Set<Operation> = []
         /// The transactions that a hostile server has refused.
         var refusedByLiars: Set<PayloadHash> = []
     }
 
+    /// The expectation for a transaction that a device has committed and that must not be lost.
     struct Unconfirmed: Sendable {
-        /// The operation as which the transaction was last sent.
+        /// The operation as which the transaction was last sent; nil when it was never sent.
         ///
         /// After a disk was rolled back, a number may have belonged to another transaction before.
         var operation: Operation?
-        /// The hash of the contents that were last sent.
+        /// The hash of the contents that were last sent; nil when none were sent.
         var hash: PayloadHash?
         /// The contents as last seen in the outbox; nil when they may have changed since.
         var transaction: Transaction?
     }
 
-    /// The naive model at each version.
+    /// The naive models of a space, one for each version from 0.
     struct Replay: Sendable {
         var models: [NaiveModel]
         var head: Version { Version(Int64(models.count - 1)) }
     }
 
     let state: Guarded<State>
-    /// The server's history. Devices that follow another history are not compared with it.
+    /// The epoch of the server's history. Devices that follow another history are not compared with the server.
     private let currentEpoch = Guarded<Epoch?>(nil)
     let catalog: SchemaCatalog
 
@@ -103,7 +105,7 @@ final class History: Sendable {
     }
 
     /// Returns whether a field had a value at any version of the server's history up to that of a page; nil if the page
-    /// belongs to another history.
+    /// belongs to another history, or if there is no such field.
     func hasShown(_ value: FieldValue, in field: UserOracle.FieldAddress, of page: PullPage) -> Bool? {
         guard page.epoch == epoch, let position = catalog[field.collection]?.position(of: field.field) else {
             return nil

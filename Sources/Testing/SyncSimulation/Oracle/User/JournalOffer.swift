@@ -4,7 +4,7 @@ import SyncModel
 /// The values that journal entries offer to the user.
 struct JournalOffer {
     private(set) var values: Set<UserOracle.Saved> = []
-    /// The records whose deletion was rejected or cancelled.
+    /// The records whose deletion was rejected or cancelled, or is pending.
     private(set) var deletes: Set<RecordAddress> = []
 
     init(_ entries: [JournalEntry]) {

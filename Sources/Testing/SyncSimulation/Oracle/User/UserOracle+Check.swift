@@ -9,7 +9,7 @@ extension UserOracle {
         /// All records that the device shows.
         let records: [RecordAddress: Record]
         let journal: JournalOffer
-        /// The values that have not been sent yet.
+        /// The values in the outbox.
         let waiting: JournalOffer
         /// The spaces that the device has access to.
         let spaces: Set<SpaceID>

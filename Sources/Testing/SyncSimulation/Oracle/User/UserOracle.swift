@@ -54,8 +54,8 @@ final class UserOracle: Sendable {
         var replaced: Set<Saved> = []
         /// The fields of deleted records that the deleting user could not see, because of an earlier build.
         var hiddenFromDeleter: Set<FieldAddress> = []
-        /// The values that the users of each device have entered, also those that the field had before, and the values
-        /// that came with a copy of another device's database. Never forgotten.
+        /// The values that the users of each device have entered, even if the field already had the value, and the
+        /// values that came with a copy of another device's database. Never forgotten.
         var entered: [String: Set<Saved>] = [:]
         /// The number of times that the server was restored from a backup.
         var restores = 0
@@ -70,9 +70,10 @@ final class UserOracle: Sendable {
 
     // MARK: Actions of users
 
-    /// Returns the records that a user reads before changing them.
+    /// Returns the records as a user reads them before changing them.
     ///
-    /// - Returns: each record as the device shows it; nil where it shows none.
+    /// - Returns: each record; nil where the device shows none. Records of collections that the device does not know
+    ///   are left out.
     func read(
         _ addresses: [RecordAddress], in store: any LocalStore
     ) throws(StoreError) -> [RecordAddress: Record?] {
@@ -137,7 +138,7 @@ final class UserOracle: Sendable {
 
     // MARK: Losses
 
-    /// The part of what a user was told that a copy of the device's disk contains.
+    /// A copy of what a device's user was told, kept with a copy of the device's disk.
     struct Image: Sendable {
         fileprivate let values: Set<Saved>
         fileprivate let deletes: Set<RecordAddress>
@@ -191,7 +192,8 @@ final class UserOracle: Sendable {
 
     /// Records that the server was restored from a backup.
     ///
-    /// Devices send what was confirmed since again, or offer it, with one documented limit: a delete is not repeated.
+    /// Devices send again what the server has lost, or offer it in the journal, with one documented limit: a delete is
+    /// not repeated.
     func restoreServer() {
         state.withLock { state in
             state.deletes = [:]
