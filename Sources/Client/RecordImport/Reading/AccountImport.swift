@@ -1,6 +1,6 @@
 public import SyncModel
 
-/// Reads the accounts of a machine in the format of passwd(5), as `getent passwd` prints them.
+/// A reader of the accounts of a machine in the format of passwd(5), as `getent passwd` prints them.
 ///
 /// Each account becomes a user. Its comment, if any, becomes a profile with the full name, and its picture, if any, an
 /// avatar whose author is that user.
@@ -8,12 +8,17 @@ public struct AccountImport: Sendable {
     let mapping: AccountMapping
     let pictureExists: @Sendable (String) -> Bool
 
-    /// - Parameter pictureExists: Returns whether there is a readable picture at a path.
+    /// Creates a reader.
+    ///
+    /// - Parameters:
+    ///   - mapping: The collections and fields that receive the accounts.
+    ///   - pictureExists: Returns whether there is a readable picture at a path.
     public init(mapping: AccountMapping, pictureExists: @escaping @Sendable (String) -> Bool) {
         self.mapping = mapping
         self.pictureExists = pictureExists
     }
 
+    /// Returns the rows of each account and, for each line that cannot be imported, its error.
     public func read(_ bytes: [UInt8]) -> ImportedRows {
         var result = ImportedRows()
         var seen: Set<String> = []
@@ -123,7 +128,7 @@ public struct AccountMapping: Hashable, Sendable {
 }
 
 extension String {
-    /// The parts between separators. Code units are compared, because a combining mark after a separator joins it to
+    /// The parts between separators. Code units are compared, because a separator and a combining mark after it form
     /// one character.
     fileprivate func parts(_ separator: UInt8) -> [String] {
         utf8.split(separator: separator, omittingEmptySubsequences: false).map { String(Substring($0)) }

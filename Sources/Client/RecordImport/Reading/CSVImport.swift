@@ -9,7 +9,11 @@ public struct CSVImport: Sendable {
     let schema: ModelSchema
     let fallbackKey: FieldName?
 
-    /// - Parameter fallbackKey: The field whose value is the key of a row that has neither a `key` nor an `id`.
+    /// Creates a reader.
+    ///
+    /// - Parameters:
+    ///   - schema: The model of the rows.
+    ///   - fallbackKey: The field whose value is the key of a row that has neither a `key` nor an `id`; nil for none.
     public init(schema: ModelSchema, fallbackKey: FieldName?) {
         self.schema = schema
         self.fallbackKey = fallbackKey

@@ -11,14 +11,15 @@ public struct ImportRow: Hashable, Sendable {
     /// References to other rows by their keys.
     public let links: [Link]
 
-    /// The key that identifies the same row in a later import.
+    /// The identity of a row, by which a later import finds the same record.
     public enum Identity: Hashable, Sendable {
-        /// The record itself, as an export names it.
+        /// The id of the record, as an export writes it.
         case record(RecordID)
         /// A name that is unique within the collection and the source.
         case key(String)
     }
 
+    /// A reference to another row by its key.
     public struct Link: Hashable, Sendable {
         public let field: FieldName
         public let target: CollectionName

@@ -1,10 +1,11 @@
 import SyncJSON
 public import SyncModel
 
-/// Reads JSON Lines, with one object per line.
+/// A reader of JSON Lines, with one object per line.
 ///
-/// `type` names the collection, `key` or `id` identifies the record, and the other members are fields. The output of
-/// `list --json` can be imported.
+/// `type` names the collection, and `key` or `id` identifies the record; in an object with both, the `id` counts.
+/// `uid`, `version`, and `pending` are ignored, so that the output of `list --json` can be imported. The other members
+/// are fields.
 public struct JSONLinesImport: Sendable {
     let catalog: SchemaCatalog
     let fallbackKeys: [CollectionName: FieldName]
@@ -18,6 +19,7 @@ public struct JSONLinesImport: Sendable {
         self.fallbackKeys = fallbackKeys
     }
 
+    /// Returns the rows and, for each line that cannot be imported, its error.
     public func read(_ bytes: [UInt8]) -> ImportedRows {
         var result = ImportedRows()
         for (number, line) in InputLines(bytes) where !line.isBlank {

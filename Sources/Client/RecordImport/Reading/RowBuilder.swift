@@ -35,6 +35,8 @@ struct RowBuilder {
         identity = .record(id)
     }
 
+    /// Returns the field with a name.
+    ///
     /// - Throws: An `ImportError` when the collection has no such field.
     func field(_ name: String) throws(ImportError) -> FieldSchema {
         guard let fieldName = FieldName(rawValue: name), let field = schema.field(named: fieldName) else {
@@ -70,7 +72,11 @@ struct RowBuilder {
         }
     }
 
-    /// - Parameter fallbackKey: The field whose text becomes the key of a row that has neither a key nor an id.
+    /// Returns the row.
+    ///
+    /// - Parameter fallbackKey: The field whose text becomes the key of a row that has neither a key nor an id; nil for
+    ///   none.
+    /// - Throws: An `ImportError` when nothing identifies the row.
     func finish(fallbackKey: FieldName?) throws(ImportError) -> ImportRow {
         var row = self
         if identity == nil, let fallbackKey, case .text(let text)? = patch[fallbackKey] { try row.setKey(text) }

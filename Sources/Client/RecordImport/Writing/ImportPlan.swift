@@ -55,6 +55,8 @@ struct ImportPlan {
     /// The number of rows that the import processes.
     var rowCount: Int { created + updated + unchanged }
 
+    /// Plans the edits for the rows.
+    ///
     /// - Parameter space: the space of new records.
     init(
         _ rows: [ImportRow], store: any LocalStore, space: SpaceID, identity: RecordIdentity, rules: Importer.Rules
@@ -251,8 +253,8 @@ struct ImportPlan {
             count(target, catalog)
         }
         edits += second
-        // The edits of a space together, because a transaction is of one space. No reference leads to another space, so
-        // their order within a space is enough.
+        // The edits are grouped by space, because a transaction is of one space. No reference leads to another space,
+        // so only the order within a space matters.
         edits = Dictionary(grouping: edits, by: \.space).sorted { $0.key.rawValue < $1.key.rawValue }.flatMap(\.value)
         isolatedEdits = edits.count { $0.isIsolated }
     }
@@ -289,8 +291,8 @@ struct ImportPlan {
 
     /// Returns the next edits to write together, or nil at the end.
     ///
-    /// Rows of a space share a transaction, except those that the server may reject, because it would reject all of
-    /// them.
+    /// Rows of a space share a transaction, except those that the server may reject, because the server rejects a
+    /// transaction as a whole.
     mutating func nextChunk() -> Chunk? {
         guard position < edits.count else { return nil }
         let isIsolated = edits[position].isIsolated

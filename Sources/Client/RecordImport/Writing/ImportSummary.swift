@@ -10,6 +10,7 @@ public struct ImportSummary: Hashable, Sendable {
     public var broken = 0
     /// Whether nothing was written because `strict` forbids broken rows.
     public var isStopped = false
+    /// Number of transactions that were written.
     public var transactions = 0
 
     public init() {}

@@ -12,9 +12,12 @@ public struct Importer: Sendable {
     let rules: Rules
     let now: @Sendable () -> WallTime
 
-    /// Returns the normalized values to write. Throws an error that names the violated rule of the model.
+    /// A function that returns the normalized values to write, or throws an error that names the violated rule of the
+    /// model.
     public typealias Rules = @Sendable (Patch, CollectionName) throws -> Patch
 
+    /// Creates an importer. Nothing is read or written yet.
+    ///
     /// - Parameters:
     ///   - space: The space of new records. Existing records stay in their space.
     ///   - now: The device's wall clock.

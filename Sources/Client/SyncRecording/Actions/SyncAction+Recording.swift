@@ -1,10 +1,12 @@
 package import SyncCore
 import SyncModel
 
-// Actions are recorded as text. One file for each counterpart writes and redacts its actions.
+// Actions are recorded as text. The actions for the server and those for the store each have a file, which writes and
+// redacts them.
 
 extension SyncAction {
-    /// The complete text of a redacted action: two actions have the same text exactly when they are the same.
+    /// The text of a redacted action. Equal actions have equal texts. The text leaves out receipts, the cursors of a
+    /// push, and whether a page has more notices.
     package var recordedText: String {
         switch self {
         case .server(let action): action.recordedText

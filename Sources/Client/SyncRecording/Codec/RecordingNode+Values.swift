@@ -2,7 +2,8 @@ import SyncCore
 import SyncJSON
 import SyncModel
 
-// These values occur in both events and states. Each writer writes the members of an object, and its reader reads them.
+// These values occur in both events and states. Each function of the writer writes the members of an object, and a
+// function of the node reads them.
 
 extension JSONWriter {
     mutating func failure(_ failure: TransportError) {

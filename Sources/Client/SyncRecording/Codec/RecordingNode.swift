@@ -2,7 +2,7 @@ import SyncCore
 import SyncJSON
 import SyncModel
 
-/// A value of a line and its path, so that errors can name it.
+/// A value of a line, and its path, which errors name.
 struct RecordingNode {
     let value: JSONValue
     /// A path such as `turn.event.at`; empty at the top.
@@ -24,7 +24,7 @@ struct RecordingNode {
         return node
     }
 
-    /// Returns nil when the member is missing or null.
+    /// Returns a member; nil when it is missing or null.
     func optional(_ key: String) -> RecordingNode? {
         guard let found = value[key], found != .null else { return nil }
         return RecordingNode(found, path: path.isEmpty ? key : path + "." + key)

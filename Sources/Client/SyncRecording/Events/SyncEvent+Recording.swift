@@ -2,7 +2,7 @@ package import SyncCore
 import SyncJSON
 
 // An event is encoded as an object whose member "is" names it. One file for each origin of events encodes, decodes, and
-// redacts its events. The names come from the events themselves.
+// redacts its events. The names come from `EventLabel`.
 
 extension JSONWriter {
     mutating func event(_ event: SyncEvent) {

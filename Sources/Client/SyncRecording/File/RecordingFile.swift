@@ -24,7 +24,9 @@ package enum RecordingFile {
         return bytes + end.bytes + [newline]
     }
 
-    /// - Throws: The line at fault and what was expected there.
+    /// Decodes a recording.
+    ///
+    /// - Throws: An error that names the line at fault and what was expected there.
     package static func recording(_ bytes: [UInt8]) throws(RecordingError) -> Recording {
         guard bytes.count <= RecordingBounds.fileBytes else {
             throw RecordingError(

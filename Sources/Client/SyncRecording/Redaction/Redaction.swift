@@ -7,12 +7,14 @@ import SyncModel
 ///
 /// Records, mutations, uids, conflicts, payload hashes, client ids, and failure messages are removed. Names chosen by a
 /// server (cursors, epochs) and names of spaces and accounts are replaced by pseudonyms; equal names get equal
-/// pseudonyms. Redaction commutes with the session: the actions for a redacted event are the redacted actions for the
-/// event.
+/// pseudonyms. The session's actions for a redacted event are the redacted actions for the event, so that a replay can
+/// compare them.
 package struct Redaction: Sendable {
     /// The key of the pseudonyms; nil keeps names, because they are pseudonyms already.
     private let key: SymmetricKey?
 
+    /// Creates a redaction.
+    ///
     /// - Parameter salt: Random bits, so that names cannot be guessed or matched with those of another recording.
     package init(salt: (UInt64, UInt64)) {
         key = SymmetricKey(data: withUnsafeBytes(of: salt) { Array($0) })
@@ -36,7 +38,7 @@ package struct Redaction: Sendable {
     }
 
     func space(_ space: SpaceID) -> SpaceID {
-        // The default space's name is the only one that this library chooses itself.
+        // The name of the default space is the only one that this library chooses, so it reveals nothing.
         if space == .default { return space }
         return pseudonym("s_", space.rawValue).flatMap(SpaceID.init(rawValue:)) ?? space
     }
@@ -86,7 +88,7 @@ package struct Redaction: Sendable {
             notices: Self.notices(after: stored.notices?.after ?? 0))
     }
 
-    /// Returns a request of which only the number is known; nil for the first notice.
+    /// Returns a request of which only the number of the last known notice is known; nil for 0.
     static func notices(after number: Int64) -> NoticeRequest? {
         number > 0 ? NoticeRequest(clients: [], after: number) : nil
     }

@@ -4,7 +4,7 @@ package import SyncModel
 /// Decodes a ring into entries, for an export.
 package struct RingReader {
     package private(set) var entries: [RecordingEntry] = []
-    /// Lines that cannot be read. They, and the rest of their segment, are left out.
+    /// The errors of lines that cannot be read. Such a line and the rest of its segment are left out.
     package private(set) var problems: [RecordingError] = []
 
     /// Decodes every line, so that only data that this build understands can leave the device.
@@ -37,7 +37,7 @@ package struct RingReader {
         }
     }
 
-    /// The time of the oldest start that can be read.
+    /// The wall-clock time of the oldest start that can be read; nil when there is none.
     package var firstStart: WallTime? {
         for case .start(let start) in entries { return start.wall }
         return nil

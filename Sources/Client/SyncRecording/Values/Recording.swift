@@ -41,24 +41,27 @@ package enum RecordingEntry: Hashable, Sendable {
 
 /// A starting point: the whole session, and the policy that it follows from here on.
 package struct RecordedStart: Hashable, Sendable {
+    /// Time on the engine's monotonic clock.
     package var at: Duration
     package var wall: WallTime
     /// Whether this is the state that the preceding turns lead to. False at the start of a run and after a gap.
     package var continues: Bool
     package var policy: SyncPolicy
-    /// Redacted.
+    /// The redacted session.
     package var session: SessionMachine
 }
 
 /// One turn of the session.
 package struct RecordedTurn: Hashable, Sendable {
+    /// Time on the engine's monotonic clock.
     package var at: Duration
     /// The redacted event. The session handles it in the same way as the original event.
     package var event: SyncEvent
-    /// Number of records or transactions that the event carried. They themselves are not recorded.
+    /// Number of records or transactions that the event carried. Their contents are not recorded.
     package var carried: Int
+    /// The random numbers that the session drew, in order.
     package var draws: [UInt64]
-    /// The redacted actions as text. Two actions have the same text exactly when they are the same.
+    /// The redacted actions as text: see `SyncAction.recordedText`.
     package var actions: [String]
 }
 

@@ -6,12 +6,12 @@ import SyncCore
 extension DatabaseFiles {
     var openLock: String { path + ".lock" }
     var syncLock: String { path + ".sync" }
-    /// A marker file that exists while a database is being created, when the database file may be empty. It contains the
-    /// models of the new database.
+    /// A marker file that exists while a database is being created, when the database file may be empty. It contains
+    /// the models of the new database.
     private var creationMark: String { path + ".creating" }
 
-    /// Prepares the files as `prepare(creatingIfMissing:allowingOtherNames:)` does, and throws `corrupt` if a salvage of
-    /// the database was interrupted: it leaves a second name.
+    /// Prepares the files as `prepare(creatingIfMissing:allowingOtherNames:)` does, and throws `corrupt` if a salvage
+    /// of the database was interrupted. Such a salvage leaves a second name (a hard link).
     ///
     /// - Parameter isSalvage: whether the interrupted salvage is about to be repeated.
     func prepareForClient(creatingIfMissing creates: Bool, forSalvage isSalvage: Bool = false) throws {
@@ -23,10 +23,10 @@ extension DatabaseFiles {
         try checkWritable()
     }
 
-    /// Creates an empty file for the owner only if there is none.
+    /// Creates an empty database file with the permissions 600, unless there is a file already.
     ///
-    /// A marker file distinguishes it from a database that has lost its contents, and remembers the models that it will
-    /// have. Must be called under the open lock.
+    /// A marker file distinguishes the empty file from a database that has lost its contents, and remembers the models
+    /// of the new database. Must be called under the open lock.
     func createWithMark(for models: String) throws(DatabaseError) {
         var status = stat()
         let isMissing = lstat(path, &status) != 0 && errno == ENOENT
@@ -35,7 +35,7 @@ extension DatabaseFiles {
         try createIfMissing()
     }
 
-    /// Replaces the marker file, so that it never holds a part of the models.
+    /// Replaces the marker file in one step, so that it never holds only a part of the models.
     private func writeMark(_ models: String) throws(DatabaseError) {
         let new = creationMark + ".new"
         unlink(new)
@@ -57,7 +57,8 @@ extension DatabaseFiles {
         return lstat(creationMark, &mark) == 0
     }
 
-    /// Returns the models of the database that is being created; nil when none is, or when its models are unknown.
+    /// Returns the models of the database that is being created; nil when no database is being created, or when its
+    /// models are unknown.
     func modelsBeingCreated() throws -> String? {
         guard isBeingCreated else { return nil }
         do {
@@ -75,7 +76,7 @@ extension DatabaseFiles {
             "the creation of \(path) was interrupted, and nothing has been written in it: create it again")
     }
 
-    /// Removes the marker file. Must be called once the database has its tables.
+    /// Removes the marker file. Must be called after the tables of the database have been created.
     func created() {
         unlink(creationMark)
     }

@@ -24,8 +24,8 @@ public final class SyncLease: Sendable {
 
     /// Tries to take the lease of the database at `file`. Releasing the `SyncLease` gives it back.
     ///
-    /// - Parameter timeout: how long to block the thread for a short-lived holder, such as one that only checks
-    ///   whether the lease is free.
+    /// - Parameter timeout: how long to block the thread for a short-lived holder, such as one that only checks whether
+    ///   the lease is free.
     public static func tryAcquire(file: String, within timeout: Duration = .zero) throws(StoreError) -> Attempt {
         let path = DatabaseFiles(path: file).syncLock
         let lock = try StoreError.converting { try FileLock.locking(path, within: timeout) }

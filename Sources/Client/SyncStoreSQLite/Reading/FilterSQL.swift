@@ -69,7 +69,8 @@ struct FilterSQL {
 
     /// Returns the first text after all texts with this prefix; nil if there is none.
     ///
-    /// It compares Unicode scalars, because their order is the order of the UTF-8 bytes that SQLite compares.
+    /// The last scalar is incremented, because the order of scalars is the order of the UTF-8 bytes that SQLite
+    /// compares.
     private static func successor(ofPrefix prefix: String) -> String? {
         var scalars = Array(prefix.unicodeScalars)
         while let last = scalars.popLast() {

@@ -13,7 +13,7 @@ enum JournalReading {
         return try entries(statement, connection).first
     }
 
-    /// Returns the space of an entry.
+    /// Returns the space of an entry; `default` if a salvage could not read the space.
     static func space(of number: Int64, _ connection: Connection) throws -> SpaceID {
         let statement = try connection.statement("SELECT space FROM sync_journal WHERE number = ?1")
         statement.bind(1, number)
@@ -24,7 +24,8 @@ enum JournalReading {
         return statement.optionalText(0).flatMap(SpaceID.init(rawValue:)) ?? .default
     }
 
-    /// Returns the newest journal entry of an outbox entry that is neither merged nor overwritten.
+    /// Returns the newest journal entry of a transaction, other than a merged or overwritten one; nil when there is
+    /// none.
     static func entry(of sequence: OutboxSequence, _ connection: Connection) throws -> JournalEntry? {
         let statement = try connection.statement(
             composed:
@@ -36,7 +37,7 @@ enum JournalReading {
         return try entries(statement, connection).first
     }
 
-    /// Returns a page, newest first, limited in entries and bytes.
+    /// Returns a page of at most `limit` entries and `bytes` bytes, newest first. A larger entry is returned alone.
     static func page(
         state: JournalEntry.State?, after number: Int64?, limit: Int, bytes: Int64, _ connection: Connection
     ) throws -> [JournalEntry] {

@@ -13,7 +13,7 @@ struct QuerySQL: Sendable {
 
     init(_ query: RecordQuery, table: RecordTable) throws(StoreError) {
         if let problem = query.problem(in: table.model) { throw StoreError(.invalidValue, problem) }
-        // The two limits come first.
+        // Parameters 1 and 2 are the limit and the offset.
         var page = FilterSQL(firstParameter: 3)
         let pageCondition = page.condition(query.completeFilter)
         var all = FilterSQL(firstParameter: 1)

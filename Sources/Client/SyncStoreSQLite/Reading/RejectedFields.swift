@@ -4,7 +4,7 @@ import SyncModel
 enum RejectedFields {
     /// Returns the text; nil if there are no fields.
     static func text(_ fields: [FieldName]) -> String? {
-        // A server cannot make the journal longer than a schema can be.
+        // No more names are kept than a schema can have, so that a server cannot fill the journal.
         fields.isEmpty ? nil : fields.prefix(SchemaLimits.fields).map(\.rawValue).joined(separator: ",")
     }
 

@@ -1,7 +1,7 @@
 import SyncModel
 
-/// The versions of a record's fields in one small blob: one varint per field, in the order in which the database got its
-/// columns. Builds that declare the fields in another order, or with a new field in between, read the same blobs.
+/// The versions of a record's fields in one small blob: one varint per field, in the order of the table's columns.
+/// Builds that declare the fields in another order, or with a new field in between, read the same blobs.
 enum FieldVersions {
     /// Returns the blob; nil when all fields have the record's own version.
     ///
@@ -25,8 +25,8 @@ enum FieldVersions {
         return bytes
     }
 
-    /// Returns the versions in the model's order; nil when the bytes are invalid. Fields that were added after the row was
-    /// written get `version`.
+    /// Returns the versions in the model's order; nil when the bytes are invalid. Fields that were added after the row
+    /// was written get `version`.
     ///
     /// - Parameter order: the position in the model of each column.
     static func decode(_ bytes: UnsafeRawBufferPointer, order: [Int], version: Version) -> [Version]? {

@@ -4,7 +4,7 @@ import SyncModel
 /// The text format of `sync_outbox.formerly`: client/incarnation/number/hash of each former number, separated by
 /// spaces.
 enum FormerNumbers {
-    /// Returns the most bytes that former numbers add to a push. Each is one JSON object.
+    /// Returns the largest number of bytes that former numbers add to a push. Each number is one JSON object.
     static func wireBytes(of numbers: [FormerNumber]) -> Int { numbers.count * 200 }
 
     static func text(of numbers: [FormerNumber]) -> String? {

@@ -9,8 +9,8 @@ struct RecordTable: Hashable, Sendable {
     let model: ModelSchema
     /// The index of the collection in the catalog.
     let position: Int
-    /// The position in the model of each column, in the order in which the database got them: the fields of the first build,
-    /// then those that later builds have added, wherever they declare them.
+    /// The position in the model of each column's field, in the order of the columns: first the fields of the build
+    /// that created the table, then those that later builds have added.
     var columnOrder: [Int]
 
     let selectByID: String
@@ -20,7 +20,7 @@ struct RecordTable: Hashable, Sendable {
     let upsert: String
     let deleteByID: String
     let setUID: String
-    /// Selects the record other than the given one that has a uid.
+    /// Selects the record that has a uid, unless it is the given record.
     let selectHolder: String
 
     /// The number of columns before the first field in `columns`.
@@ -124,7 +124,8 @@ extension RecordTable {
 
     /// Binds a record to `upsert`.
     ///
-    /// - Throws: `contradiction` when a value does not have its field's type, because only a server can have sent it.
+    /// - Throws: `contradiction` when a value does not have its field's type, because only a server can have sent such
+    ///   a value.
     func bind(_ row: StoredRow, to statement: Statement) throws {
         let record = row.record
         guard record.values.count == model.fields.count else {

@@ -2,8 +2,8 @@ import SyncCore
 import SyncModel
 import SyncWire
 
-/// The storage format of transactions and patches: the canonical JSON of the wire. It needs no second codec, and people
-/// can read it.
+/// The storage format of transactions and patches: the canonical JSON of the wire. This form needs no second codec, and
+/// people can read it.
 enum StoredForm {
     /// Encodes a transaction.
     ///

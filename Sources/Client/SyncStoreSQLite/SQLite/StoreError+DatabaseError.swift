@@ -2,7 +2,7 @@ import SQLiteDatabase
 import SyncCore
 
 extension StoreError {
-    /// Calls `body`, and converts what it throws to an error of the port.
+    /// Calls `body`, and converts each error that it throws to an error of the port.
     static func converting<Value>(_ body: () throws -> Value) throws(StoreError) -> Value {
         do { return try body() } catch { throw StoreError(error) }
     }
@@ -27,7 +27,7 @@ extension StoreError {
         case .busy: (.busy, "another program has locked the database for longer than the busy timeout")
         case .diskFull: (.diskFull, "the disk is full")
         case .readOnly: (.readOnly, "the database or its folder cannot be written")
-        // The store has already checked that the file exists, so SQLite failed to create the WAL next to it.
+        // The store has already checked that the file exists, so SQLite failed to create the WAL next to the file.
         case .cannotOpen: (.readOnly, "the database or its WAL cannot be opened for writing")
         case .missingFile, .noDatabase: (.missingFile, nil)
         case .unsafePermissions: (.unsafePermissions, nil)

@@ -2,7 +2,7 @@ import SQLiteDatabase
 import SyncCore
 import SyncModel
 
-/// A copy of a damaged database that reads the rows around the damage.
+/// A reader of a copy of a damaged database, which finds the rows around the damage.
 final class DamagedDatabase {
     private let connection: Connection
 
@@ -23,8 +23,8 @@ final class DamagedDatabase {
         (try? connection.prepare("SELECT * FROM \(table) LIMIT 1")) != nil
     }
 
-    /// Gives the fixed tables the names and definitions of a new database, where only a part of their row in the schema is
-    /// damaged. The copy must be opened again afterward.
+    /// Restores the names and definitions of the fixed tables whose rows in the schema are only partly damaged. The
+    /// copy must be opened again afterward.
     func repairSchema() throws {
         let reference = try Connection(opening: ":memory:", busyTimeout: .zero)
         try Writer.migrations.run(on: reference, "a new database")
@@ -41,7 +41,8 @@ final class DamagedDatabase {
         for table in tables {
             let wanted = ["table", table.name, table.name, table.sql]
             if rows.contains(where: { $0.texts == wanted }) { continue }
-            // A row of the table has at least two of its texts. The row of an index has its name and another type.
+            // The table's own row still has at least two of these four texts. The row of one of its indexes has only
+            // one of them, the table's name.
             let damaged = rows.first { row in
                 zip(row.texts, wanted).count { $0 == $1 } >= 2
                     && (row.texts[0] == "table" || row.texts[1] == table.name || row.texts[3] == table.sql)
@@ -54,7 +55,7 @@ final class DamagedDatabase {
         }
     }
 
-    /// Returns the only column of the only row of a query; nil when it cannot be read.
+    /// Returns the first column of a query's first row; nil when it cannot be read or is not an integer.
     func integer(_ sql: String) -> Int64? {
         guard let statement = try? connection.prepare(sql) else { return nil }
         defer { statement.reset() }
@@ -68,7 +69,7 @@ final class DamagedDatabase {
         return (0..<statement.columnCount).map { statement.columnName($0) }
     }
 
-    /// Whether all rows of a table can be read, as far as SQLite can tell.
+    /// Whether SQLite can visit all rows of a table. Only their keys are read.
     func isWhole(_ table: String, by key: String) -> Bool {
         (try? walk("SELECT \(key) FROM \(table) WHERE \(key) > ?1 ORDER BY \(key)", from: 0, key) { _, _ in true })
             ?? false
@@ -125,8 +126,8 @@ final class DamagedDatabase {
         }
     }
 
-    /// Calls `body` for the rows of a table without an integer key, from both ends of it up to the first damage. It gets a row
-    /// twice if the damage is between two passes.
+    /// Calls `body` for the rows of a table without an integer key, from both ends of the table up to the first damage.
+    /// It may get a row twice, once from each end.
     ///
     /// - Returns: whether all of them could be read.
     func forEachRow(of table: String, orderedBy keys: [String], _ body: (DamagedRow) throws -> Void) throws -> Bool {
@@ -152,8 +153,8 @@ final class DamagedDatabase {
 
     /// Calls `body` for the rows of a statement, up to the first damage.
     ///
-    /// - Parameter body: returns false for a key that is not in order, which means that its page occurs twice.
-    /// - Returns: whether the end was reached.
+    /// - Parameter body: returns false to end the walk, for a key that is not in order: its page occurs twice.
+    /// - Returns: whether the last row was reached.
     private func walk(
         _ sql: String, from start: Int64, _ key: String,
         _ body: (DamagedRow, Int64) throws -> Bool
@@ -171,7 +172,7 @@ final class DamagedDatabase {
     }
 }
 
-/// A row as found. A value is nil if it is missing or has another type than requested.
+/// A row as it was found. A value is nil if it is missing or has another type than requested.
 struct DamagedRow {
     private let statement: Statement
 
@@ -189,7 +190,7 @@ struct DamagedRow {
     func stored(in table: RecordTable) -> StoredRow? {
         guard let row = try? table.row(statement), row.record.version >= .zero,
             row.record.fieldVersions.allSatisfy({ $0 >= .zero }),
-            // The base of a record that is edited holds its values as JSON.
+            // An edit of the record stores these values as JSON, in its base.
             (try? StoredForm.bytes(of: row.record.patch(schema: table.model))) != nil
         else { return nil }
         return row

@@ -6,10 +6,11 @@ extension DatabaseFiles {
     /// The files that SQLite keeps beside a database.
     private var companions: [String] { [path + "-wal", path + "-shm"] }
 
-    /// Throws `busy` if another process has the database open, because its further writes would be lost.
+    /// Throws `busy` if another process has the database open, because the later writes of that process would be lost.
     ///
     /// A connection in WAL mode holds a shared lock on the file for its whole lifetime (https://sqlite.org/wal.html).
-    /// This process must have closed the database: closing the file here releases all its locks.
+    /// This process must have closed the database: closing the file here releases all locks that the process holds on
+    /// it.
     func checkUnused() throws {
         let file = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC)
         guard file >= 0 else { throw DatabaseError.file("open", path) }
@@ -33,7 +34,7 @@ extension DatabaseFiles {
         for name in [path] + companions { unlink(name) }
     }
 
-    /// Returns the contents of the file. Only for new databases and for a WAL, which are small.
+    /// Returns the contents of the file. Only for new databases, marker files, and WALs, which are small.
     func bytes() throws -> [UInt8] {
         // Opening a named pipe would wait for its writer.
         let file = open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC)

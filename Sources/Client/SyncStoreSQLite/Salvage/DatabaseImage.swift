@@ -67,7 +67,8 @@ final class DatabaseImage {
         return bytes
     }
 
-    /// Returns the texts of all rows whose key is 1, and whose only other column is text.
+    /// Returns the text of each leaf page whose only row has the key 1 and one other column, a text. The row of
+    /// `sync_catalog` has this form.
     func textsOfOnlyRows() -> [String] {
         guard lastPage > 1 else { return [] }
         return (2...lastPage).compactMap { number in

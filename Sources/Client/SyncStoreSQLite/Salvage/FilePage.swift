@@ -6,10 +6,11 @@ struct FilePage {
     struct Shape {
         /// The minimum number of columns. A migration may have added more.
         let columns: Int
-        /// The indices of the columns that always hold text, of those that always hold an integer, and of those that
-        /// never hold text or bytes.
+        /// The indices of the columns that always hold text.
         let texts: [Int]
+        /// The indices of the columns that always hold an integer.
         let integers: [Int]
+        /// The indices of the columns that hold an integer or NULL.
         let optionalIntegers: [Int]
     }
 
@@ -76,7 +77,7 @@ struct FilePage {
         guard let length = varint(&place), length > 0, length < bytes.count - start else { return false }
         var types: [Int64] = []
         while place < start + Int(length), let type = varint(&place) { types.append(type) }
-        // The integer key precedes the record, so the record stores NULL in its place.
+        // The integer key is stored before the record, so the record has NULL in the column of the key.
         return types.count >= shape.columns && types.first == 0
             && shape.texts.allSatisfy { types[$0] >= 13 && types[$0] % 2 == 1 }
             && shape.integers.allSatisfy { (1...9).contains(types[$0]) && types[$0] != 7 }
@@ -85,13 +86,15 @@ struct FilePage {
 
     /// A row with the key 1, whose only other column is text.
     struct OnlyText {
-        /// The offset of the payload in the page, its length, and the length of its header, in bytes.
+        /// The offset of the payload in the page, in bytes.
         let start: Int
+        /// The length of the payload in bytes, including its header.
         let payload: Int
+        /// The length of the payload's header in bytes.
         let header: Int
     }
 
-    /// Returns the row of a leaf that has this row only; nil for any other page.
+    /// Returns the row of a leaf whose only row has this form; nil for any other page.
     func onlyText() -> OnlyText? {
         guard bytes[0] == Self.leaf, Self.number(bytes, at: 3, bytes: 2) == 1 else { return nil }
         var place = Self.number(bytes, at: 8, bytes: 2)

@@ -11,8 +11,8 @@ struct KeptFiles {
 
     /// Gives the files their second names: `<file>.damaged-1`, or the next free number.
     ///
-    /// An interrupted salvage has already done so, and may have removed the WAL's first name. Its second names are then
-    /// used again.
+    /// If an interrupted salvage has already done so, its second names are used again, because it may have removed the
+    /// WAL's first name.
     static func keep(_ files: DatabaseFiles) throws -> KeptFiles {
         for number in 1...mostKept {
             let kept = KeptFiles(database: DatabaseFiles(path: "\(files.path).damaged-\(number)"))
@@ -43,7 +43,7 @@ struct KeptFiles {
 
     /// Links the WAL, if there is one.
     ///
-    /// - Returns: false when the name belongs to another WAL.
+    /// - Returns: false when the second name belongs to another WAL.
     private func linkWAL(of files: DatabaseFiles) throws -> Bool {
         let original = DatabaseFiles(path: files.path + "-wal").identity()
         guard let original else { return true }

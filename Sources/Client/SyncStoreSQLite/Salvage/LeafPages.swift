@@ -2,7 +2,7 @@ import Glibc
 import SQLiteDatabase
 import SyncCore
 
-/// Rebuilds the upper B-tree pages of a table from its leaves, which it recognizes by the form of their rows.
+/// Rebuilds the upper B-tree pages of a table from its leaves, which are recognized by the form of their rows.
 ///
 /// Works on a copy of the database that has no WAL. Free pages are skipped, as far as the freelist can be read, because
 /// they hold deleted rows (https://sqlite.org/fileformat2.html#the_freelist).
@@ -38,7 +38,7 @@ struct LeafPages: ~Copyable {
 
     /// Makes a page the root of all leaves whose rows have the shape.
     ///
-    /// - Returns: false when there are no such leaves. Nothing is changed then.
+    /// - Returns: false when there are no such leaves, or no page `root`. Nothing is changed then.
     mutating func join(_ shape: FilePage.Shape, under root: Int) throws -> Bool {
         guard root > 1, root <= pageCount else { return false }
         var leaves: [(page: Int, keys: ClosedRange<Int64>)] = []

@@ -8,16 +8,17 @@ extension SQLiteStore {
     /// unconfirmed writes, and its journal.
     ///
     /// Records of the server are copied as far as they can be read. The next sync compares them with the server's, and
-    /// downloads the rest. The damaged files stay next to the new ones under other names. No process may
-    /// have the database open, including this one.
+    /// downloads the rest. The damaged files stay next to the new ones under other names. No process may have the
+    /// database open, including this one.
     ///
     /// - Parameters:
     ///   - now: the wall clock.
     ///   - random: the random source for a new client id, if the former identity cannot be kept.
     ///   - refusesOtherModels: whether to throw when an unconfirmed write changes a collection that `catalog` lacks.
     ///     Otherwise such a write counts as unreadable.
-    /// - Throws: `busy` when a program has the database open; `otherSchema` as described; otherwise the error of the
-    ///   disk. The database is unchanged then.
+    /// - Throws: `busy` when a program has the database open; `otherSchema` if `refusesOtherModels` is true; otherwise
+    ///   the error of the disk. The contents of the database are unchanged then. Unless the error is `busy`, `open` may
+    ///   throw `corrupt` until a salvage succeeds.
     public static func salvage(
         _ configuration: StoreConfiguration, catalog: SchemaCatalog, now: WallTime,
         random: inout some RandomNumberGenerator, refusesOtherModels: Bool = false
@@ -37,12 +38,13 @@ extension SQLiteStore {
 
     /// Returns the models of a damaged database; nil when they cannot be read.
     ///
-    /// Its own models are searched for on all of its pages, if need be. Models that differ from both `sync_field` and the
-    /// tables are damaged, too.
+    /// If `sync_catalog` cannot be read, all pages of the database are searched for its models. Models that match
+    /// neither `sync_field` nor the tables count as damaged.
     ///
     /// - Parameters:
     ///   - known: models to consider as well, which are taken only if `sync_field` describes exactly these.
-    ///   - rule: returns the field rule of a name. A rule that is nil keeps its name, and checks nothing.
+    ///   - rule: returns the field rule of a name. If it returns nil, the field keeps the name of its rule, and nothing
+    ///     is checked.
     /// - Throws: when the file itself cannot be read.
     public static func recoveredCatalog(
         of configuration: StoreConfiguration, known: [SchemaCatalog] = [], rule: (_ name: String) -> FieldRule?
@@ -51,13 +53,13 @@ extension SQLiteStore {
         return try StoreError.converting {
             let walFile = DatabaseFiles(path: configuration.file + "-wal")
             let wal = walFile.identity() == nil ? [] : try walFile.bytes()
-            // A damaged header has another size.
+            // A damaged header may state another page size.
             let found = try [nil, usualPageSize].compactMap { size in
                 try DatabaseImage(of: configuration.file, wal: wal, pageSize: size)
             }.flatMap { image in
                 image.textsOfOnlyRows().compactMap { try? CatalogCodec.decodeStored(Array($0.utf8), rule: rule) }
             }
-            // SQLite deletes the WAL beside an empty file.
+            // SQLite would delete the WAL beside an empty file, so an empty file is not opened.
             let isEmpty = (try? DatabaseFiles(path: configuration.file).isEmpty()) ?? true
             let connection = isEmpty ? nil : try? connectionForReading(configuration)
             // SQLite reports a malformed schema once, and then uses the part of it that it can read.

@@ -2,8 +2,8 @@ import SQLiteDatabase
 import SyncCore
 import SyncModel
 
-// Copies what the server has shown. The next sync replaces it with a snapshot, and compares it before: a server that
-// was restored from an older copy may have lost what this device still has (I15).
+// Copies what the server has shown. The next sync replaces these records with a snapshot, but compares them first: a
+// server that was restored from an older copy may have lost what this device still has (I15).
 extension Salvage {
     /// Copies the bases of records with pending changes, and of records whose pending changes were lost.
     ///
@@ -110,8 +110,8 @@ extension Salvage {
                     try visit(stored.record, place, space)
                     guard try !transaction.hasPending(place), try transaction.row(place) == nil else { return }
                     if stored.record.version == .zero, try !isFormer(place) {
-                        // Without a uid, no server has shown it. With one, its versions in a lost history could not be
-                        // read.
+                        // No server has shown a record without a uid. If the record has a uid, its versions in a lost
+                        // history could not be read.
                         guard stored.record.uid.isValid else { return }
                         try markLost(place)
                     }
@@ -126,10 +126,10 @@ extension Salvage {
         return SalvageReport.Count(saved: saved, lost: isWhole ? unreadable : nil)
     }
 
-    /// Returns the values of a row that are neither in its base nor in a readable entry of the outbox; nil when there
-    /// are none.
+    /// Returns a mutation with the values of a row that are neither in its base nor in a readable entry of the outbox;
+    /// nil when there are none.
     ///
-    /// They come from entries that could not be read.
+    /// These values come from entries that could not be read.
     func changeOfLostEntry(in record: Record, at place: RecordPlace) throws -> Mutation? {
         let model = transaction.tables[place.table].model
         func mutation(_ intent: Mutation.Intent) -> Mutation {
@@ -147,7 +147,9 @@ extension Salvage {
         return edits.isEmpty ? nil : mutation(.update(edits))
     }
 
-    /// - Returns: false when the row violates a constraint, as with the uid of another record.
+    /// Inserts a row.
+    ///
+    /// - Returns: false when the row violates a constraint, for example because another record has its uid.
     private func insert(_ row: StoredRow, _ place: RecordPlace) throws -> Bool {
         let table = transaction.tables[place.table]
         let statement = try table.statement(.upsert, on: connection)
@@ -180,7 +182,8 @@ extension Salvage {
         return try statement.step()
     }
 
-    /// Copies the versions that records had in a lost history, which the current one has not been compared with.
+    /// Copies the versions that records had in a lost history, of the records that have not been compared with the
+    /// current history yet.
     func takeOverFormerVersions() throws {
         let insert = try connection.prepare(
             "INSERT OR IGNORE INTO sync_former (collection, id, version, field_versions) VALUES (?1, ?2, ?3, ?4)")
@@ -226,7 +229,8 @@ extension Salvage {
         return versions.flatMap { $0.allSatisfy { $0 >= .zero } ? $0 : nil }
     }
 
-    /// Returns the tables whose columns in the damaged database are those of the model, in their order there.
+    /// Returns the tables whose columns in the damaged database are those of the model, each with the order of its
+    /// columns there.
     static func shownTables(of tables: [RecordTable], in damaged: DamagedDatabase) -> [RecordTable] {
         tables.compactMap { table in
             guard let columns = damaged.columns(of: table.quoted) else { return nil }

@@ -5,9 +5,9 @@ import SyncModel
 /// Builds a new database from the readable parts of a damaged one.
 ///
 /// Rows that only this device has are copied one by one: its identity, the outbox, and the journal. The server's data
-/// is copied as far as it can be read. The next sync downloads it again, and compares it first, because a restored
-/// server may have lost it. A single transaction fills the new file, and a rename moves it into place, so an
-/// interruption at any point leaves the damaged database unchanged.
+/// is copied as far as it can be read. The next sync downloads that data again, and compares it first, because a
+/// restored server may have lost it. A single transaction fills the new file, and a rename moves it into place, so an
+/// interruption at any point loses nothing.
 struct Salvage {
     private let kept: KeptFiles
     let damaged: DamagedDatabase
@@ -100,8 +100,8 @@ struct Salvage {
         return (try DamagedDatabase(copy.path), repaired)
     }
 
-    /// Whether the schema gives the location of the tables. Afterward, the contents of the WAL are in the database
-    /// file.
+    /// Whether the schema gives the location of the tables. As a side effect, the contents of the copy's WAL move into
+    /// its database file, if SQLite can open it.
     private static func isReadable(_ copy: DatabaseFiles) -> Bool {
         guard let damaged = try? DamagedDatabase(copy.path) else { return false }
         return ["sync_meta", "sync_outbox", "sync_journal", "sync_conflict", "sync_space"].allSatisfy(damaged.has)
@@ -156,8 +156,8 @@ struct Salvage {
         let (records, offered) = try takeOverShown(keys, offeringLostWrites: outbox.count.lost != 0, now: now)
         let knowsOwnVersions = try takeOverConfirmed(keys)
         try takeOverReplacements()
-        // Without its history or the proof of it, the device cannot tell what a restored server has lost. A server that
-        // contradicts the database may be one.
+        // Without its history or the proof of that history, the device cannot tell what a restored server has lost. A
+        // server that contradicts the database may have been restored.
         if old?.epoch == nil || !isProven || wasContradicted { try transaction.loseHistory() }
         if outbox.count.saved > 0 { try takeOverDeleted(keys) }
 
@@ -196,7 +196,7 @@ struct Salvage {
         return space
     }
 
-    /// Whether the last contact ended because the server contradicted the database.
+    /// Whether the last contact ended because the server contradicted the database; true if this cannot be read.
     private var wasContradicted: Bool {
         let code = StoreError.Code.contradiction.rawValue
         return damaged.integer("SELECT count(*) FROM sync_contact WHERE failure_code = '\(code)'") != 0
@@ -204,7 +204,7 @@ struct Salvage {
 
     /// Copies what the server has shown, and computes the records with pending changes.
     ///
-    /// - Parameter isOffering: whether to offer the values that the rows have from entries of the outbox that are lost.
+    /// - Parameter isOffering: whether the journal offers the values of rows that come from lost entries of the outbox.
     /// - Returns: the number of records, and of those for which the journal offers values of lost entries.
     private func takeOverShown(
         _ keys: [Int64: Int64], offeringLostWrites isOffering: Bool, now: WallTime
@@ -235,12 +235,14 @@ struct Salvage {
         var account: AccountID?
         var clock: HybridClock
         var clockOffset: Int64?
-        /// The number of outbox entries; nil when it is not a possible one.
+        /// The number of outbox entries; nil when the stored number is impossible.
         var entries: Int?
+        /// The number of journal entries; nil when the stored number is impossible.
         var journalEntries: Int?
     }
 
-    /// Returns a count; nil when it exceeds twice the limit, which another build may have set, and so is damaged.
+    /// Returns a count; nil when it is negative or exceeds twice the limit, and so must be damaged. Another build may
+    /// have had a larger limit.
     private func possible(_ count: Int64, atMost limit: Int) -> Int? {
         (0...2 * Int64(limit)).contains(count) ? Int(count) : nil
     }
@@ -279,7 +281,7 @@ struct Salvage {
     /// Copies the spaces without their positions, so that each is downloaded again, and with their receipts, which
     /// prove the commits that the server has confirmed (I15). Without a receipt, the cursor takes its place.
     ///
-    /// - Returns: their number, the new keys by the old ones, and whether each has proof of its history.
+    /// - Returns: the number of spaces, the new keys by the old ones, and whether each space has proof of its history.
     private func takeOverSpaces() throws -> (count: SalvageReport.Count, keys: [Int64: Int64], isProven: Bool) {
         var keys: [Int64: Int64] = [:]
         var isProven = true
@@ -293,11 +295,11 @@ struct Salvage {
             var space = try SpaceRow.load(name, connection)
             space.notice = max(row.integer("notice") ?? 0, 0)
             if let cursor = row.text("receipt"), let version = row.integer("receipt_version"), version >= 0 {
-                // A version that the server contradicts must not put its history in doubt.
+                // After a contradiction, the version may be wrong, and must not put the server's history in doubt.
                 space.receipt = CommitReceipt(
                     space: name, version: wasContradicted ? .zero : Version(version), cursor: Cursor(rawValue: cursor))
             } else if let cursor = row.text("cursor") {
-                // Version 0 gives way to the next receipt.
+                // The next receipt replaces one with version 0.
                 space.receipt = CommitReceipt(space: name, version: .zero, cursor: Cursor(rawValue: cursor))
             } else if row.integer("version") != 0 || row.integer("complete_at") != 0 {
                 isProven = false
@@ -308,7 +310,7 @@ struct Salvage {
         }
         let lost = lost(saved, unreadable, expected: nil, isWhole: isWhole)
         if lost != 0, keys[Self.defaultKey] == nil {
-            // The records of the space that every device follows first are not lost with its row.
+            // If the row of the space `default` is lost, the records of the space are still copied.
             let space = try SpaceRow.load(.default, connection)
             if !keys.values.contains(space.key) { keys[Self.defaultKey] = space.key }
         }
@@ -318,7 +320,7 @@ struct Salvage {
     /// The key that a new database gives to the space `default`.
     private static let defaultKey: Int64 = 1
 
-    /// Copies which versions were this device's own, for a server that will lose its history.
+    /// Copies the versions of this device's own commits, which are needed when the server loses its history.
     ///
     /// - Returns: whether all of them could be read.
     private func takeOverConfirmed(_ keys: [Int64: Int64]) throws -> Bool {

@@ -72,7 +72,7 @@ struct SchemaPages {
         }
     }
 
-    /// Sets the number of pages, and an empty freelist. Nothing is written through this header.
+    /// Sets the number of pages, and an empty freelist, which is safe because SQLite adds nothing to this file.
     private static func set(_ pages: UInt32, inHeader page: inout [UInt8]) {
         for index in 0..<4 {
             page[28 + index] = UInt8(truncatingIfNeeded: pages >> UInt32(24 - 8 * index))

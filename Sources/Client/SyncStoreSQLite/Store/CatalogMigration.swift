@@ -4,14 +4,14 @@ import SyncModel
 
 /// Brings the tables of the collections up to the application's schema.
 ///
-/// A new collection gets a table. New fields get columns, wherever the model declares them. Any other difference is a
-/// different schema and throws.
+/// A new collection gets a table, and a new field gets a column, wherever the model declares it. Indexes are created
+/// and dropped as the models declare them. A collection or field that is gone or has another type throws.
 struct CatalogMigration {
     /// The tables. After the migration, they know the order of their columns.
     private(set) var tables: [RecordTable]
     let connection: Connection
 
-    /// Whether the tables match this schema.
+    /// Whether the tables match the models. If so, notes the order of their columns.
     mutating func isDone() throws -> Bool {
         let stored = try StoredModels.described(in: connection)
         guard stored.count == tables.count else { return false }
@@ -59,7 +59,8 @@ struct CatalogMigration {
         try StoredCatalog.store(StoredCatalog.text(of: tables), in: connection)
     }
 
-    /// In SQLite's unit: 64 MiB. The memory is used only as far as the schema needs it.
+    /// The page cache during a migration: 64 MiB. SQLite takes a negative number as KiB. The memory is used only as far
+    /// as the schema needs it.
     private static let cacheSize = -65_536
 
     private typealias Column = StoredModels.Column
@@ -207,7 +208,7 @@ struct CatalogMigration {
             try connection.execute("DROP INDEX \(RecordTable.quote(name))")
         }
         for index in declaredIndexes where !stored.contains(index.name) {
-            // The id is the last key of every order.
+            // Every query orders by the id last.
             try connection.execute(
                 "CREATE INDEX \(RecordTable.quote(index.name)) ON \(index.table) (\(index.field), id)")
         }

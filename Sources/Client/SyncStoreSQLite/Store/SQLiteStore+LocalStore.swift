@@ -70,7 +70,7 @@ extension SQLiteStore: LocalStore {
         }
     }
 
-    /// Returns how SQLite executes a query, one line per step, as EXPLAIN QUERY PLAN says it.
+    /// Returns SQLite's plan for a query, one line per step of EXPLAIN QUERY PLAN.
     package func plan(of query: RecordQuery) throws(StoreError) -> [String] {
         let sql = try QuerySQL(query, table: try table(query.collection))
         return try read { connection in
@@ -134,7 +134,7 @@ extension SQLiteStore: LocalStore {
 
     @discardableResult
     public func follow(_ space: SpaceID) throws(StoreError) -> Bool {
-        // Usually it is followed already, and then nothing waits for another writer.
+        // Usually, the device follows the space already, and then this call does not wait for another writer.
         guard try read({ connection in try SpaceRow.find(space, connection) == nil }) else { return false }
         return try write { transaction in try transaction.follow(space) }
     }

@@ -4,11 +4,11 @@ public import SyncConcurrency
 public import SyncCore
 public import SyncModel
 
-/// A client's local cache in one SQLite file: the current records that reads return, their bases, the outbox, and the
+/// A client's local store in one SQLite file: the current records that reads return, their bases, the outbox, and the
 /// journal.
 ///
-/// Every call is synchronous and runs in one transaction. Writers wait for each other; readers wait for nobody. Calls
-/// are safe from any thread, and while other processes use the same file.
+/// Every call is synchronous and runs in one transaction. Writers wait for each other. With a pool of readers, a read
+/// never waits for a write. Calls are safe from any thread, and while other processes use the same file.
 public final class SQLiteStore: Sendable {
     public let catalog: SchemaCatalog
     public let changes = Broadcast<StoreChange>()
@@ -65,8 +65,8 @@ public final class SQLiteStore: Sendable {
     /// - Parameters:
     ///   - now: the wall clock, for the identity of a new database.
     ///   - random: the random source, for the identity of a new database.
-    /// - Throws: an error that says what is wrong with the file, its folder, or its schema. The database is unchanged
-    ///   then.
+    /// - Throws: an error that says what is wrong with the file, its folder, or its schema. The records, the outbox,
+    ///   and the journal are unchanged then.
     public static func open(
         _ configuration: StoreConfiguration, catalog: SchemaCatalog, now: WallTime,
         random: inout some RandomNumberGenerator
@@ -136,7 +136,7 @@ public final class SQLiteStore: Sendable {
 
     // MARK: Plumbing
 
-    /// Runs a call that changes something, and publishes the change once it is durable.
+    /// Runs a call that changes something, and publishes the change after the commit.
     func write<Value: Sendable>(
         _ body: @Sendable (WriteTransaction) throws -> Value
     ) throws(StoreError) -> Value {
@@ -248,7 +248,7 @@ public final class SQLiteStore: Sendable {
 
     /// Checks the whole database for damage: pages, indexes, schema, each row, and counts. Takes seconds for gigabytes.
     ///
-    /// - Throws: `corrupt`, with the first finding.
+    /// - Throws: `corrupt`, with the first finding; `inputOutput` if the disk does not return a page.
     public func verify() throws(StoreError) {
         let file = configuration.file
         try read(inTransaction: true) { [tables] connection in

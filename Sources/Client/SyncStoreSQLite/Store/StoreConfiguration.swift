@@ -1,6 +1,6 @@
 public import SyncModel
 
-/// The options for opening a local cache.
+/// The options for opening a local store.
 public struct StoreConfiguration: Hashable, Sendable {
     /// The path of the database file. The WAL (`-wal`), its shared-memory index (`-shm`), and two lock files are
     /// created next to it.
@@ -21,7 +21,8 @@ public struct StoreConfiguration: Hashable, Sendable {
     public enum Connections: Hashable, Sendable {
         /// One writer, and separate connections for readers, which never wait for the writer.
         case pool(readers: Int)
-        /// One connection for everything, with no other thread and always the same order. For simulations.
+        /// One connection for everything, without other threads, so that the order of operations is always the same.
+        /// For simulations.
         case single
         /// One connection that locks the file exclusively. Works on a VFS without shared memory.
         case exclusive

@@ -1,4 +1,5 @@
-/// The limits of one local cache. A write that would exceed one throws; nothing is dropped.
+/// The limits of one local store. A write that would exceed a limit throws. Only handled journal entries are deleted to
+/// make room.
 public struct StoreLimits: Hashable, Sendable {
     /// Maximum number of transactions in the outbox: months of one person's edits.
     public var outboxEntries = 100_000
@@ -16,9 +17,9 @@ public struct StoreLimits: Hashable, Sendable {
     public var unseenJournalBytes: Int64 = 256 * 1_024 * 1_024
     /// Maximum number of unhandled journal entries about values that others have overwritten: half of
     /// `unseenJournalEntries`. At this number, or at `noticeBytes`, the device requests no further notices, which wait
-    /// on the server until the user has handled some. Other entries always have room.
+    /// on the server until the user has handled some entries. Other entries always have room.
     public var noticeEntries = 50_000
-    /// Maximum bytes of these entries: half of `unseenJournalBytes`.
+    /// Maximum bytes of such entries: half of `unseenJournalBytes`.
     public var noticeBytes: Int64 = 128 * 1_024 * 1_024
     /// Maximum bytes of one page of the journal. A page always holds at least one entry. Bounds a reader's memory.
     public var journalPageBytes: Int64 = 4 * 1_024 * 1_024
@@ -50,7 +51,7 @@ public struct StoreLimits: Hashable, Sendable {
     /// Maximum number of missing records for which the journal is searched when an entry cannot be restored. Each
     /// search reads the whole journal, and one found record is enough for the message.
     static let searchesForCreates = 16
-    /// Maximum length of the stored forms of all outbox entries that are kept decoded. Decoded, they take several times
-    /// as much memory.
+    /// Maximum total length, in bytes, of the stored forms of the outbox entries that are kept decoded. Decoded, the
+    /// entries take several times as much memory.
     static let decodedBytes = 32 * 1_024 * 1_024
 }

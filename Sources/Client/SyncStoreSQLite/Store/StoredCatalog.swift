@@ -3,13 +3,13 @@ public import SyncCore
 public import SyncModel
 import SyncWire
 
-/// The models that a database remembers: those of the application that opened it last.
+/// The models that a database remembers: those of the application that opened the database last.
 enum StoredCatalog {
     static func text(of tables: [RecordTable]) -> String {
         String(decoding: CatalogCodec.encode(SchemaCatalog(tables.map(\.model))), as: UTF8.self)
     }
 
-    /// Nil when none are remembered.
+    /// Returns the stored text; nil when the database remembers no models.
     static func text(in connection: Connection) throws -> String? {
         let select = try connection.prepare("SELECT models FROM sync_catalog")
         defer { select.reset() }
@@ -36,7 +36,7 @@ enum StoredCatalog {
         }
     }
 
-    /// Runs inside a transaction. Writes nothing when the text is there already.
+    /// Stores a text, unless it is stored already. Must be called inside a transaction.
     static func store(_ text: String, in connection: Connection) throws {
         guard try self.text(in: connection) != text else { return }
         let statement = try connection.prepare("INSERT OR REPLACE INTO sync_catalog (one, models) VALUES (1, ?1)")
@@ -49,7 +49,8 @@ extension SQLiteStore {
     /// Returns the models of the application that opened a database last, or that was creating it, for a program that
     /// serves any application.
     ///
-    /// - Parameter rule: returns the field rule of a name. A rule that is nil keeps its name, and checks nothing.
+    /// - Parameter rule: returns the field rule of a name. If it returns nil, the field keeps the name of its rule, and
+    ///   nothing is checked.
     /// - Returns: nil when there is no database, or one that remembers no models.
     /// - Throws: when there is a database, and it cannot be read; `corrupt` when its models differ from its tables.
     public static func storedCatalog(
@@ -59,11 +60,12 @@ extension SQLiteStore {
         guard files.identity() != nil else { return nil }
         return try StoreError.converting {
             if let stored = try catalog(in: files, configuration, rule: rule) { return stored }
-            // A process was killed while it created the database. Nobody else may choose its models.
+            // A process is creating the database, or was killed while it did. The database will have the models that
+            // this process has chosen.
             if let text = try files.modelsBeingCreated() {
                 return try StoredCatalog.decode(text, of: configuration.file, rule: rule)
             }
-            // It may have completed meanwhile.
+            // The process may have completed the database meanwhile.
             return try catalog(in: files, configuration, rule: rule)
         }
     }
@@ -80,7 +82,8 @@ extension SQLiteStore {
         }
     }
 
-    /// Opens a connection that leaves the WAL for the process that knows what it contains.
+    /// Opens a connection that leaves the WAL in place when it closes, because the WAL may hold commits that are not
+    /// durable yet.
     static func connectionForReading(_ configuration: StoreConfiguration) throws -> Connection {
         if configuration.vfs == nil { try DatabaseFiles(path: configuration.file).checkCompanions() }
         let connection = try Connection(

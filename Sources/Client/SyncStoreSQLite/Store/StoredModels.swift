@@ -21,7 +21,8 @@ struct StoredModels {
             target = field.target?.rawValue
         }
 
-        /// Reads a row of `sync_field` that has the field in the given column, its type, and its target.
+        /// Reads a row of `sync_field` that has the field's name in the given column, followed by its type and its
+        /// target.
         init(_ row: Statement, at column: Int32) {
             name = row.text(column)
             type = row.text(column + 1)
@@ -49,7 +50,7 @@ struct StoredModels {
         self.columns = columns
     }
 
-    /// Returns the columns of a table for fields, in their order; none when there is no such table.
+    /// Returns the columns of a table that hold fields, in their order; none when there is no such table.
     private static func columns(
         of collection: String, in connection: Connection
     ) throws -> [(name: String, type: String)] {
@@ -117,7 +118,7 @@ struct StoredModels {
             }
     }
 
-    /// Throws if the three records of the models differ, or if only a newer build can read them.
+    /// Throws if the three places of the models differ, or if only a newer build can read the models.
     ///
     /// - Returns: the catalog; nil when no models are stored.
     @discardableResult

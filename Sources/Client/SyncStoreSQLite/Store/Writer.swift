@@ -3,21 +3,21 @@ import Schemas
 import SyncCore
 import SyncModel
 
-/// The only connection that writes.
+/// The store's only connection that writes.
 ///
 /// Not thread-safe: the store's lock protects it.
 final class Writer {
     let connection: Connection
     /// The tables of the collections, with the order of their columns.
     private(set) var tables: [RecordTable]
-    /// Maximum bytes of the WAL file after a restart.
+    /// The size in bytes to which SQLite truncates a longer WAL file when the WAL restarts.
     private let keptWALBytes: Int64
     /// The bytes of one WAL frame: a page and its header.
     private let frameBytes: Int64
     /// Whether an fsync makes the whole WAL durable.
     ///
     /// False until the bytes that an earlier process left in the WAL have been rewritten, and false again after a
-    /// failed flush.
+    /// failed checkpoint.
     private var trustsWAL = false
     private var hasCommitted = false
     /// The entries of the outbox that the last writes have decoded.
@@ -107,8 +107,8 @@ final class Writer {
 
     private func prepareTables(newClient: ClientID?, _ configuration: StoreConfiguration) throws {
         var catalog = CatalogMigration(tables: tables, connection: connection)
-        // SQLite may just have recovered commits from the WAL of a killed process. These rows are visible, but may not
-        // be on the medium. The next power loss would take back rows that the application has already shown or pushed.
+        // SQLite may just have recovered commits from the WAL of a killed process. These commits are visible, but may
+        // not be on the disk. The next power loss could undo rows that the application has already shown or pushed.
         let flushes = configuration.durability == .full
         // In exclusive mode, the lock is taken by the first transaction that writes.
         let writes = flushes || configuration.connections == .exclusive

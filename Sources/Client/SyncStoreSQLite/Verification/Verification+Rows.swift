@@ -25,7 +25,7 @@ extension Verification {
         ("sync_dropped_reference", { try $0.checkDroppedReferences() }),
         ("sync_confirmed", { try $0.checkConfirmed() }),
         ("sync_server_models", { try $0.each("sync_server_models") { _ in } }),
-        // `StoredModels.check` decodes it.
+        // `StoredModels.check` decodes the models.
         ("sync_catalog", { try $0.each("sync_catalog") { _ in } }),
         ("sync_recording_segment", { try $0.each("sync_recording_segment") { _ in } }),
         ("sync_recording_turn", { try $0.checkRecording() }),
@@ -39,7 +39,7 @@ extension Verification {
 
     /// Calls `body` for each row of a table, after checking that its texts are UTF-8.
     ///
-    /// - Parameter columns: the columns that `body` reads first. All others follow them.
+    /// - Parameter columns: the columns that `body` reads, which come first. All others follow.
     private func each(
         _ table: String, _ columns: String = "found.*", _ body: (Statement) throws -> Void
     ) throws {
@@ -273,7 +273,7 @@ extension Verification {
             let name = "\(table.name) \(stored.record.id)"
             try expect(spaces.contains(stored.space), "\(name) is in a space that does not exist")
             try checkVersions(row, at: (3, 5), of: table, name)
-            // The base of a record that is edited holds its values as JSON.
+            // An edit of the record stores these values as JSON, in its base.
             if isEncoded { _ = try StoredForm.bytes(of: stored.record.patch(schema: table.model)) }
         }
     }

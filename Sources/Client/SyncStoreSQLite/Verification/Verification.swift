@@ -4,8 +4,8 @@ import SyncModel
 
 /// Checks a whole database for damage, in one snapshot: its pages and indexes, its schema, each row, and its counts.
 ///
-/// Each row is checked by the reader that will read it later, so that no later call of the store finds damage that this
-/// check has missed. Rows are read one at a time, so the memory does not grow with the database.
+/// Each row is read by the code that later calls use, so that this check finds the damage that they would find. Rows
+/// are read one at a time, so the memory does not grow with the database.
 struct Verification {
     let connection: Connection
     let tables: [RecordTable]
@@ -25,7 +25,7 @@ struct Verification {
         guard isWell else { throw StoreError(.corrupt, "\(file) is damaged: \(finding())") }
     }
 
-    /// Throws `corrupt`, naming a row of the result, if the query has one.
+    /// Throws `corrupt` if the query returns a row. The finding names the row by its first column.
     func expectNone(_ sql: String, _ finding: (String) -> String) throws {
         let found = try connection.prepare(sql).first { $0.text(0) }
         if let found { try expect(false, finding(found)) }
@@ -33,8 +33,8 @@ struct Verification {
 
     // MARK: Pages
 
-    /// Lets SQLite compare each index with its table, and look for pages and rows that it cannot read, and for rows that
-    /// break a constraint. No table declares a foreign key.
+    /// Lets SQLite compare each index with its table, and look for pages and rows that it cannot read, and for rows
+    /// that break a constraint. No table declares a foreign key.
     private func checkPages() throws {
         let findings = try connection.text(of: "PRAGMA integrity_check(1)")
         // The first line may only name the database.
@@ -69,8 +69,8 @@ struct Verification {
         try expect(found.definition == wanted.definition, "the \(wanted.type) \(wanted.name) has another definition")
     }
 
-    /// Checks the table of a collection, its indexes, and its view. `StoredModels.check` compares the columns for fields,
-    /// whose order and text depend on the builds that have added them.
+    /// Checks the table of a collection, its indexes, and its view. `StoredModels.check` compares the columns for
+    /// fields, whose order and text depend on the builds that have added them.
     private func checkTable(
         _ table: RecordTable, _ found: [String: SchemaObject], _ reference: Connection, _ indexes: [SchemaObject]
     ) throws {
@@ -97,8 +97,8 @@ struct SchemaObject: Hashable {
     let name: String
     /// The table of an index; otherwise the name.
     let table: String
-    /// The parts of the definition that do not depend on the version of SQLite that has stored it: it may quote a name
-    /// and break a line in another way.
+    /// The parts of the definition that do not depend on the version of SQLite that has stored it: another version may
+    /// quote names and break lines differently.
     let definition: String
 
     private init(_ row: Statement) {

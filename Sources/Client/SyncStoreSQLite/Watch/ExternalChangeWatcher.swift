@@ -5,10 +5,11 @@ import SyncConcurrency
 public import SyncCore
 import SyncModel
 
-/// Publishes the commits of other processes to a store's observers.
+/// Notifies a store's observers of the commits of other processes.
 ///
 /// The kernel reports writes to the WAL, and SQLite tells whether another connection has committed. A slow poll covers
-/// file systems that report nothing. Changes are published on the watcher's own thread until `stop`.
+/// file systems that report nothing. SQLite does not tell which records a commit has changed, so each notification
+/// covers everything. The notifications are published on the watcher's own queue.
 public final class ExternalChangeWatcher: Sendable {
     private let sources: Guarded<Sources>
 
@@ -57,7 +58,7 @@ public final class ExternalChangeWatcher: Sendable {
         sources = Guarded(Sources(events: events, poll: poll))
     }
 
-    /// Stops watching. A check in progress finishes first, or finds nothing to publish.
+    /// Stops watching. A check that is in progress may still publish a notification.
     public func stop() {
         sources.withLock { sources in
             // Canceling does not call the handlers here: they run on the watcher's queue.

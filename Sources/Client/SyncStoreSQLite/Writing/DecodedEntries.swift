@@ -46,7 +46,7 @@ final class DecodedEntries {
         if let old = transactions.removeValue(forKey: sequence) { bytes -= old.bytes }
     }
 
-    /// Forgets what a write that was rolled back may have decoded. It must be called after each one.
+    /// Forgets what a write that was rolled back may have decoded. It must be called after each such write.
     func rolledBack() {
         if hasChanged { removeAll() }
     }

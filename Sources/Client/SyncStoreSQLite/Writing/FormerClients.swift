@@ -9,7 +9,7 @@ enum FormerClients {
         let statement = try connection.statement(
             "SELECT client FROM sync_former_client WHERE client <> ?2 ORDER BY position DESC LIMIT ?1")
         statement.bind(1, Int64(SchemaLimits.formerClients))
-        // A database whose WAL was exchanged may have its current id among the former ones.
+        // A database whose WAL was exchanged may have its current client id among the former ones.
         statement.bind(2, client.description)
         defer { statement.reset() }
         var clients = [client]

@@ -2,7 +2,7 @@ import SQLiteDatabase
 import SyncCore
 import SyncModel
 
-/// The single row of `sync_meta`, loaded at the start of a write and saved with it.
+/// The single row of `sync_meta`, which is loaded at the start of a write and saved at its end.
 struct Meta: Hashable {
     var identity: ClientIdentity
     var nextNumber: TransactionNumber
@@ -10,7 +10,8 @@ struct Meta: Hashable {
     /// The account that owns the database; nil before the first contact with a server.
     var account: AccountID?
     var clock: HybridClock
-    /// How far the server's clock was ahead of the device's at the last contact, in milliseconds.
+    /// How far the server's clock was ahead of the device's at the last contact, in milliseconds; nil before the first
+    /// contact.
     var clockOffset: Int64?
     var outbox: OutboxSummary
     var journal: JournalTotals

@@ -2,12 +2,12 @@ import SQLiteDatabase
 import SyncCore
 import SyncModel
 
-/// The notices of overwritten values that the journal has room for.
+/// Decides whether the journal has room for notices of overwritten values.
 enum Notices {
     /// Whether the journal has room for notices.
     ///
-    /// The server decides how many there are, so they may fill only a part of the journal: its other entries hold what
-    /// this device's user has written.
+    /// The server decides how many notices there are, so they may fill only a part of the journal: the other entries
+    /// hold what this device's user has written.
     static func haveRoom(_ meta: Meta, _ limits: StoreLimits, _ connection: Connection) throws -> Bool {
         guard
             meta.outbox.journal >= limits.noticeEntries || meta.journal.unseenBytes >= limits.noticeBytes

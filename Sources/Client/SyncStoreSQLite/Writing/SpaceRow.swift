@@ -21,8 +21,8 @@ struct SpaceRow: Hashable {
     var heldBefore: Int
     /// False after the server has refused access to the space, until it sends a page of the space again.
     var hasAccess: Bool
-    /// The newest receipt of the current history. It stays after the cursor has reached its version, because the server can
-    /// compare it even when the cursor is below the horizon.
+    /// The newest receipt of the current history; nil when there is none. It stays after the cursor has reached its
+    /// version, because the server can compare a receipt even when the cursor is below the horizon.
     var receipt: CommitReceipt?
     /// The collections and records that the snapshot in progress has shown so far.
     var shown: SnapshotExtent

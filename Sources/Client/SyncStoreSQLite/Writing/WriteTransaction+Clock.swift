@@ -9,8 +9,8 @@ extension WriteTransaction {
     ///
     /// The server orders edits by their ages, which are computed from the times of the entries. Only times in the
     /// future are changed. If the clock was ahead at the last contact with the server, its lead is subtracted from
-    /// them. A time that is then still in the future becomes the current time, because an entry cannot have been written
-    /// later. If no lead is known, every time in the future becomes the current time.
+    /// these times. A time that is then still in the future becomes the current time, because an entry cannot have been
+    /// written later. If no lead is known, every time in the future becomes the current time.
     func correctClock(now: WallTime) throws {
         guard meta.clock.correct(now: now, permitting: SchemaLimits.permittedSkew) else { return }
         let statement = try connection.statement(
@@ -20,7 +20,8 @@ extension WriteTransaction {
         try statement.run()
     }
 
-    /// Advances the clock past the server's time, and records how far the server's wall clock is ahead of this one.
+    /// Advances the hybrid clock to the server's time, within the permitted skew, and records how far the server's wall
+    /// clock is ahead of the device's.
     func observe(_ serverTime: HybridTime, now: WallTime) throws {
         try correctClock(now: now)
         meta.clock.observe(serverTime, now: now, permitting: SchemaLimits.permittedSkew)

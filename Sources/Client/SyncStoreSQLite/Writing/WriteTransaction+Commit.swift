@@ -250,8 +250,8 @@ extension WriteTransaction {
 
     /// Joins a transaction into the newest outbox entry, so that five renames are one push.
     ///
-    /// The entry must be unsent. The transaction may only update records that the entry updates, and must write all of
-    /// their edited fields again. Returns nil when the two stay separate.
+    /// The entry must be unsent. The transaction may only update records that the entry updates, and must write all
+    /// edited fields of these records again. Returns nil when the two stay separate.
     private func joinedToNewestEntry(
         _ transaction: Transaction, now: WallTime
     ) throws -> OutboxSequence? {
@@ -294,8 +294,8 @@ extension Transaction {
 }
 
 extension [FieldEdit] {
-    /// Adds an edit. If the field already has one, the new value replaces the old, and what the first edit had seen
-    /// stays.
+    /// Adds an edit. If the field already has an edit, that edit takes the new value, and keeps its `before` and
+    /// `seen`.
     mutating func note(_ edit: FieldEdit) {
         guard let index = firstIndex(where: { $0.field == edit.field }) else {
             append(edit)
@@ -307,7 +307,8 @@ extension [FieldEdit] {
 }
 
 extension Patch {
-    /// Returns these values as a row will return them. A create omits nulls.
+    /// Returns the values in the form in which a row returns them. Without `keepingNulls`, nulls are left out, as in a
+    /// create.
     func storable(keepingNulls: Bool) -> Patch {
         var result = Patch()
         for (name, value) in self where keepingNulls || !value.isNull { result.set(name, to: value) }

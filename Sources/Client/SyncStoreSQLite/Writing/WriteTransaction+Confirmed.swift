@@ -2,13 +2,14 @@ import SQLiteDatabase
 import SyncCore
 import SyncModel
 
-// Remembers which versions were this device's own commits, to tell its values from those of others when the server has
-// lost its history (I15).
+// Remembers the versions of this device's own commits, to tell its values from those of others when the server has lost
+// its history (I15).
 extension WriteTransaction {
-    /// Remembers the version of a transaction that the server has applied and shown, if a record has a value of it.
+    /// Remembers the version of a transaction that the server has applied and shown, if a base has a value of the
+    /// transaction at that version.
     ///
-    /// A transaction that changed nothing shares the version of another commit, perhaps of another device. The oldest
-    /// version gives way to the newest (I19).
+    /// A transaction that changed nothing shares the version of another commit, perhaps of another device. At the
+    /// limit, the newest version replaces the oldest (I19).
     func rememberConfirmed(_ entry: StoredEntry, in space: SpaceRow) throws {
         guard let version = entry.version, try shows(entry.transaction, at: version) else { return }
         let statement = try connection.statement(
@@ -48,11 +49,12 @@ extension WriteTransaction {
         return false
     }
 
-    /// The former version of a field whose value counts as lost whatever version the current history gives the field.
+    /// The former version of a field whose value counts as lost, whatever version the current history gives to the
+    /// field.
     static let alwaysLost = Version(.max)
 
-    /// Marks the fields that this device wrote in the lost history, whose versions are in `sync_former` and still in the
-    /// rows, and forgets which versions were its own.
+    /// In `sync_former`, gives the version `alwaysLost` to the fields that this device wrote in the lost history, and
+    /// forgets the versions of its own commits. The rows must still have the versions of the lost history.
     ///
     /// The next history gives the same versions to other commits.
     func markOwnFormerVersions() throws {
@@ -92,7 +94,8 @@ extension WriteTransaction {
         }
     }
 
-    /// Reads the versions of a record's fields from two columns: its version, and the versions that differ from it.
+    /// Reads the versions of a record's fields from two columns: the record's version, and the blob of `FieldVersions`,
+    /// which is NULL when all fields have that version.
     func fieldVersions(
         _ statement: Statement, at column: Int32, in table: RecordTable, _ place: () -> String
     ) throws -> [Version] {

@@ -27,7 +27,7 @@ extension WriteTransaction {
             let removed = try remove(space).records
             try forgetDeletedBases(in: space)
             try forgetMarks(of: &space)
-            // The number of a confirmed version names the space by its key, which another space may get.
+            // A confirmed version names its space by a key that another space may get later.
             try forgetConfirmed(in: space)
             try space.delete(connection)
             change.touchesSpaces = true

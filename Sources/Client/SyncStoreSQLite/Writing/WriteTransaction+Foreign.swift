@@ -10,8 +10,8 @@ struct ForeignRow {
     let space: Int64
 }
 
-// Collections that a newer server has and this build does not know. Their records are stored unchanged, and nothing
-// else waits for them.
+// Collections that a newer server has and this build does not know. Their records are stored unchanged, and everything
+// else is applied as usual.
 extension WriteTransaction {
     func knows(_ collection: CollectionName) -> Bool {
         catalog[collection] != nil

@@ -7,7 +7,8 @@ import SyncModel
 // A server that was restored from a backup has lost everything that it confirmed after the backup. A device cannot know
 // whether a missing record was lost or has been deleted since. Bringing it back automatically could undo a deletion.
 extension WriteTransaction {
-    /// Saves the versions of all records and fields, before those of the lost history are cleared.
+    /// Saves the versions that all records and fields have in the lost history. Must be called before these versions
+    /// are cleared.
     func rememberFormerVersions() throws {
         for table in tables {
             let statement = try connection.statement(
@@ -32,11 +33,12 @@ extension WriteTransaction {
         return try statement.step()
     }
 
-    /// Returns the edits of a record that the current history has lost; nil when there are none.
+    /// Returns the edits of a record that the current history has lost; nil when there are none. Deletes the former
+    /// versions of the record.
     ///
     /// - Parameters:
     ///   - record: the record as the current history shows it for the first time.
-    ///   - space: the key of the space in which it does.
+    ///   - space: the key of the space in which the current history shows it.
     func edits(
         lostFrom record: Record, at place: RecordPlace, in space: Int64, isPending: Bool
     ) throws -> Mutation? {
@@ -100,7 +102,7 @@ extension WriteTransaction {
             intent: .create(record.patch(schema: model)))
     }
 
-    /// Returns the versions that a record's fields had in the lost history, and deletes them.
+    /// Returns the versions that a record's fields had in the lost history, and deletes them; nil when there are none.
     private func takeFormerVersions(of place: RecordPlace) throws -> [Version]? {
         let table = tables[place.table]
         let statement = try connection.statement(

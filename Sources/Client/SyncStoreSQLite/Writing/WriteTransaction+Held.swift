@@ -4,8 +4,8 @@ import SyncModel
 
 // Holds transactions back until a server knows their collections and fields.
 extension WriteTransaction {
-    /// Releases everything held back if the server knows other collections and fields than it did when the entries were
-    /// held back.
+    /// Releases everything held back if the server's collections and fields differ from those for which entries were
+    /// last held back, or if `models` is nil.
     func releaseHeld(for models: ServerModels?) throws {
         guard meta.outbox.held > 0 else { return }
         let statement = try connection.statement("SELECT names FROM sync_server_models")
@@ -29,7 +29,7 @@ extension WriteTransaction {
     /// Holds an entry back when the server does not know a collection or field that it writes, or when it depends on a
     /// held entry.
     ///
-    /// - Returns: whether it is held back.
+    /// - Returns: whether the entry is held back.
     func holdBack(_ entry: StoredEntry, from models: ServerModels) throws -> Bool {
         guard entry.isUnsent else { return false }
         var unknown = models.firstUnknown(in: entry.transaction)

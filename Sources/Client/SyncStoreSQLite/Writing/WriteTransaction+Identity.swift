@@ -30,8 +30,8 @@ extension WriteTransaction {
         return try session()
     }
 
-    /// Marks everything that the server has shown as shown by a history that may be lost. The next snapshots are compared
-    /// with it.
+    /// Marks everything that the server has shown as shown by a history that may be lost. The next snapshots are
+    /// compared with these records.
     func loseHistory() throws {
         try rememberFormerVersions()
         try forgetVersions()
@@ -62,7 +62,8 @@ extension WriteTransaction {
         try reset(space, inSameHistory: true)
     }
 
-    /// Resets the sync position of a space. Rows and outbox stay. At version 0, a late page of the feed is a gap.
+    /// Resets the sync position of a space. Rows and outbox stay. At version 0, a late page of the feed is refused as a
+    /// gap.
     func reset(_ space: SpaceRow, inSameHistory: Bool) throws {
         var space = space
         try forgetMarks(of: &space)
@@ -107,7 +108,7 @@ extension WriteTransaction {
 
     /// Returns everything unconfirmed to waiting, to be sent from number 0 under another identity.
     ///
-    /// Each entry remembers its former number, because the server may have it.
+    /// Each entry remembers its former number, because the server may have the transaction under that number.
     private func sendAgain(as identity: ClientIdentity) throws {
         try rememberNumbers()
         meta.identity = identity
@@ -128,7 +129,8 @@ extension WriteTransaction {
     private func rememberNumbers() throws {
         let keep = try connection.statement("UPDATE sync_outbox SET formerly = ?2 WHERE sequence = ?1")
         try forEachEntry { entry in
-            // A question under this number had no contents that the server could apply.
+            // An entry that asks for its outcome was sent under this number without contents that the server could
+            // apply.
             guard let number = entry.number, !entry.asksForOutcome else { return }
             let former = FormerNumber(
                 identity: meta.identity, number: number, hash: try StoredForm.hash(of: entry.transaction))

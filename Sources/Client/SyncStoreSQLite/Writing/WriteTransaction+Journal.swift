@@ -2,7 +2,8 @@ import SQLiteDatabase
 import SyncCore
 import SyncModel
 
-// The journal keeps rejected, cancelled, merged, overwritten, and forgotten changes until the user has handled them.
+// The journal keeps rejected, cancelled, merged, overwritten, and forgotten changes at least until the user has handled
+// them.
 extension WriteTransaction {
     func note(
         rejected entry: StoredEntry, _ rejection: Rejection, now: WallTime
@@ -22,7 +23,7 @@ extension WriteTransaction {
     ///
     /// A device may learn of one conflict twice: from the outcome of a push and from a notice, in either order, and
     /// again under a new client id or in another history of the server. Edits from a clock that was set back may have
-    /// one stamp, so the value counts, too.
+    /// the same stamp, so the losing value is compared as well.
     func isNoted(_ conflict: FieldConflict) throws -> Bool {
         let known = try connection.statement(
             """
@@ -95,7 +96,8 @@ extension WriteTransaction {
 
     /// Notes changes that only a lost history of the server had, as the transaction that would bring them back.
     ///
-    /// - Parameter known: creates of records that restoring the entry may need, and that may be gone from here.
+    /// - Parameter known: creates of records that restoring the entry may need, and that may no longer be on this
+    ///   device.
     func note(forgotten transaction: Transaction, keeping known: [Mutation] = [], now: WallTime) throws {
         var kept = try recordsNeeded(by: transaction)
         for create in known { kept.add(create) }
@@ -193,7 +195,7 @@ extension WriteTransaction {
 
     /// Throws `journalFull` when the journal has too many unhandled entries for a new edit (decision 22).
     ///
-    /// Entries about earlier edits are always written. The outbox bounds their number.
+    /// Entries about earlier edits are always written. The limits of the outbox bound their number.
     func checkRoomInJournal() throws {
         guard isJournalFull else { return }
         throw journalFull(before: "a new edit")

@@ -43,13 +43,13 @@ struct KeptRecords {
     }
 }
 
-// Keeps the last values of records for the journal, which creates records again that were deleted.
+// Keeps the last values of records in the journal, so that a restore can create deleted records again.
 extension WriteTransaction {
     // MARK: For new entries
 
     /// Returns the records that the transaction of an entry updates or refers to, and those that they require in turn.
     ///
-    /// They have their current values, or those from before a server deleted them.
+    /// The records have their current values, or those from before a server deleted them.
     func recordsNeeded(by transaction: Transaction) throws -> KeptRecords {
         let creates = transaction.mutations.filter { if case .create = $0.intent { true } else { false } }
         var kept = KeptRecords(except: Set(creates.map(\.address)))
@@ -69,9 +69,10 @@ extension WriteTransaction {
         return kept
     }
 
-    /// Returns the records of conflicts that are no longer here, and the records to which the losing values refer.
+    /// Returns the records of conflicts that are no longer on this device, and the records to which the losing values
+    /// refer.
     ///
-    /// Records that are still here are kept when they are deleted.
+    /// `keepInJournal(_:of:)` keeps the other records of the conflicts when they are deleted.
     func recordsNeeded(by conflicts: [FieldConflict]) throws -> KeptRecords {
         var kept = KeptRecords()
         for conflict in conflicts {
@@ -188,7 +189,8 @@ extension WriteTransaction {
                 try keepTargets(of: create.patch, in: create.collection, onlyRequired: true, &kept)
             } else if try row(place) != nil || !known.contains(where: { self.place($0.collection, $0.record) == place })
             {
-                // If the user had deleted the record before, its values from then are newer than its base.
+                // Otherwise, the user has deleted the record before, and the values that the entry kept then are newer
+                // than the base.
                 try keep(place, &kept)
             }
         }
@@ -234,7 +236,7 @@ extension WriteTransaction {
         let entries = try connection.statement("SELECT sequence FROM sync_outbox ORDER BY sequence")
         var sequences: [Int64] = []
         while try entries.step() { sequences.append(entries.integer(0)) }
-        // A reference that a later edit has replaced is in no record.
+        // A reference that a later edit has replaced is in no record, so the transactions are read, too.
         for sequence in sequences { referred.formUnion(try referredPlaces(of: try transaction(at: sequence))) }
         referredToByPending = referred
         return referred

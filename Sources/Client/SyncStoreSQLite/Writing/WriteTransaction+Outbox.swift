@@ -11,7 +11,7 @@ struct StoredEntry {
     var number: TransactionNumber?
     var attempts: Int
     var version: Version?
-    /// The numbers under which former identities of the device have sent it. The server may have it.
+    /// The numbers under which former identities of the device have sent the transaction. The server may have it.
     var formerly: [FormerNumber]
     /// The collection, or `collection.field`, that the server does not know yet; nil unless the entry is held back.
     var heldFor: String?
@@ -34,13 +34,14 @@ struct StoredEntry {
         heldFor = statement.optionalText(8)
     }
 
-    /// Whether the server cannot have it. Only then can it be cancelled, or joined with a later transaction.
+    /// Whether the server cannot have the transaction. Only then can it be cancelled, or joined with a later
+    /// transaction.
     var isUnsent: Bool { number == nil && formerly.isEmpty }
 
-    /// Whether it has more former numbers than one push may carry.
+    /// Whether the entry has more former numbers than one push may carry.
     ///
-    /// It is then sent with empty contents and its oldest former numbers, as a question whether the server has it. A
-    /// rejection says that the server does not have it under these numbers.
+    /// Such an entry is sent with empty contents and its oldest former numbers, to ask whether the server has the
+    /// transaction. A rejection says that the server does not have it under these numbers.
     var asksForOutcome: Bool { formerly.count > SchemaLimits.formerNumbers }
 
     var state: OutboxEntry.State {
@@ -161,7 +162,7 @@ extension WriteTransaction {
 
     /// Removes an entry and its links from the outbox. The records that it changed stay unchanged.
     func remove(_ entry: StoredEntry) throws {
-        // Entries that depend on it may be sent now.
+        // Entries that depend on this one may be sent now.
         if entry.heldFor != nil { try releaseHeld() }
         let statement = try connection.statement("DELETE FROM sync_outbox WHERE sequence = ?1")
         statement.bind(1, entry.sequence)

@@ -13,7 +13,7 @@ extension WriteTransaction {
                 "a page of epoch \(page.epoch) for a database of epoch \(meta.epoch?.rawValue ?? "none")")
         }
         guard let before = try SpaceRow.find(page.space, connection) else {
-            // The user has left the space while the page was on its way.
+            // The device has stopped following the space while the page was on its way.
             rollsBack = true
             return .applied(StoredSpace(unfollowed: page.space), outbox: meta.outbox, changedRecords: 0)
         }
@@ -47,7 +47,7 @@ extension WriteTransaction {
             }
         case .commits(let commits):
             guard let count = try applyCommits(commits, of: page, to: &space, now: now) else {
-                // This late page is already applied. The cursor must not go back.
+                // This page is late: its commits are already applied. The cursor must not go back.
                 return .applied(try stored(space), outbox: meta.outbox, changedRecords: 0)
             }
             changed = count
@@ -66,7 +66,7 @@ extension WriteTransaction {
         return .applied(try stored(space), outbox: meta.outbox, changedRecords: changed)
     }
 
-    /// Throws when the device has no room for what a page brings. The server cannot fill the disk.
+    /// Throws when the device has no room for the contents of a page, so that a server cannot fill the disk.
     private func checkRoom(for page: PullPage) throws {
         if case .commits(let commits) = page.content, commits.isEmpty, page.notices.isEmpty { return }
         let pages = try connection.integer(of: "PRAGMA page_count") - connection.integer(of: "PRAGMA freelist_count")
@@ -77,7 +77,7 @@ extension WriteTransaction {
                 "the database holds \(bytes) bytes; nothing more is downloaded from \(limits.databaseBytes) bytes on (store.database-bytes)"
             )
         }
-        // The journal offers what the server has lost, and nothing else keeps it.
+        // The journal offers what the server has lost, and this data is kept nowhere else.
         if isJournalFull, try followsLostHistory() {
             throw journalFull(before: "the device compares its data with a restored server")
         }
@@ -228,8 +228,8 @@ extension WriteTransaction {
         var gone: [RecordPlace] = []
         guard space.marks else { return gone }
         for table in tables {
-            // Selects current rows, and records that are deleted here but not yet on the server. Both are few compared
-            // with the snapshot.
+            // Selects the missing ones among current rows, and among records that are deleted here but not yet on the
+            // server. They are few compared with the snapshot.
             let missing = try connection.statement(
                 composed:
                     """
@@ -249,7 +249,7 @@ extension WriteTransaction {
         return gone
     }
 
-    /// Whether a record that the snapshot does not contain was shown before in this space.
+    /// Whether a record that the snapshot does not contain was shown in this space before.
     private func isGone(_ place: RecordPlace, from space: SpaceRow) throws -> Bool {
         guard try hasPending(place) else { return true }
         let (base, home) = try storedBase(place)
@@ -273,8 +273,8 @@ extension WriteTransaction {
 
     /// Whether only a lost history has shown the record.
     ///
-    /// A server that was restored from a backup has not deleted such a record: it does not know it yet. The device that
-    /// created the record may still send it (I15).
+    /// A server that was restored from a backup has not deleted such a record: the server does not know the record yet.
+    /// The device that created the record may still send it (I15).
     private func isUnheardOf(_ place: RecordPlace) throws -> Bool {
         let shown = try hasPending(place) ? try base(place).record : try row(place)?.record
         return shown?.version == .zero
@@ -284,7 +284,7 @@ extension WriteTransaction {
 
     /// Applies the commits of a page.
     ///
-    /// - Returns: the number of changed records; nil when the page holds nothing new.
+    /// - Returns: the number of changes; nil when the page is older than the rows.
     private func applyCommits(
         _ commits: [Commit], of page: PullPage, to space: inout SpaceRow, now: WallTime
     ) throws -> Int? {
@@ -379,7 +379,8 @@ extension WriteTransaction {
         }
         if old.record?.version == .zero, home != space.key {
             // Only a lost history has shown this record, in another space, whose own snapshot will remove it. Unless
-            // this change creates the record, it was created and deleted in this space before the snapshot reached it.
+            // this change creates the record, the record was created and deleted in this space before the snapshot
+            // reached it.
             guard case .created = change.effect else { return }
         }
         let new = try base(old, after: change, at: version, in: table, isComplete: space.phase == .complete)

@@ -33,7 +33,7 @@ private struct BatchDraft {
 // Pushes to the server, and their outcomes.
 extension WriteTransaction {
     /// Numbers and freezes the oldest transactions that have no outcome and whose collections and fields the server
-    /// knows.
+    /// knows; nil when there are none.
     func takeBatch(_ limit: BatchLimit, now: WallTime) throws -> PushBatch? {
         try correctClock(now: now)
         try releaseHeld(for: limit.models)
@@ -141,7 +141,7 @@ extension WriteTransaction {
             code: RejectionCode(rawValue: statement.text(0)), message: statement.text(1), mutation: nil)
     }
 
-    /// Returns the smallest number without an outcome. All outcomes below it are known here.
+    /// Returns the smallest number without an outcome, or else the next number. All outcomes below it are known here.
     private func smallestUnanswered() throws -> TransactionNumber {
         let statement = try connection.statement(
             "SELECT number FROM sync_outbox WHERE number IS NOT NULL AND version IS NULL ORDER BY number LIMIT 1")
@@ -231,8 +231,8 @@ extension WriteTransaction {
         let place = RecordPlace(table: table.position, id: assigned.record)
         if let row = try row(place), row.record.uid != assigned.uid {
             try release(assigned.uid, for: assigned.record, in: table)
-            // If the server has given the uid to two records, the outcome counts without it. The page that shows the
-            // record either gives another uid, or is refused as a contradiction, which a fresh snapshot resolves.
+            // If the server has given the uid to two records, the outcome counts without the uid. The page that shows
+            // the record either gives another uid, or is refused as a contradiction, which a fresh snapshot resolves.
             guard try setUID(assigned.uid, of: assigned.record, in: table) else { return }
             change.touch(assigned.collection, assigned.record)
         }
@@ -247,7 +247,7 @@ extension WriteTransaction {
     /// Returns a sent entry to waiting, because an older server than the one of the last hello did not know its
     /// collection or field.
     ///
-    /// The number is used up. The contents are held back until another server answers.
+    /// The number is used up, and the entry is held back until `releaseHeld(for:)` releases it.
     private func sendLater(_ entry: StoredEntry, heldFor unknown: String) throws {
         let statement = try connection.statement(
             "UPDATE sync_outbox SET number = NULL, attempts = 0, formerly = NULL WHERE sequence = ?1")
@@ -260,7 +260,7 @@ extension WriteTransaction {
 
     /// Returns an entry to waiting, without its oldest former numbers, under which the server does not have it.
     ///
-    /// The number of the question is used up.
+    /// The number under which the entry asked for its outcome is used up.
     private func forgetOldestNumbers(of entry: StoredEntry) throws {
         let statement = try connection.statement(
             "UPDATE sync_outbox SET number = NULL, attempts = 0, formerly = ?2 WHERE sequence = ?1")
@@ -289,7 +289,8 @@ extension WriteTransaction {
 }
 
 extension Rejection {
-    /// The collection that the server does not know, or that has a field it does not know; nil for any other reason.
+    /// The collection that the server does not know, or that has a field that the server does not know; nil for any
+    /// other reason.
     fileprivate func unknownName(in transaction: Transaction) -> String? {
         guard code == .unknownCollection || code == .unknownField, let mutation,
             transaction.mutations.indices.contains(mutation)

@@ -4,9 +4,9 @@ import SyncModel
 
 /// A record as the server last showed it.
 enum Base: Hashable {
-    /// No server has shown it.
+    /// No server has shown the record.
     case absent
-    /// A server has deleted it.
+    /// A server has deleted the record.
     case deleted
     case shown(Record)
 
@@ -14,8 +14,8 @@ enum Base: Hashable {
         if case .shown(let record) = self { record } else { nil }
     }
 
-    /// Returns the stored base of a record, and the key of the space in which the server has shown it; nil where it has
-    /// not.
+    /// Returns the stored base of a record, and the key of the space in which the server has shown the record; nil if
+    /// no server has shown it.
     static func read(
         _ id: RecordID, in table: RecordTable, _ connection: Connection
     ) throws -> (base: Base, space: Int64?) {
@@ -94,8 +94,8 @@ extension WriteTransaction {
     /// records exist.
     func release(_ uid: UID, for id: RecordID, in table: RecordTable) throws {
         guard uid.isValid else { return }
-        // The SELECT comes first because it finds something only after a restore, and an UPDATE that finds nothing
-        // takes several times as long.
+        // The SELECT comes first because a holder exists only after a restore, and an UPDATE that finds nothing takes
+        // several times as long as the SELECT.
         if let holder = try holder(of: uid, besides: id, in: table), try givesWay(holder, in: table) {
             try setUID(.none, of: holder.id, in: table)
             // The base of a record with pending changes has the same uid.
@@ -179,7 +179,8 @@ extension WriteTransaction {
         try storedBase(place).base
     }
 
-    /// Returns a record's base, and the key of the space in which the server has shown it; nil where it has not.
+    /// Returns a record's base, and the key of the space in which the server has shown the record; nil if no server has
+    /// shown it.
     func storedBase(_ place: RecordPlace) throws -> (base: Base, space: Int64?) {
         try Base.read(place.id, in: tables[place.table], connection)
     }
@@ -230,8 +231,8 @@ extension WriteTransaction {
         try statement.run()
     }
 
-    /// Returns the current values of a record with pending changes or, if the server has deleted it meanwhile, its last
-    /// values; nil for a record that no server has shown, or without pending changes.
+    /// Returns the current values of a record with pending changes or, if it is deleted here or on the server, the last
+    /// values that the server has shown; nil for a record that no server has shown, or without pending changes.
     func lastShown(_ place: RecordPlace) throws -> Patch? {
         let table = tables[place.table]
         let statement = try connection.statement("SELECT fields FROM sync_base WHERE collection = ?1 AND id = ?2")

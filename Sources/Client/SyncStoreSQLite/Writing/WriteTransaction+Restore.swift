@@ -72,8 +72,8 @@ extension WriteTransaction {
         return sequences
     }
 
-    /// Returns edits that set the references that earlier restores dropped, because these records were missing then,
-    /// and forgets the references.
+    /// Returns edits that set the references that earlier restores dropped, because these target records were missing
+    /// then, and forgets the references.
     private func referencesThatWereDropped(
         to created: [RestorePlan.Replacement], in space: SpaceID
     ) throws -> [RecordEdit] {
@@ -118,8 +118,8 @@ extension WriteTransaction {
         return references
     }
 
-    /// Forgets the references that earlier restores dropped from fields that edits set, even to the values that they
-    /// have.
+    /// Forgets the references that earlier restores dropped from the fields that edits set. An edit counts even if the
+    /// field has its value already.
     private func forgetDroppedReferences(in edits: [RecordEdit]) throws {
         let forget = try connection.statement(
             "DELETE FROM sync_dropped_reference WHERE collection = ?1 AND id = ?2 AND field = ?3")
@@ -143,7 +143,7 @@ extension WriteTransaction {
         let insert = try connection.statement(
             "INSERT OR REPLACE INTO sync_dropped_reference (target, collection, id, field, held) VALUES (?1, ?2, ?3, ?4, ?5)"
         )
-        // An entry may create the record under the id that an earlier restore gave it.
+        // If an earlier restore gave the target another id, an entry creates it under that id.
         insert.bind(1, try replacement(of: reference.target.collection, reference.target.id) ?? reference.target.id)
         insert.bind(2, record.collection.rawValue)
         insert.bind(3, record.id)
@@ -198,8 +198,8 @@ extension WriteTransaction {
         return nil
     }
 
-    /// Returns an entry that creates a record when it is restored, under the record's id or under the one that an earlier
-    /// restore gave it; nil when there is none.
+    /// Returns an entry that creates a record when it is restored, under the record's id or under the one that an
+    /// earlier restore gave it; nil when there is none.
     ///
     /// - Returns: The entry, and the record as the entry names it.
     private func openEntry(
@@ -215,8 +215,8 @@ extension WriteTransaction {
         return nil
     }
 
-    /// Returns an entry that creates a record, with its values: the newest one that has been restored, or the oldest one
-    /// that has not; nil when there is none.
+    /// Returns an entry that creates a record, with its values: the newest one that has been restored, or the oldest
+    /// one that has not; nil when there is none.
     private func creation(
         of record: RecordAddress, isRestored: Bool, besides number: Int64
     ) throws -> (entry: Int64, patch: Patch)? {

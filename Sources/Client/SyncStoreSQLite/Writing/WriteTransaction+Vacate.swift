@@ -37,8 +37,8 @@ extension WriteTransaction {
             VacatedSpace(stored: try stored(space), outbox: meta.outbox, removedRecords: removed))
     }
 
-    /// Overwrites freed pages and parts of pages while `body` runs. Without it, a deleted row can still be read in the
-    /// file.
+    /// Calls `body` while SQLite overwrites the pages and parts of pages that become free. Otherwise, a deleted row
+    /// could still be read in the file.
     func overwritingDeletedData<Value>(_ body: () throws -> Value) throws -> Value {
         let usual = try connection.integer(of: "PRAGMA secure_delete")
         try connection.execute("PRAGMA secure_delete = ON")
@@ -46,10 +46,11 @@ extension WriteTransaction {
         return try body()
     }
 
-    /// Removes everything that a server has shown of a space, and the answered transactions.
+    /// Removes everything that a server has shown of a space, the answered transactions, and the values of others in
+    /// the journal.
     ///
-    /// - Returns: The number of records that a server had shown, and whether transactions or entries of the journal were
-    ///   removed.
+    /// - Returns: The number of records that a server had shown, and whether transactions or entries of the journal
+    ///   were removed.
     func remove(_ space: SpaceRow) throws -> (records: Int, changes: Bool) {
         var removed = 0
         if space.hasAccess {
@@ -62,7 +63,8 @@ extension WriteTransaction {
         return (removed, !answered.isEmpty || forgotten > 0)
     }
 
-    /// Counts what only a lost history has shown of the space, until the current history has shown the whole space.
+    /// Returns the number of records that only a lost history has shown; 0 once the current history has shown the whole
+    /// space.
     ///
     /// Until then, nothing proves that the current history decides what may be read here.
     private func countUnproven(in space: SpaceRow) throws -> Int {
@@ -110,8 +112,8 @@ extension WriteTransaction {
             try former.run()
         }
 
-        // The mark of a deleted record stays while edits of it wait: it holds no values, and keeps the record from
-        // coming back.
+        // The base of a deleted record stays while edits of the record wait. It keeps the record from coming back, and
+        // its values are cleared.
         let bases = try connection.statement(
             "SELECT id FROM sync_base WHERE space = ?1 AND collection = ?2 AND is_deleted = 0 ORDER BY id")
         bases.bind(1, space.key)

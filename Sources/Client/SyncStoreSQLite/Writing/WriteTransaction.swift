@@ -4,7 +4,7 @@ import SyncModel
 
 /// One transaction of the writer, in which a call of the store makes all its changes or none.
 ///
-/// It lives for one call, on the writer's connection, inside `BEGIN IMMEDIATE` and `COMMIT`.
+/// The object lives for one call, on the writer's connection, inside `BEGIN IMMEDIATE` and `COMMIT`.
 final class WriteTransaction {
     let connection: Connection
     let catalog: SchemaCatalog
@@ -12,7 +12,7 @@ final class WriteTransaction {
     let limits: StoreLimits
     var meta: Meta
     private let loadedMeta: Meta
-    /// The change to publish to observers once the transaction is durable.
+    /// The change to publish to observers after the commit.
     var change = StoreChange()
     /// Whether a record may hold a uid that a lost history of the server gave it.
     var mayHoldOldUIDs = false
@@ -23,7 +23,7 @@ final class WriteTransaction {
     private var spaceKeys: [SpaceID: Int64] = [:]
     /// Decoded transactions by their outbox sequence.
     let decoded: DecodedEntries
-    /// The records that records with pending changes refer to; nil until the page deletes a record.
+    /// The result of `recordsReferredToByPending()`; nil until a page deletes a record.
     var referredToByPending: Set<RecordPlace>?
 
     init(
@@ -48,7 +48,7 @@ final class WriteTransaction {
         if meta != loadedMeta { try meta.save(connection) }
     }
 
-    /// Returns the table of a collection.
+    /// Returns the table of a collection, or throws `code` when there is none.
     func table(_ collection: CollectionName, orElse code: StoreError.Code = .unknownCollection) throws
         -> RecordTable
     {

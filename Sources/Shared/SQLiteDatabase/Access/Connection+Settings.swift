@@ -43,8 +43,8 @@ extension Connection {
     /// Changes the journal mode of the database to WAL.
     ///
     /// The mode is read back, because SQLite returns "wal" before it commits the change, and silently keeps the
-    /// rollback journal if the commit fails. A transaction would then be durable only once the deletion of the rollback
-    /// journal is, and nothing flushes the folder.
+    /// rollback journal if the commit fails. A transaction would then be durable only when the deletion of the rollback
+    /// journal is durable, and nothing flushes the folder.
     ///
     /// - Parameter name: The name of the database in the error message.
     /// - Throws: `notDurable` when the mode is not WAL afterward, for example because the file system does not support

@@ -1,7 +1,7 @@
 import CSQLite
 import SyncModel
 
-/// A connection with its cached statements. Not thread-safe: a lock protects it.
+/// A connection to a database, with its cached statements. Not thread-safe: the owner protects it with a lock.
 package final class Connection {
     let handle: OpaquePointer
     /// Cached statements by the address of their SQL, which is a string literal, so that a lookup hashes no text.
@@ -16,10 +16,10 @@ package final class Connection {
     /// Maximum number of cached statements with composed SQL. More than the distinct queries of any screen.
     private static let mostComposed = 100
 
-    /// Opens a connection, which closes with this object.
+    /// Opens a connection, which closes when this object is destroyed.
     ///
     /// - Parameters:
-    ///   - location: a path, an URI, or `:memory:`.
+    ///   - location: a path, a URI, or `:memory:`.
     ///   - busyTimeout: how long each statement waits for a lock of another connection.
     package init(opening location: String, busyTimeout: Duration) throws(DatabaseError) {
         var handle: OpaquePointer?
@@ -62,11 +62,12 @@ package final class Connection {
 
     /// Returns the cached statement for composed SQL, and prepares it on first use.
     ///
-    /// The caller must reset it, even after an error, because a statement that is not reset keeps its snapshot open.
+    /// Like every statement, the returned one must be reset after use, even after an error: until then, it keeps its
+    /// snapshot open.
     package func statement(composed sql: String) throws(DatabaseError) -> Statement {
         if let statement = composed[sql] { return statement }
-        // An application has few distinct queries. One that keeps making new ones pays in time for each, but not in
-        // memory.
+        // An application has few distinct queries. If it keeps composing new ones, each takes longer, but memory does
+        // not grow.
         if composed.count >= Self.mostComposed { composed.removeAll(keepingCapacity: true) }
         let statement = try prepare(sql)
         composed[sql] = statement
@@ -98,13 +99,13 @@ package final class Connection {
         }
     }
 
-    /// Returns the only column of the only row of a query; 0 if there is no row.
+    /// Returns the first column of a query's first row; 0 if there is no row.
     package func integer(of sql: String) throws(DatabaseError) -> Int64 {
         let statement = try prepare(sql)
         return try statement.step() ? statement.integer(0) : 0
     }
 
-    /// Returns the only column of the only row of a query; empty if there is no row.
+    /// Returns the first column of a query's first row; empty if there is no row.
     package func text(of sql: String) throws(DatabaseError) -> String {
         let statement = try prepare(sql)
         return try statement.step() ? statement.text(0) : ""

@@ -1,7 +1,8 @@
 import CSQLite
 import Glibc
 
-/// An operation that a database or its files could not carry out. The stores convert it to an error of their port.
+/// The error of an operation that a database or its files could not carry out. Each store converts it to the error of
+/// its port.
 package struct DatabaseError: Error, CustomStringConvertible {
     package enum Code: Hashable, Sendable, CaseIterable {
         /// Another connection holds the database longer than the busy timeout.
@@ -14,7 +15,8 @@ package struct DatabaseError: Error, CustomStringConvertible {
         case missingFile
         /// There is no database, and this command does not create one.
         case noDatabase
-        /// Somebody else can read or write the files.
+        /// The files are not safe to use: another user can write them, the path leads to a link or a device or is too
+        /// long, or the file has several names.
         case unsafePermissions
         case notADatabase
         case corrupt
@@ -25,7 +27,7 @@ package struct DatabaseError: Error, CustomStringConvertible {
         case otherSchema
         /// A newer build has migrated the database.
         case newerSchema
-        /// SQLite did not take a setting that commits need to survive.
+        /// SQLite did not accept a setting on which the durability of commits depends.
         case notDurable
         case closed
         case inputOutput
@@ -55,7 +57,7 @@ package struct DatabaseError: Error, CustomStringConvertible {
         self.init(result, String(cString: sqlite3_errmsg(connection)), while: action)
     }
 
-    /// Whether SQLite reported it, rather than a check of this module.
+    /// Whether SQLite reported the error, rather than a check of this module.
     package var isFromSQLite: Bool { sqlite != nil }
 
     /// Whether SQLite gave its generic error, which stands for an invalid statement or an unknown file format.
@@ -68,7 +70,8 @@ package struct DatabaseError: Error, CustomStringConvertible {
 
     package var description: String { message }
 
-    /// Returns the error with the caller's words for what SQLite could not do.
+    /// Returns the error with `action` as the operation that SQLite could not carry out. An error of this module stays
+    /// unchanged.
     package func during(_ action: String) -> DatabaseError {
         sqlite.map { DatabaseError($0.code, text, while: action) } ?? self
     }
@@ -86,7 +89,8 @@ package struct DatabaseError: Error, CustomStringConvertible {
         return DatabaseError(code, "could not \(action) \(path): \(String(cString: strerror(number)))")
     }
 
-    /// Whether a statement failed because the database lacks a table or a column, or has one that it should not have yet.
+    /// Whether a statement failed because the database lacks a table, a column, or a function, or already has a table
+    /// or a column that the statement adds.
     ///
     /// The statements of the stores fit the schema version that the database has recorded, so its schema is damaged.
     private static func contradictsSchema(_ result: Int32, _ message: String) -> Bool {
@@ -107,7 +111,7 @@ package struct DatabaseError: Error, CustomStringConvertible {
         case SQLITE_CORRUPT: .corrupt
         case SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_FORMAT: .constraint
         case SQLITE_TOOBIG: .tooLarge
-        // SQLite cannot grow the WAL index. This is how it reports a full disk before it writes anything.
+        // SQLite cannot grow the WAL index. SQLite reports a full disk with this code before it writes anything.
         case SQLITE_IOERR where result == Self.noRoomForWALIndex: .diskFull
         default: .inputOutput
         }

@@ -32,7 +32,8 @@ package final class ReaderPool: Sendable {
         try withConnection { try $0.use(body) }
     }
 
-    /// Calls `body` with a connection of which it should take a turn. Others may wait for the same connection.
+    /// Calls `body` with a connection that other threads may use, too. To use the connection several times in a row,
+    /// `body` calls `SharedConnection.inTurn(_:)`.
     package func withConnection<Result>(_ body: (SharedConnection) throws -> Result) throws -> Result {
         let index = use.withLock { use in
             // Take an idle connection, or else wait for the next one in turn.

@@ -36,7 +36,7 @@ package final class SharedConnection: Sendable {
         }
     }
 
-    /// Calls `body`, which may use the connection several times, while no other thread is in its turn.
+    /// Calls `body`, which may use the connection several times, while no other thread has a turn.
     package func inTurn<Result>(_ body: () throws -> Result) throws -> Result {
         var result: Result?
         try turn.withLock { _ in result = try body() }

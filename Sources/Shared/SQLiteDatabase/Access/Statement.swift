@@ -1,12 +1,12 @@
 package import CSQLite
 
-/// A prepared statement. Its connection caches it. Not thread-safe: whoever protects the connection protects it.
+/// A prepared statement. Not thread-safe: the lock that protects the connection protects its statements, too.
 ///
 /// The hot functions are inlinable, because the stores call them for every value.
 package final class Statement {
     @usableFromInline package let handle: OpaquePointer
     private let connection: OpaquePointer
-    /// The first failed binding since the last reset. The next step throws it.
+    /// The result code of the first failed binding since the last reset. The next step throws it.
     @usableFromInline package private(set) var bindingCode: Int32 = SQLITE_OK
 
     /// SQLITE_TRANSIENT: SQLite copies the bound bytes.
@@ -79,7 +79,7 @@ package final class Statement {
         while try step() { try body(self) }
     }
 
-    /// Returns what `body` makes of each row, and resets the statement, even after an error.
+    /// Returns the results of calling `body` for each row, and resets the statement, even after an error.
     @inlinable
     package func rows<Value>(_ body: (Statement) throws -> Value) throws -> [Value] {
         defer { reset() }
@@ -181,7 +181,7 @@ package final class Statement {
         sqlite3_column_type(handle, column) == SQLITE_INTEGER
     }
 
-    /// The name of the first column whose text is not UTF-8; nil when all texts are.
+    /// The name of the first column whose text is not UTF-8; nil when all texts are UTF-8.
     package var columnOfInvalidText: String? {
         for column in 0..<columnCount where sqlite3_column_type(handle, column) == SQLITE_TEXT {
             let isValid = withBytes(column) { String(validating: $0, as: UTF8.self) != nil }
@@ -222,7 +222,7 @@ package final class Statement {
         isNull(column) ? nil : text(column)
     }
 
-    /// Calls `body` with the bytes of a blob or text. They are valid only during the call.
+    /// Calls `body` with the bytes of a blob or text. The bytes are valid only during the call.
     @inlinable
     package func withBytes<Result>(_ column: Int32, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         let start = sqlite3_column_blob(handle, column)

@@ -45,9 +45,9 @@ package struct DatabaseFiles: Hashable, Sendable {
     /// the files.
     ///
     /// - Parameters:
-    ///   - creates: whether a missing folder is created, and a missing file is no error. If not, either is
-    ///     `noDatabase`.
-    ///   - allowsOtherNames: whether the file may have several names.
+    ///   - creates: whether a missing folder is created, and a missing file is no error. If false, a missing folder or
+    ///     file throws `noDatabase`.
+    ///   - allowsOtherNames: whether the file may have several names (hard links).
     package func prepare(creatingIfMissing creates: Bool, allowingOtherNames allowsOtherNames: Bool = false)
         throws(DatabaseError)
     {
@@ -68,11 +68,13 @@ package struct DatabaseFiles: Hashable, Sendable {
             )
         }
         try Self.narrow(path, status)
-        // A copy of a running device has them with the permissions of the copy. SQLite keeps those.
+        // If the files are copies from a running device, they have the permissions that the copying gave them, and
+        // SQLite keeps these.
         for file in [wal, path + "-shm"] where lstat(file, &status) == 0 { try Self.narrow(file, status) }
     }
 
-    /// Throws if a file that SQLite opens beside the database is not a regular one: opening a named pipe can wait forever.
+    /// Throws if a file that SQLite opens beside the database is not a regular one: opening a named pipe can wait
+    /// forever.
     package func checkCompanions() throws(DatabaseError) {
         var status = stat()
         for file in [wal, path + "-shm", path + "-journal"] where lstat(file, &status) == 0 {
@@ -89,7 +91,7 @@ package struct DatabaseFiles: Hashable, Sendable {
     /// Sets the permissions of a file to 600.
     private static func narrow(_ path: String, _ status: stat) throws(DatabaseError) {
         guard status.st_mode & 0o7777 != 0o600, chmod(path, 0o600) != 0 else { return }
-        // Another process has deleted the WAL meanwhile.
+        // ENOENT means that another process has deleted the WAL meanwhile.
         guard errno != ENOENT else { return }
         throw DatabaseError(
             .unsafePermissions,
@@ -108,11 +110,12 @@ package struct DatabaseFiles: Hashable, Sendable {
         }
     }
 
-    /// The longest path of a database in bytes: SQLite's limit of 512, less the names of the files beside it.
+    /// The longest path of a database in bytes: SQLite's limit of 512, less the endings of the names of the files
+    /// beside it.
     private static let pathBytes = 500
 
     private func prepareFolder(creates: Bool) throws(DatabaseError) {
-        // SQLite refuses longer names, after it has made an empty file.
+        // SQLite refuses longer paths, but only after it has made an empty file.
         guard path.utf8.count <= Self.pathBytes else {
             throw DatabaseError(
                 .unsafePermissions,
@@ -150,7 +153,7 @@ package struct DatabaseFiles: Hashable, Sendable {
 
     // MARK: Creation
 
-    /// Creates an empty file for the owner only if there is none.
+    /// Creates an empty file with the permissions 600, unless there is a file already.
     package func createIfMissing() throws(DatabaseError) {
         try Self.createPrivateFile(path)
     }
@@ -158,14 +161,14 @@ package struct DatabaseFiles: Hashable, Sendable {
     package static func createPrivateFile(_ path: String) throws(DatabaseError) {
         let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         if descriptor < 0 {
-            // It exists, or another process has created it meanwhile, with the same permissions.
+            // The file exists, or another process has created it meanwhile, with the same permissions.
             if errno == EEXIST { return }
             throw .file("create", path)
         }
         close(descriptor)
     }
 
-    /// Creates a folder and its missing parents.
+    /// Creates a folder and its missing parents, with the permissions 700.
     private static func createPrivateFolder(_ path: String) throws(DatabaseError) {
         if mkdir(path, 0o700) != 0 {
             if errno == ENOENT {

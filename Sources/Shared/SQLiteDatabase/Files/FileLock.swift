@@ -42,7 +42,7 @@ package final class FileLock: Sendable {
         }
     }
 
-    /// Writes a short text into the file, for processes that find it locked.
+    /// Writes a short text into the file, for processes that find the file locked.
     package func write(_ text: String) throws(DatabaseError) {
         let bytes = Array(text.utf8)
         guard ftruncate(descriptor, 0) == 0, pwrite(descriptor, bytes, bytes.count, 0) == bytes.count else {
@@ -50,7 +50,8 @@ package final class FileLock: Sendable {
         }
     }
 
-    /// Returns the text in a lock file, whether or not it is locked; nil when there is none.
+    /// Returns the first 64 bytes of a lock file as text, whether or not it is locked; nil when the file is missing or
+    /// empty.
     package static func text(in path: String) -> String? {
         let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }

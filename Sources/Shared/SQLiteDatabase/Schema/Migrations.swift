@@ -1,7 +1,7 @@
 /// The schema of one kind of database: migrations in order, each run once, in its own transaction.
 ///
-/// The number of migrations is the version of the schema. A database records it twice: in its header
-/// (`user_version`), and with the names of its migrations in a table. If the two differ, the file is damaged.
+/// The number of migrations is the version of the schema. A database records it twice: in its header (`user_version`),
+/// and with the names of its migrations in a table. If the two differ, the file is damaged.
 ///
 /// Several processes may open a new database at once: each migration is chosen under the write lock.
 package struct Migrations: Sendable {
@@ -64,7 +64,7 @@ package struct Migrations: Sendable {
     ///   when the header or a recorded migration is damaged.
     @discardableResult
     package func check(_ connection: Connection, _ file: String) throws -> Int {
-        // Another process may be migrating. Header and tables must be of the same moment.
+        // Another process may be migrating, so the header and the tables are read in one snapshot.
         try connection.readSnapshot { try version(of: $0, file) }
     }
 

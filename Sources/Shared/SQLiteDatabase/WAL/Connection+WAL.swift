@@ -4,7 +4,7 @@ extension Connection {
     /// The size of the WAL file in bytes: 0 when there is none, negative when it is unknown.
     package var walBytes: Int64 { csqlite_wal_size(handle) }
 
-    /// Sets the size to which SQLite truncates the WAL file when it restarts it from the beginning.
+    /// Sets the size in bytes to which SQLite truncates a longer WAL file when the WAL restarts from its beginning.
     package func limitWAL(bytes: Int64) throws(DatabaseError) {
         try execute("PRAGMA journal_size_limit = \(bytes)")
     }
@@ -13,8 +13,8 @@ extension Connection {
     /// can see are durable.
     ///
     /// SQLite may just have recovered commits from the WAL of a process that was killed before its flush, or whose
-    /// flush failed. They are visible, but the next power loss may undo them. A checkpoint is not used, because it
-    /// would have to wait for other readers, such as a backup that takes hours.
+    /// flush failed. These commits are visible, but the next power loss may undo them. A checkpoint is not used,
+    /// because it would have to wait for other readers, such as a backup that takes hours.
     ///
     /// Must be called in a transaction that holds the write lock.
     package func rewriteWAL() throws(DatabaseError) {
@@ -50,10 +50,11 @@ extension Connection {
         try execute("PRAGMA wal_autocheckpoint = 0")
     }
 
-    /// The number of pages in the WAL after this connection's last commit; 0 after a checkpoint.
+    /// The number of pages in the WAL after this connection's last commit; 0 after `forgetPagesInWAL()`, and always 0
+    /// without `takeOverCheckpoints()`.
     package var pagesInWAL: Int { Int(walPages?.pointee ?? 0) }
 
-    /// Sets `pagesInWAL` to 0. Another connection's checkpoint does not.
+    /// Sets `pagesInWAL` to 0, for use after a checkpoint, which does not change it.
     package func forgetPagesInWAL() {
         walPages?.pointee = 0
     }
@@ -72,8 +73,8 @@ extension Connection {
     package func checkpoint(_ mode: CheckpointMode) throws(DatabaseError) -> Bool {
         let statement = try statement(composed: "PRAGMA wal_checkpoint(\(mode.rawValue))")
         defer { statement.reset() }
-        // The columns are: whether the checkpoint was blocked, the pages in the WAL, and the pages that the database
-        // file now has.
+        // The columns are: whether the checkpoint was blocked, the number of pages in the WAL, and how many of these
+        // pages have been copied into the database file.
         return try statement.step() && statement.integer(0) == 0 && statement.integer(1) == statement.integer(2)
     }
 }
