@@ -29,6 +29,24 @@ import Testing
         }
     }
 
+    @Test func `consent to deletes of a former history does not cover those of a new one`() {
+        var harness = SessionHarness.online()
+        harness.send(.host(.syncRequested))
+        harness.answerPull(.success(.page(SessionHarness.page(version: Version(1)))))
+        harness.answerStore(.pageApplied(.default, .braked(deletes: 90, of: 100)))
+        for _ in 0..<10 where harness.pull == nil { harness.wake() }
+        harness.send(.host(.deletesAllowed(.default)))
+        // The server has been replaced by one with another history.
+        let epoch = Epoch(rawValue: "epoch-2")
+        harness.answerPull(.success(.mustReset(.epoch)))
+        harness.answerHello(.success(SessionHarness.hello(of: epoch)))
+        harness.answerStore(.sessionChanged(SessionHarness.stored(epoch: epoch)))
+        harness.answerPull(.success(.page(SessionHarness.page(version: Version(1), epoch: epoch))))
+        harness.answerStore(.pageApplied(.default, .braked(deletes: 80, of: 100)))
+        #expect(harness.storeOrders.isEmpty, "\(harness.storeOrders)")
+        #expect(harness.session.status(now: harness.now).spaces[0].pull == .braked(deletes: 80, of: 100))
+    }
+
     @Test func `consent given before the brake asked for it is ignored`() {
         var harness = SessionHarness.online()
         harness.send(.host(.deletesAllowed(.default)))

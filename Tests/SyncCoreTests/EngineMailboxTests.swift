@@ -32,6 +32,10 @@ import Testing
         #expect(
             waiting(.device(.linkChanged(.up)), .device(.linkChanged(.down("cut"))), .device(.linkChanged(.up)))
                 == [.device(.linkChanged(.down("cut"))), .device(.linkChanged(.up))])
+        // A change of the routes is published as a link that is up once more.
+        #expect(
+            waiting(.device(.linkChanged(.down("cut"))), .device(.linkChanged(.up)), .device(.linkChanged(.up)))
+                == [.device(.linkChanged(.down("cut"))), .device(.linkChanged(.up))])
     }
 
     @Test func `timer events are all queued, in order`() {

@@ -49,6 +49,7 @@ import Testing
                 ("epoch doubted", { ($0.epochDoubted(&$1), nil) }),
                 ("hello requested", { ($0.helloRequested(&$1), nil) }),
                 ("contact requested", { ($0.contactRequested(&$1), nil) }),
+                ("credentials changed", { ($0.credentialsChanged(&$1), nil) }),
                 (
                     "exchange succeeded",
                     { machine, turn in
@@ -93,6 +94,7 @@ import Testing
         awaiting | hello failed | waiting, 2 failures, 1 doubts | disarm#2 arm
         awaiting | hello refused | refused, 1 failures, 1 doubts | disarm#2 arm
         awaiting | timer | waiting, 2 failures, 1 doubts | abandon#1 arm
+        awaiting | credentials changed | awaiting, 1 failures, 1 doubts | abandon#1 disarm#2 hello arm
         awaiting | exchange succeeded | awaiting, 0 failures, 1 doubts |
         awaiting | in sync | awaiting, 0 failures, 0 doubts |
         awaiting | stop | down, 1 failures, 1 doubts | abandon#1 disarm#2
@@ -101,6 +103,7 @@ import Testing
         online | adoption failed | store failed, 2 failures, 1 doubts | arm
         online | epoch doubted | waiting, 2 failures, 2 doubts | arm
         online | hello requested | awaiting, 1 failures, 1 doubts | hello arm
+        online | credentials changed | awaiting, 1 failures, 1 doubts | hello arm
         online | exchange succeeded | online, 0 failures, 1 doubts |
         online | in sync | online, 0 failures, 0 doubts |
         online | stop | down, 1 failures, 1 doubts |
@@ -108,6 +111,7 @@ import Testing
         waiting | link down | down, 1 failures, 1 doubts | disarm#2
         waiting | timer | awaiting, 1 failures, 1 doubts | disarm#2 hello arm
         waiting | contact requested | awaiting, 1 failures, 1 doubts | disarm#2 hello arm
+        waiting | credentials changed | awaiting, 1 failures, 1 doubts | disarm#2 hello arm
         waiting | exchange succeeded | waiting, 0 failures, 1 doubts |
         waiting | in sync | waiting, 0 failures, 0 doubts |
         waiting | stop | down, 1 failures, 1 doubts | disarm#2
@@ -121,12 +125,14 @@ import Testing
         store failed | link down | down, 1 failures, 1 doubts | disarm#2
         store failed | timer | awaiting, 1 failures, 1 doubts | disarm#2 hello arm
         store failed | contact requested | awaiting, 1 failures, 1 doubts | disarm#2 hello arm
+        store failed | credentials changed | awaiting, 1 failures, 1 doubts | disarm#2 hello arm
         store failed | exchange succeeded | store failed, 0 failures, 1 doubts |
         store failed | in sync | store failed, 0 failures, 0 doubts |
         store failed | stop | down, 1 failures, 1 doubts | disarm#2
         refused | link down | down, 1 failures, 1 doubts | disarm#2
         refused | timer | awaiting, 1 failures, 1 doubts | disarm#2 hello arm
         refused | contact requested | awaiting, 1 failures, 1 doubts | disarm#2 hello arm
+        refused | credentials changed | awaiting, 1 failures, 1 doubts | disarm#2 hello arm
         refused | exchange succeeded | refused, 0 failures, 1 doubts |
         refused | in sync | refused, 0 failures, 0 doubts |
         refused | stop | down, 1 failures, 1 doubts | disarm#2

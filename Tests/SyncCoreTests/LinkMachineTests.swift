@@ -52,6 +52,26 @@ import Testing
         #expect(harness.openHello != nil)
     }
 
+    @Test func `a request that fails with the old token after the credentials have changed has no effect`() {
+        var harness = SessionHarness.online()
+        harness.send(.host(.syncRequested))
+        guard let (serial, request) = harness.pull else {
+            Issue.record("no pull is open")
+            return
+        }
+        harness.send(.host(.credentialsChanged))
+        let hello = harness.openHello
+        #expect(hello != nil)
+        harness.send(.server(.pullEnded(serial, request.space, .failure(TransportError(.unauthorized, "revoked")))))
+        #expect(harness.openHello == hello, "the new token is still being tried")
+        // A hello with the old token is replaced.
+        harness.send(.host(.credentialsChanged))
+        #expect(harness.openHello != nil && harness.openHello != hello)
+        harness.answerHello()
+        #expect(harness.session.status(now: harness.now).connection == .online)
+        #expect(harness.pull != nil)
+    }
+
     @Test func `late pages are expected to resolve, but not a fourth in a row, and not a late hello`() {
         func isRecovering(_ harness: SessionHarness) -> Bool {
             switch harness.session.status(now: harness.now).connection {

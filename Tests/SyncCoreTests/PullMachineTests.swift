@@ -214,6 +214,31 @@ import Testing
         #expect(harness.notes.last == .inSync)
     }
 
+    @Test func `a requested sync takes the fresh snapshot that contradictions have led to, and new contact does not`() {
+        var harness = SessionHarness.online()
+        harness.send(.host(.syncRequested))
+        let contradiction = StoreError(.contradiction, "uid 7 is of another record")
+        for _ in 0..<2 {
+            for _ in 0..<50 where harness.pull == nil { harness.wake() }
+            harness.answerPull(.success(.page(SessionHarness.page(version: Version(3)))))
+            harness.answerStore(.failed(.space(.default, .applyingPage), contradiction))
+        }
+        #expect(harness.session.pulls[0].contradictions == 2)
+        // A lost connection is made again while the snapshot is due.
+        harness.send(.device(.linkChanged(.down("cut"))))
+        harness.send(.device(.linkChanged(.up)))
+        harness.answerHello()
+        #expect(harness.pull == nil && harness.storeOrders.isEmpty, "\(harness.storeOrders)")
+        harness.send(.host(.syncRequested))
+        guard case .resetCursor(.default)? = harness.storeOrders.first else {
+            Issue.record("expected a fresh snapshot, found \(harness.storeOrders)\n\(harness.log(last: 4))")
+            return
+        }
+        harness.answerStore(.cursorReset(.default))
+        #expect(harness.pull != nil && harness.pull?.request.cursor == nil)
+        #expect(harness.session.pulls[0].contradictions == 2)
+    }
+
     @Test func `a snapshot that restarts repeatedly waits longer each time`() {
         var harness = SessionHarness()
         harness.send(.host(.started(SessionHarness.stored(), .up)))

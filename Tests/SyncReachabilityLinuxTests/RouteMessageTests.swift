@@ -7,11 +7,11 @@ import Testing
 
 /// Recorded kernel messages of a little-endian machine, reduced to the parts that are read.
 private enum Recorded {
-    static func message(_ type: UInt16, _ body: [UInt8], length: UInt32? = nil) -> [UInt8] {
+    static func message(_ type: UInt16, _ body: [UInt8], length: UInt32? = nil, flags: UInt8 = 0) -> [UInt8] {
         let count = length ?? UInt32(16 + body.count)
         var bytes: [UInt8] = []
         for shift in [0, 8, 16, 24] { bytes.append(UInt8(truncatingIfNeeded: count >> UInt32(shift))) }
-        bytes += [UInt8(truncatingIfNeeded: type), UInt8(truncatingIfNeeded: type >> 8), 0, 0]
+        bytes += [UInt8(truncatingIfNeeded: type), UInt8(truncatingIfNeeded: type >> 8), flags, 0]
         bytes += [0, 0, 0, 0, 0, 0, 0, 0]
         bytes += body
         while bytes.count % 4 != 0 { bytes.append(0) }
@@ -19,8 +19,8 @@ private enum Recorded {
     }
 
     /// Returns an `ifinfomsg`: family, padding, type, index, flags, and change.
-    static func link(_ index: UInt8, flags: UInt32) -> [UInt8] {
-        [0, 0, 1, 0, index, 0, 0, 0]
+    static func link(_ index: UInt8, flags: UInt32, family: UInt8 = 0) -> [UInt8] {
+        [family, 0, 1, 0, index, 0, 0, 0]
             + [0, 8, 16, 24].map { UInt8(truncatingIfNeeded: flags >> UInt32($0)) } + [0, 0, 0, 0]
     }
 
@@ -60,6 +60,17 @@ private func read(_ bytes: [UInt8]) -> [RouteMessage] {
             read(Recorded.message(16, Recorded.link(3, flags: 0x1))) == [
                 .link(index: 3, isUp: false, isLoopback: false)
             ])
+    }
+
+    @Test func `a link that leaves a bridge is not gone`() {
+        let bridge: UInt8 = 7
+        #expect(read(Recorded.message(17, Recorded.link(3, flags: 0x1, family: bridge))).isEmpty)
+        #expect(read(Recorded.message(16, Recorded.link(3, flags: 0x1, family: bridge))).isEmpty)
+        #expect(read(Recorded.message(17, Recorded.link(3, flags: 0x1))) == [.linkGone(index: 3)])
+    }
+
+    @Test func `a list during which something changed says so`() {
+        #expect(read(Recorded.message(3, [0, 0, 0, 0], flags: 0x10)) == [.interrupted, .done])
     }
 
     @Test func `an error message gives its error, and an acknowledgment gives nothing`() {
@@ -112,12 +123,27 @@ private func read(_ bytes: [UInt8]) -> [RouteMessage] {
         #expect(table.routes.isEmpty)
     }
 
-    private func listed(_ answers: [[RouteMessage]]) throws(NetlinkError) -> LinkTable {
+    /// - Parameter answers: The messages that arrive; nil where some were lost.
+    private func listed(_ answers: [[RouteMessage]?]) throws(NetlinkError) -> LinkTable {
         var rest = answers[...]
         return try LinkTable.listed { _ in
         } receiving: {
-            .messages(rest.popFirst() ?? [])
+            guard let answer = rest.popFirst() else { return .messages([]) }
+            return answer.map { .messages($0) } ?? .overrun
         }
+    }
+
+    @Test func `a list that is incomplete is made again, but not forever`() throws {
+        let link = RouteMessage.link(index: 2, isUp: true, isLoopback: false)
+        let gone = RouteMessage.link(index: 3, isUp: true, isLoopback: false)
+        let again: [[RouteMessage]?] = [[link], [.done], [.done]]
+        #expect(try listed([[gone], nil, [.done], [.done]] + again).state == .up)
+        #expect(try listed([[gone, .interrupted], [.done], [.done], [.done], [.done]]).state != .up)
+        #expect(try listed([[.done], [.interrupted, .done]] + again).state == .up)
+        let failure = try #require(throws: NetlinkError.self) {
+            try listed(Array(repeating: [.interrupted, .done], count: 100))
+        }
+        #expect(failure.description.contains("change all the time"), "\(failure)")
     }
 
     @Test func `the list of links ends at the kernel's done message`() throws {

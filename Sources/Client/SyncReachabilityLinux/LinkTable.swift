@@ -21,7 +21,7 @@ struct LinkTable: Hashable {
             routes = routes.filter { $0.interface != index }
         case .defaultRoute(let route): routes.insert(route)
         case .defaultRouteGone(let route): routes.remove(route)
-        case .done, .failed: break
+        case .done, .interrupted, .failed: break
         }
     }
 
@@ -41,27 +41,51 @@ struct LinkTable: Hashable {
         asking ask: (NetlinkSocket.List) throws(NetlinkError) -> Void,
         receiving receive: () throws(NetlinkError) -> NetlinkSocket.Received
     ) throws(NetlinkError) -> LinkTable {
-        var table = LinkTable()
-        for what in [NetlinkSocket.List.links, .routes] {
-            try ask(what)
-            var isDone = false
-            var silences = 0
-            while !isDone {
-                guard case .messages(let messages) = try receive() else { continue }
-                if messages.isEmpty {
-                    silences += 1
-                    guard silences < attempts else { throw NetlinkError("listing the \(what)", errno: ETIMEDOUT) }
-                }
-                for message in messages {
-                    table.note(message)
-                    if case .failed(let code) = message { throw NetlinkError("listing the \(what)", errno: code) }
-                    if message == .done { isDone = true }
+        for _ in 0..<attempts {
+            var table = LinkTable()
+            // Both lists, even if one is incomplete: the kernel refuses a list while another is running.
+            var isComplete = true
+            for what in [NetlinkSocket.List.links, .routes] {
+                isComplete = try table.list(what, asking: ask, receiving: receive) && isComplete
+            }
+            if isComplete { return table }
+        }
+        throw NetlinkError("listing the links and routes, which change all the time,", errno: EAGAIN)
+    }
+
+    /// Adds all links or all routes, as the kernel lists them.
+    ///
+    /// - Returns: false if messages were lost, or if something changed during the listing.
+    private mutating func list(
+        _ what: NetlinkSocket.List, asking ask: (NetlinkSocket.List) throws(NetlinkError) -> Void,
+        receiving receive: () throws(NetlinkError) -> NetlinkSocket.Received
+    ) throws(NetlinkError) -> Bool {
+        try ask(what)
+        var isDone = false
+        var isComplete = true
+        var silences = 0
+        while !isDone {
+            guard case .messages(let messages) = try receive() else {
+                isComplete = false
+                continue
+            }
+            if messages.isEmpty {
+                silences += 1
+                guard silences < Self.attempts else { throw NetlinkError("listing the \(what)", errno: ETIMEDOUT) }
+            }
+            for message in messages {
+                note(message)
+                switch message {
+                case .failed(let code): throw NetlinkError("listing the \(what)", errno: code)
+                case .interrupted: isComplete = false
+                case .done: isDone = true
+                case .link, .linkGone, .defaultRoute, .defaultRouteGone: break
                 }
             }
         }
-        return table
+        return isComplete
     }
 
-    /// Number of empty waits after which the kernel counts as unresponsive.
+    /// Number of incomplete lists after which listing fails, and of empty waits after which the kernel counts as unresponsive.
     static let attempts = 5
 }

@@ -7,6 +7,8 @@ enum RouteMessage: Hashable {
     case defaultRouteGone(Route)
     /// The end of a requested list.
     case done
+    /// Something has changed while the kernel made the requested list, which may therefore be inconsistent.
+    case interrupted
     /// The kernel refused a request.
     case failed(errno: Int32)
 
@@ -26,6 +28,9 @@ enum RouteMessage: Hashable {
             let length = Int(bytes.loadUnaligned(as: UInt32.self))
             guard length >= Layout.header, length <= bytes.count else { break }
             let type = bytes.loadUnaligned(fromByteOffset: 4, as: UInt16.self)
+            if bytes.loadUnaligned(fromByteOffset: 6, as: UInt16.self) & Flag.interrupted != 0 {
+                messages.append(.interrupted)
+            }
             let body = UnsafeRawBufferPointer(rebasing: bytes[Layout.header..<length])
             if let message = message(type: type, body) { messages.append(message) }
             rest = rest.dropFirst((length + 3) & ~3)
@@ -41,7 +46,9 @@ enum RouteMessage: Hashable {
             return code == 0 ? nil : .failed(errno: -code)
         case Kind.done: return .done
         case Kind.newLink, Kind.deleteLink:
-            guard body.count >= Layout.link else { return nil }
+            // Messages of another family describe a role of the link. When a link leaves a bridge, the kernel says that its
+            // role there is gone; the link stays.
+            guard body.count >= Layout.link, body[0] == Family.unspecified else { return nil }
             let index = body.loadUnaligned(fromByteOffset: 4, as: Int32.self)
             if type == Kind.deleteLink { return .linkGone(index: index) }
             let flags = body.loadUnaligned(fromByteOffset: 8, as: UInt32.self)
@@ -95,7 +102,12 @@ enum RouteMessage: Hashable {
         static let deleteRoute: UInt16 = 25
         static let unicast: UInt8 = 1
     }
+    private enum Family {
+        static let unspecified: UInt8 = 0
+    }
     private enum Flag {
+        /// `NLM_F_DUMP_INTR`, in the header of a message.
+        static let interrupted: UInt16 = 0x10
         static let up: UInt32 = 0x1
         static let loopback: UInt32 = 0x8
         static let running: UInt32 = 0x40

@@ -36,7 +36,7 @@ extension HTTPTransport {
         guard parts.count <= HTTPTransportLimits.streams else {
             throw TransportError(
                 .refused,
-                "hints: at most \(size * HTTPTransportLimits.streams) of \(spaces.count) spaces can be streamed; the others are polled"
+                "hints: \(spaces.count) spaces exceed the limit of \(size * HTTPTransportLimits.streams); all spaces are polled"
             )
         }
         let failure = await withTaskGroup(of: TransportError?.self) { group in

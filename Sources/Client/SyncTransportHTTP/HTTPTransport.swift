@@ -50,7 +50,13 @@ public final class HTTPTransport: RemoteTransport {
 
     /// Ends requests in flight and closes all connections.
     public func shutdown() async throws {
-        try await streamClient.shutdown()
+        // The other client must be shut down even if one fails to, because a client traps when it is released before.
+        do {
+            try await streamClient.shutdown()
+        } catch {
+            try await client.shutdown()
+            throw error
+        }
         try await client.shutdown()
     }
 
@@ -128,7 +134,7 @@ public final class HTTPTransport: RemoteTransport {
         } catch is CancellationError {
             throw TransportError(.cancelled, "the caller cancelled the request")
         } catch {
-            throw TransportError(.unauthorized, "the token source returned no token")
+            throw TransportError(.unauthorized, "the token source failed")
         }
         guard let secret else { return nil }
         guard configuration.sendsTokenInPlainText || !Self.isPlainTextToElsewhere(configuration.baseURL) else {
@@ -139,7 +145,8 @@ public final class HTTPTransport: RemoteTransport {
         guard !secret.isEmpty, secret.utf8.count <= HTTPTransportLimits.tokenBytes,
             secret.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
         else {
-            throw TransportError(.unauthorized, "the token is empty, too long, or has characters other than ASCII")
+            throw TransportError(
+                .unauthorized, "the token is empty, too long, or has characters other than visible ASCII")
         }
         return secret
     }

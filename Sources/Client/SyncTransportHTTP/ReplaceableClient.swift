@@ -53,7 +53,12 @@ final class ReplaceableClient: Sendable {
             state.isShutDown = true
             return state.clients.values.map(\.client)
         }
-        for client in clients { try await client.shutdown() }
+        // The others must be shut down even if one fails to.
+        var failure: (any Error)?
+        for client in clients {
+            do { try await client.shutdown() } catch { failure = failure ?? error }
+        }
+        if let failure { throw failure }
     }
 
     private func borrow() -> (Int, HTTPClient) {

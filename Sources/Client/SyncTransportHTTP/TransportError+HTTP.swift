@@ -5,6 +5,7 @@ import NIOHTTP1
 import NIOPosix
 import NIOSSL
 import SyncCore
+import SyncWire
 
 extension TransportError {
     /// Creates a failure from an error that occurred during a call.
@@ -37,14 +38,17 @@ extension TransportError {
 
     private init(_ error: HTTPClientError, calling route: String, _ configuration: HTTPTransportConfiguration) {
         switch error {
-        case .cancelled, .requestStreamCancelled, .alreadyShutdown:
+        case .cancelled, .requestStreamCancelled:
             self.init(.cancelled, "\(route): the caller cancelled the request")
+        case .alreadyShutdown:
+            self.init(.cancelled, "\(route): the transport has been shut down")
         case .readTimeout, .writeTimeout:
-            self.init(.timedOut, "\(route): the server was silent for \(configuration.readTimeout)")
+            let timeout = route == WirePath.hints ? configuration.hintsTimeout : configuration.readTimeout
+            self.init(.timedOut, "\(route): the server was silent for \(timeout)")
         case .deadlineExceeded:
             self.init(
                 .timedOut,
-                "\(route): no response within \(configuration.callTimeout), plus the time allowed for a large request")
+                "\(route): no response within \(configuration.callTimeout) and the time to send the request")
         case .connectTimeout, .tlsHandshakeTimeout, .getConnectionFromPoolTimeout:
             self.init(
                 .unreachable,

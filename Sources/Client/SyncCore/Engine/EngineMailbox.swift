@@ -42,9 +42,14 @@ struct WaitingEvents: Coalescing, Hashable {
             events.removeAll { $0 == event }
             events.append(event)
         case .device(.linkChanged):
-            // Keep the last two: the current state of the link, and the one before it, which may be different.
+            // Keep the current state of the link and the last different one, so that the loss of a link is noticed even
+            // if it is up again.
             let links = events.indices.filter { if case .device(.linkChanged) = events[$0] { true } else { false } }
-            if links.count > 1 { events.remove(at: links[0]) }
+            if let last = links.last, events[last] == event {
+                events.remove(at: last)
+            } else if links.count > 1 {
+                events.remove(at: links[0])
+            }
             events.append(event)
         case .server(.hint(let stream, let hint)):
             let earlier = events.firstIndex {

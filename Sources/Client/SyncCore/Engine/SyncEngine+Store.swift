@@ -40,7 +40,7 @@ extension SyncEngine {
                 let result = try store.vacate(space, of: epoch, brake: brake)
                 if case .vacated(let vacated) = result, vacated.removedRecords > 0 {
                     logger.notice(
-                        "The account has lost access to a space, which was removed.",
+                        "The account has lost access to a space. Its records were removed from this device.",
                         metadata: ["space": "\(space)", "records": "\(vacated.removedRecords)"])
                 }
                 return .spaceVacated(space, result)

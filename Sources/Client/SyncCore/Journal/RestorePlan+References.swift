@@ -69,7 +69,7 @@ extension RestorePlan {
         guard !writesChanges, let dropped = droppedReferences.first else { return }
         throw StoreError(
             .danglingReference,
-            "\(dropped.record): \(dropped.field) refers to \(dropped.target), which does not exist any more")
+            "\(dropped.record): \(dropped.field) refers to \(dropped.target), which no longer exists")
     }
 
     /// Returns the values with which a deleted record is created again under a new id; nil when nothing is known of the

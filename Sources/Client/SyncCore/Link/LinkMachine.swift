@@ -58,8 +58,7 @@ package struct LinkMachine: Hashable, Sendable {
     mutating func started(_ link: LinkState, pause: Duration?, _ turn: inout Turn) -> [SyncAction] {
         guard case .up = link, let pause else { return linkChanged(link, &turn) }
         let failure = TransportError(
-            .throttled, "the server asked for a pause; it ends in \(max(pause.components.seconds, 1)) s",
-            retryAfter: pause)
+            .throttled, "the server asked for a pause", retryAfter: pause)
         var actions: [SyncAction] = []
         state = .waiting(turn.arm(after: pause, &actions), failure)
         return actions
@@ -152,6 +151,16 @@ package struct LinkMachine: Hashable, Sendable {
             []
         case .waiting, .storeFailed, .refused: sendHello(&turn)
         case .down, .awaitingHello, .online: []
+        }
+    }
+
+    /// Sends a hello with the new credentials, unless the server asked for a pause.
+    ///
+    /// A request in flight may still fail because of the old ones. During the hello, such a failure has no effect.
+    mutating func credentialsChanged(_ turn: inout Turn) -> [SyncAction] {
+        switch state {
+        case .online, .awaitingHello: sendHello(&turn)
+        case .down, .waiting, .storeFailed, .refused: contactRequested(&turn)
         }
     }
 

@@ -7,6 +7,9 @@ extension PullMachine {
         case hint(Version)
         /// The server has answered a push, so its effect can be pulled.
         case response
+        /// Contact with the server was made. This ends a back-off, but not the wait before a fresh snapshot: contact
+        /// alone does not show that the server no longer contradicts itself.
+        case contact
         /// The application or the user requests a pull, even during a back-off.
         case request
     }
@@ -24,7 +27,7 @@ extension PullMachine {
 extension PullMachine.FollowUp {
     func joined(with reason: PullMachine.Reason) -> PullMachine.FollowUp {
         switch (self, reason) {
-        case (.again, _), (_, .response), (_, .request): .again
+        case (.again, _), (_, .response), (_, .contact), (_, .request): .again
         case (.until(let earlier), .hint(let version)): .until(max(earlier, version))
         case (.rest, .hint(let version)): .until(version)
         }

@@ -61,7 +61,7 @@ extension PullMachine.Obstacle {
         case .historyInDoubt(let confirmed, let head):
             "the server has confirmed version \(confirmed) to this device, but is now at version \(head): it was probably restored from an older copy; ask its operator to run syncd epoch renew"
         case .reset(.cursor):
-            "the server cannot read the cursor that this device holds, and it has given this device one before"
+            "the server does not accept this device's cursor, although it has given it one before"
         }
     }
 }

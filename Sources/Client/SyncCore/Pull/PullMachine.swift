@@ -89,7 +89,8 @@ package struct PullMachine: Hashable, Sendable {
 
     /// Starts a pull, or notes that one must follow the current operation.
     ///
-    /// Does nothing while the brake holds. A wait ends early only for `.request`, and only if its obstacle permits.
+    /// Does nothing while the brake holds. A wait ends early only for `.contact` and `.request`, and only if its obstacle
+    /// permits.
     mutating func requested(by reason: Reason, hello: ServerHello?, _ turn: inout Turn) -> [SyncAction] {
         var isHint = false
         if case .hint(let version) = reason {
@@ -118,8 +119,12 @@ package struct PullMachine: Hashable, Sendable {
         case .resetting:
             return []
         case .waiting(let timer, let obstacle):
-            guard reason == .request, !obstacle.isBinding else { return [] }
-            return [.timer(.disarm(timer.serial))] + pull(hello, &turn)
+            let needsSnapshot = obstacle.needsSnapshot(after: contradictions)
+            guard reason == .request || reason == .contact && !needsSnapshot, !obstacle.isBinding else { return [] }
+            let disarm = SyncAction.timer(.disarm(timer.serial))
+            guard needsSnapshot else { return [disarm] + pull(hello, &turn) }
+            state = .resetting(then: .rest)
+            return [disarm, .store(.resetCursor(space))]
         case .braked:
             return []
         }
@@ -353,6 +358,8 @@ package struct PullMachine: Hashable, Sendable {
         head = stored.version
         hinted = HintedVersions()
         hasCaughtUp = false
+        // A person has agreed to deletions of the former history, and not to those of the new one.
+        consent = DeleteConsent()
         return stop()
     }
 

@@ -28,10 +28,14 @@ package struct SnapshotExtent: Hashable, Sendable {
     package mutating func extend(by group: SnapshotRows, of space: SpaceID, head: Version) throws(StoreError) {
         guard !group.records.isEmpty else { return }
         if group.collection != collections.last {
-            guard !collections.contains(group.collection), collections.count < Self.mostCollections else {
+            guard !collections.contains(group.collection) else {
                 throw StoreError(
                     .contradiction,
                     "the snapshot of \(space) returns to \(group.collection), which it has already completed")
+            }
+            guard collections.count < Self.mostCollections else {
+                throw StoreError(
+                    .contradiction, "the snapshot of \(space) has more than \(Self.mostCollections) collections")
             }
             collections.append(group.collection)
             last = nil

@@ -85,7 +85,7 @@ package struct SessionMachine: Hashable, Sendable {
         switch event {
         case .started, .aborted: return []
         case .syncRequested: return progressRequested(&turn)
-        case .credentialsChanged: return link.contactRequested(&turn)
+        case .credentialsChanged: return link.credentialsChanged(&turn)
         case .deletesAllowed(let space):
             let epoch = epoch
             return atPull(of: space) { $0.deletesAllowed(epoch: epoch) } ?? []
@@ -162,7 +162,7 @@ package struct SessionMachine: Hashable, Sendable {
     private mutating func contactMade(_ turn: inout Turn) -> [SyncAction] {
         outbox.contactMade()
         var actions = hints.contactMade(spaces: pulls.map(\.space), &turn)
-        for index in pulls.indices { actions += pulls[index].requested(by: .request, hello: contact, &turn) }
+        for index in pulls.indices { actions += pulls[index].requested(by: .contact, hello: contact, &turn) }
         return actions
     }
 
