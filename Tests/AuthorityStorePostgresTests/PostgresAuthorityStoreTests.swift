@@ -55,10 +55,12 @@ import Testing
     @Test func `a closed store fails each call`() throws {
         let store = try open(try configuration())
         store.close()
-        #expect(throws: AuthorityStoreError.self) { try store.write(Self.take) }
-        #expect(throws: AuthorityStoreError.self) {
+        let write = #expect(throws: AuthorityStoreError.self) { try store.write(Self.take) }
+        let read = #expect(throws: AuthorityStoreError.self) {
             try store.read { view in try view.state() }
         }
+        // Not `unreachable`, which would send the operator to the connection.
+        #expect(write?.code == .inputOutput && read?.code == .inputOutput)
     }
 
     // MARK: Several servers
@@ -142,6 +144,7 @@ import Testing
             }
         }
         #expect(failure?.message == "could not write: the transaction was rolled back")
+        #expect(failure?.code == .inputOutput)
         #expect(try store.write(Self.take) == Version(1))
     }
 
@@ -160,6 +163,21 @@ import Testing
         try run("CREATE SCHEMA \(configuration.schema); CREATE TABLE \(configuration.schema).theirs (id BIGINT)")
         let failure = #expect(throws: AuthorityStoreError.self) { try open(configuration) }
         #expect(failure?.code == .otherSchema)
+    }
+
+    @Test func `a schema of another program that has a table of migrations is refused and unchanged`() throws {
+        let configuration = try configuration()
+        let schema = configuration.schema
+        try run("CREATE SCHEMA \(schema); CREATE TABLE \(schema).migration (version BIGINT, name TEXT)")
+        let failure = #expect(throws: AuthorityStoreError.self) { try open(configuration) }
+        #expect(failure?.code == .otherSchema)
+        #expect(
+            failure?.message
+                == "the schema \(schema) belongs to another program; expected an empty one, or an authority's")
+        let tables = try operatorConnection().query(
+            "SELECT count(*) FROM information_schema.tables WHERE table_schema = '\(schema)'", []
+        ) { cursor in try cursor.step() ? cursor.integer(0) : 0 }
+        #expect(tables == 1)
     }
 
     @Test func `a missing schema is not created unasked`() throws {
@@ -274,6 +292,21 @@ import Testing
         try run("ALTER SYSTEM RESET fsync")
         database.crash()
         try database.start()
+    }
+
+    // MARK: Commits of other servers
+
+    /// libpq reads the notification of this connection with the response to `NOTIFY`, before anything asks for it.
+    @Test func `a notification that arrives with a response is among the heads`() throws {
+        let configuration = try configuration()
+        let store = try open(configuration)
+        defer { store.close() }
+        _ = try store.write(Self.take)
+        let connection = try PostgresConnection(configuration)
+        try connection.run("LISTEN tombolo_\(configuration.schema)")
+        try connection.run("NOTIFY tombolo_\(configuration.schema), 'garden 7'")
+        let heads = try CommitListener.heads(connection)
+        #expect(heads == [.default: Version(1), SpaceID("garden"): Version(7)])
     }
 
     // MARK: The models

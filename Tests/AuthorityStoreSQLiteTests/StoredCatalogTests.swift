@@ -26,4 +26,17 @@ import Testing
         try store.remember(catalog)
         #expect(try store.storedCatalog() == catalog)
     }
+
+    @Test func `models that could not be read again are not remembered`() throws {
+        let store = try store()
+        let error = #expect(throws: AuthorityStoreError.self) {
+            try store.remember(Self.catalog([.text("title", bytes: 0...2_000_000)]))
+        }
+        #expect(error?.code == .unstorable)
+        #expect(
+            error?.message
+                == "the models cannot be stored: todo.title has the length 0...2000000 bytes; expected a range within 0...1048576"
+        )
+        #expect(try store.storedCatalog() == nil)
+    }
 }

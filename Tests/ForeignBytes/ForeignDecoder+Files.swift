@@ -59,7 +59,7 @@ extension ForeignDecoder {
     /// A catalog with rules that this program does not have, as a store remembers one.
     private static let catalog = ForeignDecoder(
         "catalog", seeds: { [try GoldenExamples.catalog()] }, decode: { try CatalogCodec.decodeStored($0) },
-        encode: { CatalogCodec.encode($0) })
+        encode: { try CatalogCodec.encode($0) })
 
     private static let clientToken = ForeignDecoder(
         "client-token", seeds: { ["0123456789abcdef\n", "token\r\nsecond line\n"].map { Array($0.utf8) } },

@@ -6,7 +6,7 @@ import TomboloModeling
 
 @Suite struct FieldRuleNamedTests {
     @Test func `the catalog of the community is read back from its file with all rules`() throws {
-        let bytes = CatalogCodec.encode(CommunityCatalog.catalog)
+        let bytes = try CatalogCodec.encode(CommunityCatalog.catalog)
         #expect(try CatalogCodec.decode(bytes, rule: FieldRule.named) == CommunityCatalog.catalog)
     }
 

@@ -169,6 +169,52 @@ import TomboloModeling
         #expect(try await objects.write { _ in }.isEmpty)
     }
 
+    @Test func `a transaction that fails keeps the drafts that it was to discard`() async throws {
+        let draft = try objects.draft(Todo.self) { $0.title = "Milk" }
+        let missing = try objects.object(Todo.self, uid: 42)
+        let failure = await #expect(throws: ModelError.self) {
+            try await objects.write { tx in
+                tx.delete(draft)
+                tx.delete(missing)
+            }
+        }
+        #expect(failure?.code == .notHere)
+        #expect(draft.presence == .draft)
+        let models = try ModelCatalog([Todo.self, Person.self])
+        let failing = LiveObjects(
+            source: MockSource(catalog: models.schemas, failingWith: ModelError(.store, "the disk is full")),
+            models: models, runtime: .mock())
+        let kept = try failing.draft(Todo.self)
+        await #expect(throws: ModelError.self) {
+            try await failing.write { tx in
+                tx.create(Person.self) { $0.name = "Ned" }
+                tx.delete(kept)
+            }
+        }
+        #expect(kept.presence == .draft)
+        #expect(try await draft.delete().isEmpty)
+        #expect(draft.presence == .gone)
+    }
+
+    @Test func `a placeholder whose record has an object keeps its edits, and its version increases`() async throws {
+        let bread = try await objects.create(Todo.self) { $0.title = "Bread" }
+        let placeholder = try objects.object(Todo.self, uid: bread.uid + 1)
+        let milk = try await objects.create(Todo.self) { $0.title = "Milk" }
+        #expect(milk.uid == bread.uid + 1)
+        milk.isDone = true
+        placeholder.isDone = false
+        placeholder.effort = .infinity
+        // An observer compares versions: the one that it saw last must not come again with other values.
+        while placeholder.version < milk.version { placeholder.title += "!" }
+        let (title, version) = (placeholder.title, placeholder.version)
+        try await placeholder.load()
+        #expect(placeholder.version > version && placeholder.id == milk.id)
+        #expect(milk.edits.fields == ["is_done", "title"])
+        #expect(milk.title == title && placeholder.isDone)
+        let failure = await #expect(throws: ModelError.self) { try await milk.save() }
+        #expect(failure?.message == "todo.effort inf is not a finite number")
+    }
+
     @Test func `an observer is told of a change after it is visible`() async throws {
         let milk = try await objects.create(Todo.self) { $0.title = "Milk" }
         let seen = Guarded<[String]>([])

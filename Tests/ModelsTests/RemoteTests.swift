@@ -41,6 +41,29 @@ import TomboloModeling
         #expect(try await community.users.users(named: "Eddard").count == 1)
     }
 
+    @Test func `a lost creation that another write settled is not repeated, even if that write failed`() async throws {
+        let ned = community.users.make(username: "Ned")
+        server.loseNextResponse()
+        await #expect(throws: ModelError.self) { try await ned.create() }
+        let arya = community.users.make(username: "Arya")
+        try await arya.create()
+        ned.username = "Eddard"
+        try await ned.create()
+        #expect(ned.presence == .here && ned.isValid)
+
+        let bran = community.users.make(username: "Bran")
+        server.loseNextResponse()
+        await #expect(throws: ModelError.self) { try await bran.create() }
+        let sansa = community.users.make(username: "Sansa")
+        // The first response settles the creation of Bran.
+        server.rejectNext(Rejection(code: .forbidden, message: "not you", mutation: nil))
+        let failure = await #expect(throws: ModelError.self) { try await sansa.create() }
+        #expect(failure?.code == .rejected)
+        try await bran.create()
+        #expect(server.recordCount == 3)
+        #expect(try await community.users.users().map(\.username).sorted() == ["Arya", "Bran", "Eddard"])
+    }
+
     private static let tooLarge = TransportError(.tooLarge, "the push is too large", isDefinite: true)
 
     @Test func `a write that was applied is known although the server refuses its contents afterwards`() async throws {
@@ -100,6 +123,29 @@ import TomboloModeling
         let user = community.users.make(username: "Ned")
         try await user.create()
         #expect(user.isValid)
+    }
+
+    @Test func `a creation in another space than that of the source is refused`() async throws {
+        let source = RemoteSource(
+            transport: server, catalog: CommunityCatalog.catalog, runtime: .mock(), hash: Kind.hash)
+        let objects = LiveObjects(source: source, models: CommunityCatalog.registered, runtime: .mock())
+        let failure = await #expect(throws: ModelError.self) {
+            try await objects.create(UserModel.self, in: "team") { $0.username = "Ned" }
+        }
+        #expect(failure?.code == .invalidValue)
+        #expect(
+            failure?.message
+                == "a record cannot be created in the space team: this client has no store, and writes only to default")
+        #expect(server.pushes.isEmpty)
+        try await objects.create(UserModel.self, in: .default) { $0.username = "Ned" }
+        #expect(server.recordCount == 1)
+    }
+
+    @Test func `a query of a server whose pages never end fails after the allowed number of pages`() async throws {
+        server.neverEndPulls()
+        let failure = await #expect(throws: ModelError.self) { try await community.users.users() }
+        #expect(failure?.message == "the server sent more pages than allowed for one snapshot")
+        #expect(server.pulls == 1_000)
     }
 
     @Test func `a rejected creation leaves a draft that can be fixed`() async throws {

@@ -18,6 +18,8 @@ final class TinyServer: RemoteTransport {
         /// The reason why the server refuses the contents of every push that is not empty.
         var refusalOfContents: TransportError?
         var isDown = false
+        var pulls = 0
+        var pullsEnd = true
     }
 
     private let state = Guarded(State())
@@ -26,6 +28,8 @@ final class TinyServer: RemoteTransport {
     private let epoch = Epoch(rawValue: "tiny")
 
     var pushes: [PushRequest] { state.withLock { $0.pushes } }
+    /// The number of requests for a page.
+    var pulls: Int { state.withLock { $0.pulls } }
     var recordCount: Int { state.withLock { $0.space.count } }
 
     func loseNextResponse() { state.withLock { $0.losesNextAnswer = true } }
@@ -33,6 +37,8 @@ final class TinyServer: RemoteTransport {
     func refuseNext(_ refusal: PushRefusal) { state.withLock { $0.nextRefusal = refusal } }
     func refuseContents(because error: TransportError?) { state.withLock { $0.refusalOfContents = error } }
     func delayPulls(by body: @escaping @Sendable () async -> Void) { delay.withLock { $0 = body } }
+    /// Announces another page in every page.
+    func neverEndPulls() { state.withLock { $0.pullsEnd = false } }
     func comeBack() { state.withLock { $0.isDown = false } }
     var version: Version { state.withLock { $0.space.version } }
     func goDown() { state.withLock { $0.isDown = true } }
@@ -111,14 +117,15 @@ final class TinyServer: RemoteTransport {
 
     private func response(to request: PullRequest) async -> PullResponse {
         let response: PullResponse = state.withLock { state in
+            state.pulls += 1
             let rows = state.space.collections.map { collection in
                 SnapshotRows(collection: collection, records: Array(state.space[collection].values))
             }
             return .page(
                 PullPage(
                     space: request.space, epoch: epoch, serverTime: .zero,
-                    content: .snapshot(rows, isFirst: true, isLast: true), cursor: Cursor(rawValue: "end"),
-                    version: state.space.version, head: state.space.version, hasMore: false))
+                    content: .snapshot(rows, isFirst: true, isLast: state.pullsEnd), cursor: Cursor(rawValue: "end"),
+                    version: state.space.version, head: state.space.version, hasMore: !state.pullsEnd))
         }
         if let body = delay.withLock({ $0 }) { await body() }
         return response

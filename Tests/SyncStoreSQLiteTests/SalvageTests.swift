@@ -258,6 +258,36 @@ import Testing
         store.close()
     }
 
+    /// Before, the second names of a failed salvage made every `open` throw `corrupt`.
+    @Test func `a failed salvage leaves the database as it was`() throws {
+        let scratch = try Scratch()
+        try Data(try Self.original.get().bytes).write(to: URL(filePath: scratch.file))
+        func salvage(_ catalog: SchemaCatalog) throws -> SalvageReport {
+            var random = SeededRandom(seed: 7)
+            return try SQLiteStore.salvage(
+                StoreConfiguration(file: scratch.file), catalog: catalog, now: Samples.now, random: &random,
+                refusesOtherModels: true)
+        }
+        let other = SchemaCatalog([ModelSchema(collection: "notes", fields: [.text("title")])])
+        #expect(throws: StoreError.self) { try salvage(other) }
+        #expect(scratch.names.filter { $0.contains("damaged") || $0.contains("salvage") } == [])
+        let store = try scratch.open { $0.connections = .single }
+        try store.verify()
+        #expect(try store.outbox(after: nil, limit: 1_000) == Self.original.get().outbox)
+        try store.checkpointNow()
+        store.close()
+        try? FileManager.default.removeItem(atPath: scratch.file + "-wal")
+
+        // A salvage that was killed just before the last step has removed the WAL's first name. Without its WAL, the
+        // database must not be opened.
+        try Data([0]).write(to: URL(filePath: scratch.file + ".damaged-1-wal"))
+        try FileManager.default.linkItem(atPath: scratch.file, toPath: scratch.file + ".damaged-1")
+        #expect(throws: StoreError.self) { try salvage(other) }
+        let failure = #expect(throws: StoreError.self) { try scratch.open() }
+        #expect(failure?.code == .corrupt, "\(String(describing: failure))")
+        #expect(try salvage(Samples.catalog).keptFile == scratch.file + ".damaged-1")
+    }
+
     @Test func `each damaged file is kept under its own name`() throws {
         let original = try Self.original.get()
         let scratch = try Scratch()
@@ -363,6 +393,38 @@ import Testing
         let bytes = try Self.changed("INSERT INTO sync_space (name) VALUES ('A B')")
         let (report, _) = try Self.salvage(bytes, in: try Scratch())
         #expect(report.spaces == SalvageReport.Count(saved: 1, lost: 1))
+    }
+
+    @Test(arguments: ["sync_outbox", "sync_journal"])
+    func `without the upper page of a table, its entries are found by their form`(table: String) throws {
+        let source = try Scratch()
+        let store = try source.open { $0.connections = .single }
+        for number in UInt64(1)...200 {
+            _ = try store.commit([Samples.create(number)], in: .default, now: Samples.now)
+        }
+        let batch = try #require(try store.takeBatch(BatchLimit(transactions: 100, bytes: .max), now: Samples.now))
+        let results = batch.transactions.map {
+            let message = "this name is already used by another account"
+            let rejection = Rejection(code: .invalidValue, message: message, mutation: 0, fields: ["username"])
+            return TransactionResult(number: $0.number, outcome: .rejected(rejection))
+        }
+        _ = try store.record(results, of: try store.session().identity, now: Samples.now)
+        try store.checkpointNow()
+        let (outbox, journal) = (
+            try store.outbox(after: nil, limit: 1_000), try store.journal(state: nil, limit: 1_000)
+        )
+        store.close()
+        var bytes = Array(try Data(contentsOf: URL(filePath: source.file)))
+        let root = try RawDatabase(source.file).run("SELECT rootpage FROM sqlite_schema WHERE name = '\(table)'")
+        let start = (try #require(root.first.flatMap { Int($0) }) - 1) * 4_096
+        #expect(bytes[start] == 5, "the root is an interior page")
+        for offset in start..<start + 4_096 { bytes[offset] = 0xA5 }
+        let scratch = try Scratch()
+        let (report, salvaged) = try Self.salvage(bytes, in: scratch)
+        #expect(report.outbox == SalvageReport.Count(saved: 100, lost: 0))
+        #expect(report.journal == SalvageReport.Count(saved: 100, lost: 0))
+        #expect(try salvaged.outbox(after: nil, limit: 1_000) == outbox)
+        #expect(try salvaged.journal(state: nil, limit: 1_000) == journal)
     }
 
     /// The pages of a new database cannot replace the schema of this one, because its tables are elsewhere.

@@ -48,6 +48,22 @@ import Testing
         #expect(try stored(scratch) == other)
     }
 
+    @Test(arguments: [false, true])
+    func `models that could not be read again open no database, and change none`(isNew: Bool) throws {
+        let scratch = try Scratch()
+        if !isNew { try scratch.open(Self.catalog()).close() }
+        let names = scratch.names
+        for field in [
+            FieldSchema.text("note", bytes: 0...2_000_000), .real("effort").bounded(by: .real(0...(.infinity))),
+        ] {
+            let error = #expect(throws: StoreError.self) { try scratch.open(Self.catalog([field])) }
+            #expect(error?.code == .otherSchema)
+            #expect(error?.message.contains("the models cannot be stored: todo.\(field.name) has the ") == true)
+        }
+        #expect(scratch.names.filter { !names.contains($0) && $0.hasSuffix(".creating") } == [])
+        #expect(try stored(scratch) == (isNew ? nil : Self.catalog()))
+    }
+
     /// The older store would put values of the new field among the unknown ones, where no program looks for them.
     @Test(arguments: [2, nil] as [Int?])
     func `a store does not write after another program has added a field`(readers: Int?) throws {

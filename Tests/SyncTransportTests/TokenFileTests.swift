@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Logging
 import SyncAuthority
 import SyncConcurrency
@@ -138,6 +139,27 @@ import Testing
         #expect(file.principal(bearing: "secret-2") == nil)
         try write(TokenFile.line(principal: "bo", token: "secret-2"))
         #expect(file.principal(bearing: "secret-2") == Principal(name: "bo"))
+    }
+
+    /// The file has its new stamp already when the system fails to open it.
+    @Test func `a token is revoked even if the system could not open the changed file at first`() throws {
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let lines = Guarded<[String]>([])
+        let logger = Logger(label: "tokens") { _ in RecordingLogHandler { line in lines.withLock { $0.append(line) } } }
+        let isOutOfFiles = Guarded(false)
+        try write(TokenFile.line(principal: "ann", token: "secret"))
+        let file = try TokenFile(path: path, logger: logger) { path in
+            guard isOutOfFiles.withLock({ $0 }) else { return Glibc.open(path, O_RDONLY | O_CLOEXEC) }
+            errno = EMFILE
+            return -1
+        }
+        try write(TokenFile.line(principal: "bo", token: "other"))
+        isOutOfFiles.withLock { $0 = true }
+        for _ in 0..<50 { #expect(file.principal(bearing: "secret") == Principal(name: "ann")) }
+        #expect(lines.withLock { $0.count } == 1)
+        isOutOfFiles.withLock { $0 = false }
+        #expect(file.principal(bearing: "secret") == nil)
+        #expect(file.principal(bearing: "other") == Principal(name: "bo"))
     }
 
     @Test func `a missing or invalid token file is logged only once`() throws {

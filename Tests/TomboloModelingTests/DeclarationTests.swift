@@ -78,6 +78,9 @@ import TomboloModeling
             models: [TooLong.self], code: .invalidLimit,
             message: "too_long.text has the length 0...100000 bytes; expected a range within 0...65536"),
         Mistake(
+            models: [Unbounded.self], code: .invalidLimit,
+            message: "unbounded.size has the range 0.0 to inf; expected finite numbers"),
+        Mistake(
             models: [BadDefault.self], code: .invalidDefault,
             message:
                 "the default breaks the field's own limits: bad_default.stars is 9; expected 1 to 5. Give the field a default that meets them, make it required, or make its type optional"
@@ -149,6 +152,11 @@ private struct OtherPerson: Model {
 private struct TooLong: Model {
     static let collection = "too_long"
     let text = Field<String>("text", .length(0...100_000))
+}
+
+private struct Unbounded: Model {
+    static let collection = "unbounded"
+    let size = Field<Double>("size", .range(0...(.infinity)))
 }
 
 private struct BadDefault: Model {

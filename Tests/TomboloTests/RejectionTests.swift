@@ -120,6 +120,23 @@ private struct LaxTodo: Model {
         try testbed.finish()
     }
 
+    @Test func `a corrected creation stays in the space of the rejected one`() throws {
+        let testbed = try SyncTestbed(models: [StrictTodo.self], spaces: [.default, "team"])
+        let phone = try testbed.device("phone", models: [LaxTodo.self])
+        try testbed.run { try await phone.create(LaxTodo.self, in: "team") { $0.title = "Cucumbers" } }
+        try testbed.settle()
+        try testbed.run {
+            try await #require(try phone.rejections.all().first).edit { edit in
+                for todo in edit.objects(LaxTodo.self) { todo.title = "Leek" }
+            }
+        }
+        let leek = try #require(try testbed.run { try await phone.query(LaxTodo.self).first() })
+        #expect(leek.title == "Leek")
+        #expect(try leek.space == "team")
+        try testbed.settle()
+        try testbed.finish()
+    }
+
     @Test func `a rejected write is accepted when the server's rules have changed`() throws {
         let (testbed, phone) = try strictTestbed()
         let todo = try testbed.run { try await phone.create(LaxTodo.self) { $0.title = "Cucumbers" } }

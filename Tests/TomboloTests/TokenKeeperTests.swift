@@ -1,4 +1,7 @@
+import Foundation
 import SyncConcurrency
+import SyncCore
+import SyncModel
 import SyncSimulation
 import TestRings
 import Testing
@@ -61,5 +64,45 @@ import Testing
         try simulation.advance(by: .seconds(100))
         #expect(keeper.current == "token 2" && calls.withLock { $0 } == 2)
         try simulation.finish()
+    }
+
+    @Test func `tokens that expire at once are renewed at intervals, and others before they expire`() throws {
+        let simulation = Simulation(seed: 1)
+        let runtime = simulation.makeRuntime(device: "phone")
+        let lives: [String: Int64] = ["short": 30, "expired": -10, "long": 600]
+        let keeper = TokenKeeper(
+            provider: { nil }, timeout: .seconds(30),
+            expiry: { token in
+                lives[token].map { seconds in
+                    Date(timeIntervalSince1970: Double(runtime.now().milliseconds + seconds * 1_000) / 1_000)
+                }
+            }, runtime: runtime)
+        #expect(keeper.planRenewal(of: "short") == .zero)
+        #expect(keeper.planRenewal(of: "short") == .seconds(5))
+        try simulation.advance(by: .seconds(5))
+        #expect(keeper.planRenewal(of: "expired") == .seconds(5))
+        #expect(keeper.planRenewal(of: "long") == .seconds(570))
+        #expect(keeper.planRenewal(of: "unknown") == nil)
+        try simulation.advance(by: .seconds(60))
+        #expect(keeper.planRenewal(of: "short") == .zero)
+        try simulation.finish()
+    }
+
+    @Test func `the token keeper has the runtime of all other parts of the client`() async throws {
+        let home = try Home()
+        var options = home.options
+        var recipes = ClientRecipes.live
+        let make = recipes.machine.runtime
+        let made = Guarded(0)
+        recipes.machine.runtime = { settings in
+            made.withLock { $0 += 1 }
+            return make(settings)
+        }
+        options.recipes = recipes
+        options.sync = .off
+        let client = try await Client.open(
+            "todo", models: [Person.self], server: "http://127.0.0.1:1", token: { nil }, options: options)
+        await client.close()
+        #expect(made.withLock { $0 } == 1)
     }
 }

@@ -17,23 +17,37 @@ import Musl
 /// owner may have access to it (0600), and the owner must be the server's user or root.
 ///
 /// A changed file is read again at the next request. If it is then invalid, the earlier tokens remain valid; if it is
-/// missing, no token is valid. Either event is logged once, however many requests arrive.
+/// missing, no token is valid. If the system cannot read it, the earlier tokens remain valid, and each request tries
+/// again. Each event is logged once, however many requests arrive.
 public final class TokenFile: Authenticator {
     private struct State: Sendable {
         /// The stamp of the file when it was last read or found missing.
         var stamp: FileStamp?
         var principals: [[UInt8]: Principal] = [:]
+        /// Whether the file with this stamp could not be read, for a reason that may pass.
+        var mustReadAgain = false
     }
 
     private let path: String
     private let logger: Logger
+    private let openFile: @Sendable (_ path: String) -> Int32
     private let state: Guarded<State>
 
     /// Reads the file. Throws `TokenFileError` when the file is invalid or has no token.
-    public init(path: String, logger: Logger) throws(TokenFileError) {
+    public convenience init(path: String, logger: Logger) throws(TokenFileError) {
+        try self.init(path: path, logger: logger) { path in
+            open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+        }
+    }
+
+    /// - Parameter openFile: opens the file for reading, like the system's function.
+    init(
+        path: String, logger: Logger, openFile: @escaping @Sendable (_ path: String) -> Int32
+    ) throws(TokenFileError) {
         self.path = path
         self.logger = logger
-        let (stamp, principals) = try Self.read(path)
+        self.openFile = openFile
+        let (stamp, principals) = try Self.read(path, openFile)
         guard !principals.isEmpty else {
             throw TokenFileError("\(path) has no token, so nobody could use the server", hasNoToken: true)
         }
@@ -60,41 +74,49 @@ public final class TokenFile: Authenticator {
     private func refresh() {
         let stamp = FileStamp(path: path)
         // Of many concurrent requests, only the one that changes the state reads the file and logs.
-        let isNewProblem = state.withLock { state in
-            guard state.stamp != stamp else { return false }
+        let isChanged: Bool? = state.withLock { state in
+            let isChanged = state.stamp != stamp
+            guard isChanged || state.mustReadAgain else { return nil }
             state.stamp = stamp
+            state.mustReadAgain = false
             if stamp == nil { state.principals = [:] }
-            return true
+            return isChanged
         }
-        guard isNewProblem else { return }
+        guard let isChanged else { return }
         guard stamp != nil else {
             logger.error(
                 "the token file is missing: no token is accepted until it exists again", metadata: ["path": "\(path)"])
             return
         }
         do throws(TokenFileError) {
-            let (stamp, principals) = try Self.read(path)
+            let (stamp, principals) = try Self.read(path, openFile)
             state.withLock { state in state = State(stamp: stamp, principals: principals) }
             logger.notice("the token file was read again", metadata: ["tokens": "\(principals.count)"])
         } catch {
-            let kept = state.withLock { $0.principals.count }
+            let kept = state.withLock { state in
+                // A token may have been taken out, so an error that passes must not leave the file unread.
+                if error.mayPass, state.stamp == stamp { state.mustReadAgain = true }
+                return state.principals.count
+            }
+            guard isChanged || !error.mayPass else { return }
             logger.error(
-                "the token file is not valid: the earlier tokens stay accepted",
+                "the token file cannot be used: the earlier tokens stay accepted",
                 metadata: ["error": "\(error)", "tokens": "\(kept)"])
         }
     }
 
-    private static func read(_ path: String) throws(TokenFileError) -> (FileStamp, [[UInt8]: Principal]) {
-        let file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+    private static func read(
+        _ path: String, _ openFile: (String) -> Int32
+    ) throws(TokenFileError) -> (FileStamp, [[UInt8]: Principal]) {
+        let file = openFile(path)
         guard file >= 0 else {
-            guard errno == ENOENT || errno == ENOTDIR else {
-                throw TokenFileError("\(path) cannot be read: \(String(cString: strerror(errno)))")
-            }
+            guard errno == ENOENT || errno == ENOTDIR else { throw TokenFileError(path, cannotBeRead: errno) }
             throw TokenFileError("\(path) does not exist", hasNoToken: true)
         }
         defer { close(file) }
         var status = stat()
-        guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+        guard fstat(file, &status) == 0 else { throw TokenFileError(path, cannotBeRead: errno) }
+        guard status.st_mode & S_IFMT == S_IFREG else {
             throw TokenFileError("\(path) is not a regular file; expected one with a principal and a hash in each line")
         }
         guard status.st_uid == geteuid() || status.st_uid == 0 else {
@@ -112,9 +134,7 @@ public final class TokenFile: Authenticator {
         var buffer = [UInt8](repeating: 0, count: 64 * 1_024)
         while true {
             let count = Glibc.read(file, &buffer, buffer.count)
-            guard count >= 0 else {
-                throw TokenFileError("\(path) cannot be read: \(String(cString: strerror(errno)))")
-            }
+            guard count >= 0 else { throw TokenFileError(path, cannotBeRead: errno) }
             guard count > 0, bytes.count <= SyncServerLimits.tokenFileBytes else { break }
             bytes += buffer[..<count]
         }
@@ -148,10 +168,19 @@ public struct TokenFileError: Error, Hashable, Sendable, CustomStringConvertible
     public let description: String
     /// Whether the file is missing or has no token: none has been created yet, all were removed, or the path is wrong.
     public let hasNoToken: Bool
+    /// Whether the system could not read the file, so that the same file may be readable later.
+    let mayPass: Bool
 
     init(_ description: String, hasNoToken: Bool = false) {
         self.description = description
         self.hasNoToken = hasNoToken
+        mayPass = false
+    }
+
+    init(_ path: String, cannotBeRead code: Int32) {
+        description = "\(path) cannot be read: \(String(cString: strerror(code)))"
+        hasNoToken = false
+        mayPass = true
     }
 }
 

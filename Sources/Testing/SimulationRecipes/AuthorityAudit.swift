@@ -12,15 +12,28 @@ struct AuthorityAudit: AuthorityInspector {
     func facts() throws -> AuthorityFacts {
         var facts = AuthorityFacts()
         // An origin consists of version, time, client (two numbers), and incarnation, with eight bytes each. A creation
-        // consists of its origin and the claimed time.
-        try inspector.each("SELECT creation, origins FROM record") { row in
-            for place in [row.bytes(0).prefix(40), row.bytes(1)[...]] {
-                for start in stride(from: place.startIndex, to: place.endIndex, by: 40) {
-                    let time = place[(start + 8)..<(start + 16)].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-                    facts.latestStamp = max(facts.latestStamp, HybridTime(rawValue: time))
-                }
-            }
+        // consists of its origin and the claimed time. A deletion consists of time and client, and an equal edit of the
+        // position of its field, time, and client.
+        try inspector.each("SELECT creation, origins, deletion, equal_edits FROM record") { row in
+            let times =
+                Self.times(in: row.bytes(0).prefix(40), every: 40, at: 8)
+                + Self.times(in: row.bytes(1), every: 40, at: 8)
+                + Self.times(in: row.bytes(2), every: 24, at: 0)
+                + Self.times(in: row.bytes(3), every: 32, at: 8)
+            facts.latestStamp = max(facts.latestStamp, times.max() ?? .zero)
         }
         return facts
+    }
+
+    /// Returns the time of each entry of a stored list.
+    ///
+    /// - Parameters:
+    ///   - size: the length of an entry, in bytes.
+    ///   - offset: the position of the time in an entry, in bytes.
+    private static func times(in bytes: some Collection<UInt8>, every size: Int, at offset: Int) -> [HybridTime] {
+        let bytes = Array(bytes)
+        return stride(from: offset, to: bytes.count, by: size).map { start in
+            HybridTime(rawValue: bytes[start..<(start + 8)].reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
+        }
     }
 }

@@ -28,15 +28,17 @@ public final class RejectedEdit {
             guard let type = live.models.model(of: mutation.collection) else {
                 throw ModelError(.invalidModel, "no model has the collection \(mutation.collection)")
             }
-            try stage(mutation, as: type)
+            try stage(mutation, as: type, in: rejected.space)
         }
     }
 
-    private func stage<M: Model>(_ mutation: Mutation, as type: M.Type) throws(ModelError) {
+    private func stage<M: Model>(
+        _ mutation: Mutation, as type: M.Type, in space: SpaceID
+    ) throws(ModelError) {
         let object: Live<M>
         switch mutation.intent {
         case .create:
-            object = try live.draft(type)
+            object = try live.draft(type, in: space)
             drafts[mutation.record] = object.id
         case .update: object = try live.object(type, id: mutation.record)
         case .delete:

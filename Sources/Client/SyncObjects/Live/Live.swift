@@ -5,9 +5,12 @@ public import TomboloModeling
 
 /// One record as an object: its values now, and the edits that are not written yet.
 ///
-/// A client has one object per record, however it is reached, so `todo.owner === ned` compares records. Reads are
-/// synchronous, need no store, and never fail. Setting a property stages an edit, which ``save()`` writes and
-/// ``revert()`` drops. A live object is safe to use from any thread. It is observable: views and
+/// A client has one object per record, however it is reached, so `todo.owner === ned` compares records. The exception
+/// is a placeholder that was requested by uid: if the record already has an object when it arrives, both objects
+/// remain. They have the same ``id``, and show the same state.
+///
+/// Reads are synchronous, need no store, and never fail. Setting a property stages an edit, which ``save()`` writes
+/// and ``revert()`` drops. A live object is safe to use from any thread. It is observable: views and
 /// `withObservationTracking` follow its changes.
 ///
 /// ```swift
@@ -122,7 +125,7 @@ public final class Live<M: Model>: Presentable, Observable {
 
     // MARK: State
 
-    /// The number of visible changes of this object in this process.
+    /// A number that increases with each visible change of this object in this process.
     public var version: Int {
         track()
         return cell.observedState.revision

@@ -29,7 +29,7 @@ final class LiveCell: Sendable {
         var refusals: [FieldName: ModelError] = [:]
         /// The write that created the record; nil when this cell did not create it.
         var creation: Written?
-        /// Number of visible changes.
+        /// Increases with each visible change.
         var revision = 0
         /// The latest read of the source that was applied.
         var lastRead = ReadSequence.none
@@ -323,16 +323,37 @@ final class LiveCell: Sendable {
         return fitted
     }
 
-    /// Makes `other` the cell of this record from now on. Edits that are staged in this cell are dropped.
+    /// Makes `other` the cell of this record from now on. Edits that are staged in this cell move to it.
+    ///
+    /// - Parameter other: The cell that is registered under the record's id, which is never redirected itself.
     func redirect(to other: LiveCell) {
-        state.withLock { state in
-            state.successor = other
-            state.revision += 1
+        let (edits, refusals, revision) = state.withLock { state in
+            defer {
+                state.successor = other
+                state.edits = Patch()
+                state.refusals = [:]
+            }
+            return (state.edits, state.refusals, state.revision)
         }
+        other.inherit(edits, refusals, revision)
         for observer in observers.withLock({ $0 }) {
             if let object = observer.object { other.attach(object) }
         }
-        announce()
+        other.announce()
+    }
+
+    /// Adds the edits of a cell that was redirected to this one. A field that has an edit here keeps it.
+    ///
+    /// - Parameter revision: The revision of the other cell. The new one is greater than both, because a reader of the
+    ///   other cell must notice that it sees another state.
+    private func inherit(_ edits: Patch, _ refusals: [FieldName: ModelError], _ revision: Int) {
+        state.withLock { state in
+            let own = Set(state.edits.map { name, _ in name }).union(state.refusals.keys)
+            for (name, value) in edits where !own.contains(name) { state.edits.set(name, to: value) }
+            for (name, refusal) in refusals where !own.contains(name) { state.refusals[name] = refusal }
+            rebase(&state)
+            state.revision = max(state.revision, revision) + 1
+        }
     }
 
     // MARK: Descriptions

@@ -38,14 +38,13 @@ extension LiveObjects {
     private func write(_ roots: [LiveCell], deleting deleted: [LiveCell] = []) async throws(ModelError) -> Receipt {
         let removed = Set(deleted.map { ObjectIdentifier($0) })
         var edits: [(LiveCell, ModelEdit)] = []
+        var discarded: [LiveCell] = []
         for cell in drafts(from: roots) where !removed.contains(ObjectIdentifier(cell)) {
             if let edit = try cell.edit() { edits.append((cell, edit)) }
         }
         for cell in deleted {
             switch cell.presence {
-            case .draft:
-                cell.drop()
-                if let id = cell.id { cell.group.root.remove(id) }
+            case .draft: discarded.append(cell)
             case .here:
                 guard let id = cell.id else { continue }
                 edits.append((cell, ModelEdit(.delete(cell.collection, id), shown: cell.shown)))
@@ -53,10 +52,19 @@ extension LiveObjects {
             case .gone: continue
             }
         }
-        guard !edits.isEmpty else {
-            return Receipt(objects: self, cell: roots.first ?? deleted.first, written: nil)
-        }
-        return try await commit(edits)
+        let receipt =
+            edits.isEmpty
+            ? Receipt(objects: self, cell: roots.first ?? deleted.first, written: nil) : try await commit(edits)
+        // Last, so that a transaction that fails keeps its drafts.
+        for cell in discarded { discard(cell) }
+        return receipt
+    }
+
+    private func discard(_ draft: LiveCell) {
+        draft.drop()
+        if let id = draft.id { draft.group.root.remove(id) }
+        // No source knows the draft, so nothing else tells the sequences over it that it is gone.
+        publish(draft)
     }
 
     private func commit(_ edits: [(cell: LiveCell, edit: ModelEdit)]) async throws(ModelError) -> Receipt {

@@ -6,7 +6,7 @@ public import TomboloModeling
 /// All live objects of one source. Each record has one live object, however it is reached.
 ///
 /// There is one exception: a placeholder that was requested by uid stays a second object if its record arrives and
-/// already has an object under its id. Both objects then show the same state.
+/// already has an object under its id. Both objects then show the same state, and share their edits.
 ///
 /// Objects are held weakly: an object lives as long as the caller keeps it, and is created again when it is requested.
 public final class LiveObjects: Sendable {
@@ -336,7 +336,8 @@ public final class LiveObjects: Sendable {
         return cell.show(found, reading)
     }
 
-    private func publish(_ cell: LiveCell) {
+    /// Publishes a change of one record that the source does not report.
+    func publish(_ cell: LiveCell) {
         var change = StoreChange()
         switch cell.key {
         case .id(let id): change.touch(cell.collection, id)

@@ -25,10 +25,11 @@ struct RemoteScan {
     /// The next request; nil when everything has been read.
     var next: PullRequest? {
         get throws(TransportError) {
-            guard pages <= RemoteLimits.scanPages else {
+            if isOver { return nil }
+            guard pages < RemoteLimits.scanPages else {
                 throw TransportError(.notUnderstood, "the server sent more pages than allowed for one snapshot")
             }
-            return isOver ? nil : PullRequest(space: space, cursor: cursor, limit: RemoteLimits.pageRecords)
+            return PullRequest(space: space, cursor: cursor, limit: RemoteLimits.pageRecords)
         }
     }
 

@@ -9,7 +9,7 @@ public import SyncModel
 /// source still finds out whether the first attempt was applied. A write without a response is lost when the source is
 /// released.
 ///
-/// All records are created in the one space of the source.
+/// All records are created in the one space of the source. A creation in another space throws `invalidValue`.
 public final class RemoteSource: ModelSource {
     /// The schemas of all collections.
     public let catalog: SchemaCatalog
@@ -25,6 +25,9 @@ public final class RemoteSource: ModelSource {
         var epoch: Epoch?
         var clock = HybridClock()
         var unanswered: Unanswered?
+        /// The records that a write without a response has created, until another write contains them. Their authors
+        /// saw that write fail, and may create them again.
+        var created: [RecordID: Record] = [:]
     }
 
     private struct Unanswered: Sendable {
@@ -101,13 +104,15 @@ public final class RemoteSource: ModelSource {
 
     public func write(_ edits: [ModelEdit], now: WallTime) async throws(ModelError) -> WriteTicket {
         try await pushes.pass { () async throws(ModelError) in
-            var edits = edits
+            try checkSpaces(of: edits)
             if let earlier = session.withLock({ $0.unanswered }) {
+                let edits = withoutRepeatedCreations(edits)
                 if earlier.edits == edits {
                     return try await ticket(of: edits, after: send(earlier, now: now))
                 }
-                edits = try await settle(earlier, before: edits, now: now)
+                try await settle(earlier, now: now)
             }
+            let edits = withoutRepeatedCreations(edits)
             let transaction = transaction(of: edits, now: now)
             if let rejection = catalog.rejection(of: transaction) { throw ModelError(rejection) }
             // Hash first: a transaction that cannot be encoded must not block later ones.
@@ -120,22 +125,37 @@ public final class RemoteSource: ModelSource {
     /// Returns at once, because a write of this source is confirmed when `write` returns.
     public func confirm(_ ticket: WriteTicket) {}
 
-    /// Finds out the outcome of the earlier write that had no response.
-    ///
-    /// - Returns: `edits`, in which an update replaces each create of a record that the earlier write has created.
-    private func settle(
-        _ earlier: Unanswered, before edits: [ModelEdit], now: WallTime
-    ) async throws(ModelError) -> [ModelEdit] {
+    private func checkSpaces(of edits: [ModelEdit]) throws(ModelError) {
+        guard let other = edits.lazy.compactMap(\.space).first(where: { $0 != space }) else { return }
+        throw ModelError(
+            .invalidValue,
+            "a record cannot be created in the space \(other): this client has no store, and writes only to \(space)")
+    }
+
+    /// Finds out the outcome of the earlier write that had no response, and keeps the records that it has created.
+    private func settle(_ earlier: Unanswered, now: WallTime) async throws(ModelError) {
         let applied: Applied
         do throws(ModelError) {
             applied = try await send(earlier, now: now)
         } catch {
             // The server has decided: it has not applied the write and never will.
-            guard session.withLock({ $0.unanswered != nil }) else { return edits }
+            guard session.withLock({ $0.unanswered != nil }) else { return }
             throw error
         }
-        let known = Dictionary(
-            records(of: earlier.edits, after: applied).map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+        let creations = Set(
+            earlier.edits.compactMap { edit in if case .create(_, let id, _) = edit.edit { id } else { nil } })
+        let records = records(of: earlier.edits, after: applied)
+        session.withLock { session in
+            // An update of a record that was kept replaces it.
+            let kept = records.filter { creations.contains($0.id) || session.created[$0.id] != nil }
+            if session.created.count + kept.count > RemoteLimits.createdRecords { session.created = [:] }
+            for record in kept { session.created[record.id] = record }
+        }
+    }
+
+    /// Returns the edits, in which an update replaces each creation of a record that an earlier write has created.
+    private func withoutRepeatedCreations(_ edits: [ModelEdit]) -> [ModelEdit] {
+        let known = session.withLock { $0.created }
         return edits.map { edit in
             guard case .create(let collection, let id, let patch) = edit.edit, let record = known[id] else {
                 return edit
@@ -263,6 +283,9 @@ public final class RemoteSource: ModelSource {
     // MARK: Results of a write
 
     private func ticket(of edits: [ModelEdit], after applied: Applied) async -> WriteTicket {
+        session.withLock { session in
+            for edit in edits { session.created[edit.edit.record] = nil }
+        }
         var shown = Dictionary(
             records(of: edits, after: applied).map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
         for conflict in applied.conflicts where shown[conflict.record] != nil {

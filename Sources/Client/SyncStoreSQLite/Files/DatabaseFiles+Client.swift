@@ -18,7 +18,7 @@ extension DatabaseFiles {
         let isHalfSalvaged = hasOtherNames && KeptFiles.hold(self)
         try prepare(creatingIfMissing: creates, allowingOtherNames: isHalfSalvaged)
         guard !isHalfSalvaged || isSalvage else {
-            throw StoreError(.corrupt, "\(path) is damaged, and its salvage was interrupted")
+            throw StoreError(.corrupt, "a salvage of \(path) did not finish: run it again")
         }
         try checkWritable()
     }

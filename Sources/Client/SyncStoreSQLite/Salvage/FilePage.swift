@@ -1,17 +1,37 @@
+import SQLiteDatabase
+
 /// A page of a table's B-tree, except page 1 of the file (https://sqlite.org/fileformat2.html#b_tree_pages).
 struct FilePage {
     let bytes: [UInt8]
 
     /// The column types by which the rows of a table are recognized.
     struct Shape {
-        /// The minimum number of columns. A migration may have added more.
-        let columns: Int
+        /// The minimum number of columns.
+        private(set) var columns = 0
         /// The indices of the columns that always hold text.
-        let texts: [Int]
+        private(set) var texts: [Int] = []
         /// The indices of the columns that always hold an integer.
-        let integers: [Int]
+        private(set) var integers: [Int] = []
         /// The indices of the columns that hold an integer or NULL.
-        let optionalIntegers: [Int]
+        private(set) var optionalIntegers: [Int] = []
+
+        /// Reads the definition of a table whose first column is its integer key.
+        init(of table: String, in connection: Connection) throws {
+            // The rows are: position, name, type, whether NOT NULL, default, position in the key.
+            let columns = try connection.prepare("PRAGMA table_info(\(table))").rows {
+                (type: $0.text(2), isRequired: $0.integer(3) != 0, hasDefault: !$0.isNull(4))
+            }
+            for (index, column) in columns.enumerated().dropFirst() {
+                switch (column.type, column.isRequired) {
+                case ("TEXT", true): texts.append(index)
+                case ("INTEGER", true): integers.append(index)
+                case ("INTEGER", false): optionalIntegers.append(index)
+                default: break
+                }
+                // A column that a migration has added is missing in older rows. It is nullable or has a default.
+                if column.isRequired, !column.hasDefault { self.columns = index + 1 }
+            }
+        }
     }
 
     /// A child page, and the largest key in it.
@@ -78,10 +98,13 @@ struct FilePage {
         var types: [Int64] = []
         while place < start + Int(length), let type = varint(&place) { types.append(type) }
         // The integer key is stored before the record, so the record has NULL in the column of the key.
+        func hold(_ columns: [Int], _ isExpected: (Int64) -> Bool) -> Bool {
+            columns.allSatisfy { $0 >= types.count || isExpected(types[$0]) }
+        }
         return types.count >= shape.columns && types.first == 0
-            && shape.texts.allSatisfy { types[$0] >= 13 && types[$0] % 2 == 1 }
-            && shape.integers.allSatisfy { (1...9).contains(types[$0]) && types[$0] != 7 }
-            && shape.optionalIntegers.allSatisfy { (0...9).contains(types[$0]) && types[$0] != 7 }
+            && hold(shape.texts) { $0 >= 13 && $0 % 2 == 1 }
+            && hold(shape.integers) { (1...9).contains($0) && $0 != 7 }
+            && hold(shape.optionalIntegers) { (0...9).contains($0) && $0 != 7 }
     }
 
     /// A row with the key 1, whose only other column is text.

@@ -33,6 +33,19 @@ struct KeptFiles {
             "\(mostKept) damaged databases are already kept beside \(files.path): move them to another folder")
     }
 
+    /// Removes the second names after a failed salvage, if the database and its WAL still have their first ones.
+    ///
+    /// Otherwise the database has been replaced, or its WAL is about to be applied to its replacement. Then only the
+    /// second names lead to the damaged files.
+    func release(_ files: DatabaseFiles) {
+        guard database.identity() == files.identity(),
+            DatabaseFiles(path: wal).identity() == DatabaseFiles(path: files.wal).identity()
+        else { return }
+        // The database can be opened as soon as it has one name. The next salvage replaces a WAL that is left behind.
+        unlink(database.path)
+        unlink(wal)
+    }
+
     /// Whether an interrupted salvage has given this database a second name.
     static func hold(_ files: DatabaseFiles) -> Bool {
         (1...mostKept).contains { DatabaseFiles(path: "\(files.path).damaged-\($0)").identity() == files.identity() }

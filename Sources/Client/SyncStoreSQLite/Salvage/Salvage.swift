@@ -51,7 +51,26 @@ struct Salvage {
         for leftover in [work, copy] { leftover.remove() }
         defer { for leftover in [work, copy] { leftover.remove() } }
         let kept = try KeptFiles.keep(files)
+        do {
+            let report = try fill(
+                work, from: kept, through: copy, configuration, catalog: catalog,
+                refusesOtherModels: refusesOtherModels, newClient: newClient, now: now)
+            try work.replace(files)
+            return report
+        } catch {
+            // The database may still be usable. With a second name, nobody could open it.
+            kept.release(files)
+            throw error
+        }
+    }
 
+    /// Creates the new database, `work`, and copies everything that can be read to it.
+    ///
+    /// - Parameter copy: the files for the copy of the damaged database.
+    private static func fill(
+        _ work: DatabaseFiles, from kept: KeptFiles, through copy: DatabaseFiles, _ configuration: StoreConfiguration,
+        catalog: SchemaCatalog, refusesOtherModels: Bool, newClient: ClientID, now: WallTime
+    ) throws -> SalvageReport {
         var configuration = configuration
         configuration.file = work.path
         configuration.createsIfMissing = true
@@ -60,32 +79,30 @@ struct Salvage {
         let tables = RecordTable.all(of: catalog)
         try work.createIfMissing()
         work.created()
-        let report: SalvageReport
-        do {
-            let writer = try Writer(
-                uri: SQLiteStore.uri(configuration, creating: true), configuration: configuration, tables: tables,
-                newClient: newClient)
-            try writer.checkpointAlone()
-            let (damaged, repaired) = try open(kept, as: copy, schemaOf: work)
-            report = try writer.inTransaction { connection in
-                let transaction = try WriteTransaction(
-                    on: connection, catalog: catalog, tables: writer.tables, limits: configuration.limits)
-                let salvage = Salvage(
-                    kept: kept, damaged: damaged, repaired: repaired, refusesOtherModels: refusesOtherModels,
-                    transaction: transaction)
-                let report = try salvage.run(newClient: newClient, now: now)
-                try transaction.finish()
-                return .commit(report)
-            }
-            try writer.checkpointAlone()
+        let writer = try Writer(
+            uri: SQLiteStore.uri(configuration, creating: true), configuration: configuration, tables: tables,
+            newClient: newClient)
+        try writer.checkpointAlone()
+        let (damaged, repaired) = try open(kept, as: copy, schemaOf: work, writer.connection)
+        let report = try writer.inTransaction { connection in
+            let transaction = try WriteTransaction(
+                on: connection, catalog: catalog, tables: writer.tables, limits: configuration.limits)
+            let salvage = Salvage(
+                kept: kept, damaged: damaged, repaired: repaired, refusesOtherModels: refusesOtherModels,
+                transaction: transaction)
+            let report = try salvage.run(newClient: newClient, now: now)
+            try transaction.finish()
+            return .commit(report)
         }
-        try work.replace(files)
+        try writer.checkpointAlone()
         return report
     }
 
     /// Opens a copy of the damaged database, after repairing the pages that lead to its rows.
+    ///
+    /// - Parameter connection: a connection to the new database, `new`.
     private static func open(
-        _ kept: KeptFiles, as copy: DatabaseFiles, schemaOf new: DatabaseFiles
+        _ kept: KeptFiles, as copy: DatabaseFiles, schemaOf new: DatabaseFiles, _ connection: Connection
     ) throws -> (DamagedDatabase, repaired: Set<String>) {
         try kept.copy(to: copy.path)
         var repaired: Set<String> = []
@@ -96,7 +113,7 @@ struct Salvage {
             try kept.copy(to: copy.path)
             try SchemaPages(of: try new.bytes()).write(to: copy.path)
         }
-        for tree in trees where try repair(tree, in: copy) { repaired.insert(tree.table) }
+        for tree in trees where try repair(tree, in: copy, schemaOf: connection) { repaired.insert(tree.table) }
         return (try DamagedDatabase(copy.path), repaired)
     }
 
@@ -107,26 +124,15 @@ struct Salvage {
         return ["sync_meta", "sync_outbox", "sync_journal", "sync_conflict", "sync_space"].allSatisfy(damaged.has)
     }
 
-    /// A table that is valuable enough to search the whole file for its rows.
-    private struct Tree {
-        let table: String
-        let key: String
-        let shape: FilePage.Shape
-    }
-
-    private static let trees = [
-        Tree(
-            table: "sync_outbox", key: "sequence",
-            shape: FilePage.Shape(columns: 11, texts: [1, 2], integers: [3, 6, 8], optionalIntegers: [4, 7])),
-        Tree(
-            table: "sync_journal", key: "number",
-            shape: FilePage.Shape(columns: 12, texts: [3, 4], integers: [1], optionalIntegers: [2, 8])),
-    ]
+    /// The tables that are valuable enough to search the whole file for their rows, with their keys.
+    private static let trees = [(table: "sync_outbox", key: "sequence"), (table: "sync_journal", key: "number")]
 
     /// Rebuilds the upper pages of a table that cannot be read to its end.
     ///
     /// - Returns: whether anything was rebuilt.
-    private static func repair(_ tree: Tree, in copy: DatabaseFiles) throws -> Bool {
+    private static func repair(
+        _ tree: (table: String, key: String), in copy: DatabaseFiles, schemaOf new: Connection
+    ) throws -> Bool {
         let root: Int64?
         do {
             let damaged = try DamagedDatabase(copy.path)
@@ -134,7 +140,7 @@ struct Salvage {
             root = damaged.integer("SELECT rootpage FROM sqlite_schema WHERE name = '\(tree.table)'")
         }
         guard let root, var pages = try LeafPages(of: copy.path) else { return false }
-        return try pages.join(tree.shape, under: Int(clamping: root))
+        return try pages.join(FilePage.Shape(of: tree.table, in: new), under: Int(clamping: root))
     }
 
     // MARK: Rows

@@ -5,8 +5,15 @@ import SyncWire
 
 /// The models that a database remembers: those of the application that opened the database last.
 enum StoredCatalog {
-    static func text(of tables: [RecordTable]) -> String {
-        String(decoding: CatalogCodec.encode(SchemaCatalog(tables.map(\.model))), as: UTF8.self)
+    /// Returns the text to store.
+    ///
+    /// - Throws: `otherSchema`, with the field, for models that could not be read again.
+    static func text(of tables: [RecordTable]) throws(StoreError) -> String {
+        do throws(WireError) {
+            return String(decoding: try CatalogCodec.encode(SchemaCatalog(tables.map(\.model))), as: UTF8.self)
+        } catch {
+            throw StoreError(.otherSchema, "the models cannot be stored: \(error)")
+        }
     }
 
     /// Returns the stored text; nil when the database remembers no models.

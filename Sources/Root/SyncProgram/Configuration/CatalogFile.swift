@@ -43,7 +43,13 @@ public enum CatalogFile {
     }
 
     /// Returns the text of a file with these models.
-    public static func text(_ catalog: SchemaCatalog) -> String {
-        String(decoding: CatalogCodec.encode(catalog), as: UTF8.self)
+    ///
+    /// - Throws: an error with the field, if the file could not be read again.
+    public static func text(_ catalog: SchemaCatalog) throws(ConfigurationError) -> String {
+        do throws(WireError) {
+            return String(decoding: try CatalogCodec.encode(catalog), as: UTF8.self)
+        } catch {
+            throw ConfigurationError("the models cannot be written to a file: \(error)")
+        }
     }
 }

@@ -59,8 +59,10 @@ public final class Client: ModelAccess {
             let catalog = try ModelCatalog(models)
             var settings = try ClientSettings.resolve(name: name, server: server, options: options)
             var keeper: TokenKeeper?
-            let recipes = try options.replacedRecipes(for: settings)
+            var recipes = try options.replacedRecipes(for: settings)
             let runtime = recipes.machine.runtime(settings)
+            // The composition uses the same runtime as the token keeper, which is made first.
+            recipes.machine.runtime = { _ in runtime }
             if let token {
                 let made = TokenKeeper(
                     provider: token, timeout: options.tokenTimeout, expiry: options.tokenExpiry, runtime: runtime)

@@ -36,7 +36,8 @@ public struct ClientOptions: Sendable {
     /// Returns the time at which a token expires; nil if the time is not known.
     ///
     /// The client calls the token closure 30 seconds before this time, so that no request is refused. If the time is
-    /// not known, it calls the closure when the server refuses the token.
+    /// not known, it calls the closure when the server refuses the token. Renewals are at least 5 seconds apart, even if
+    /// each token expires at once.
     public var tokenExpiry: (@Sendable (_ token: String) -> Date?)?
 
     /// The transport to the server; nil for HTTP to the server's URL. A client with a transport needs no URL.

@@ -20,7 +20,10 @@ final class StatusBoard: Sendable {
         /// Whether the sync waits for the first `syncNow()`.
         var isWaiting = false
         var isStopped = false
-        var last: ClientStatus?
+        /// The status that was published last, and the number of its derivation.
+        var last: (status: ClientStatus, derivation: Int)?
+        /// The number of derivations that have begun.
+        var derivations = 0
 
         enum Holder: Hashable, Sendable {
             case thisProcess
@@ -73,13 +76,21 @@ final class StatusBoard: Sendable {
     fileprivate func subscribe() -> Broadcast<ClientStatus>.Subscription { published.subscribe() }
 
     /// Publishes the status, if it has changed.
+    ///
+    /// Several threads may call this at once. A status never replaces one whose derivation began later.
     func refresh() {
-        let status = derive()
-        let isNew = facts.withLock { facts in
-            defer { facts.last = status }
-            return facts.last != status
+        let derivation = facts.withLock { facts in
+            facts.derivations += 1
+            return facts.derivations
         }
-        if isNew { published.publish(status) }
+        let status = derive()
+        facts.withLock { facts in
+            let last = facts.last
+            if let last, last.derivation > derivation { return }
+            facts.last = (status, derivation)
+            // Under the lock, so that statuses are published in this order. It never waits, and runs no reader's code.
+            if last?.status != status { published.publish(status) }
+        }
     }
 
     private func derive() -> ClientStatus {

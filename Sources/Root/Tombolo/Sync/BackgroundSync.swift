@@ -141,7 +141,7 @@ final class BackgroundSync: Sendable {
         var timer: Task<Void, Never>?
         for await secret in token.tokens {
             timer?.cancel()
-            guard let delay = token.timeUntilRenewal(of: secret) else { continue }
+            guard let delay = token.planRenewal(of: secret) else { continue }
             timer = parts.runtime.spawn { [clock = parts.runtime.clock] in
                 guard (try? await clock.sleep(for: delay)) != nil else { return }
                 // If the refresh fails, the current token stays valid until it expires. Then the server refuses it, and

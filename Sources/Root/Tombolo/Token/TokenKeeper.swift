@@ -37,6 +37,8 @@ final class TokenKeeper: Sendable {
         /// The callers that wait for a call, each with its continuation once it has suspended.
         var waiters: [Int: CheckedContinuation<Void, Never>?] = [:]
         var lastWaiter = 0
+        /// The earliest uptime of the next renewal.
+        var earliestRenewal = Duration.zero
     }
 
     /// A call in progress, whether or not a caller waits for it.
@@ -64,14 +66,26 @@ final class TokenKeeper: Sendable {
     /// The time before the expiry at which the next token is requested.
     private static let renewalMargin = Duration.seconds(30)
 
-    /// Returns the time from now until the next token is requested; nil if the expiry of this token is not known.
-    func timeUntilRenewal(of token: String) -> Duration? {
+    /// The shortest time between two renewals. A token that has expired or expires within the margin, perhaps by a wrong
+    /// clock, is due at once, and so may be all of its successors.
+    private static let renewalInterval = Duration.seconds(5)
+
+    /// Plans the renewal of a new token. Call it once per token.
+    ///
+    /// - Returns: The time from now until the next token is to be requested; nil if the expiry of this token is not
+    ///   known.
+    func planRenewal(of token: String) -> Duration? {
         guard let expiry = expiry?(token) else { return nil }
         // Ignore an expiry outside Int64 milliseconds.
         guard let end = Int64(exactly: (expiry.timeIntervalSince1970 * 1_000).rounded()) else { return nil }
         let (left, overflow) = end.subtractingReportingOverflow(runtime.now().milliseconds)
         guard !overflow else { return nil }
-        return max(.milliseconds(left) - Self.renewalMargin, .zero)
+        let now = runtime.uptime()
+        return state.withLock { state in
+            let earliest = max(now, state.earliestRenewal)
+            state.earliestRenewal = earliest + Self.renewalInterval
+            return max(.milliseconds(left) - Self.renewalMargin, earliest - now)
+        }
     }
 
     var current: String? { state.withLock { $0.token } }

@@ -34,7 +34,7 @@ struct ShowCatalog: ServerCommand {
             }
             return stored
         }
-        try ServerOutput.write(TerminalText(document: CatalogFile.text(catalog)))
+        try ServerOutput.write(TerminalText(document: try CatalogFile.text(catalog)))
     }
 }
 

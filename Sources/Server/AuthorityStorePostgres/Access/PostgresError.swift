@@ -4,27 +4,28 @@ import SyncAuthority
 
 /// An error of PostgreSQL, or of the connection to it.
 struct PostgresError: DatabaseFailure, CustomStringConvertible {
-    /// The five characters of SQLSTATE; nil when the error did not come from the server.
-    let state: String?
+    /// The reason, as the port has it.
+    private let code: AuthorityStoreError.Code
     /// The primary message, which contains no values of records.
     let message: String
 
     var description: String { message }
 
-    init(state: String?, _ message: String) {
-        self.state = state
+    /// An error that this module has found.
+    init(_ code: AuthorityStoreError.Code, _ message: String) {
+        self.code = code
         self.message = message
     }
 
     /// The error of a result.
     init(_ result: OpaquePointer?, on connection: OpaquePointer) {
-        state = PQresultErrorField(result, Self.sqlState).map { String(cString: $0) }
+        code = Self.code(of: PQresultErrorField(result, Self.sqlState).map { String(cString: $0) })
         message = Self.oneLine(PQresultErrorField(result, Self.primaryMessage) ?? PQerrorMessage(connection))
     }
 
     /// The error of a connection.
     init(connection: OpaquePointer?) {
-        state = nil
+        code = .unreachable
         message = Self.oneLine(PQerrorMessage(connection))
     }
 
@@ -45,7 +46,8 @@ struct PostgresError: DatabaseFailure, CustomStringConvertible {
     /// Whether the database was too busy for the statement.
     var isBusy: Bool { code == .busy }
 
-    private var code: AuthorityStoreError.Code {
+    /// - Parameter state: the five characters of SQLSTATE; nil when the error did not come from the server.
+    private static func code(of state: String?) -> AuthorityStoreError.Code {
         switch state {
         // A lock was not free in time, another transaction won, a statement or a transaction took too long, or there
         // are too many connections.

@@ -1,4 +1,5 @@
 import Dispatch
+import SyncAuthority
 import SyncConcurrency
 
 /// A bounded number of connections, opened on first use. A caller waits for a free one.
@@ -39,7 +40,7 @@ final class PostgresPool: Sendable {
             let result = try body(PostgresSession(connection))
             let tag = try connection.run("COMMIT")
             // In a transaction in which a statement failed, COMMIT rolls back, without an error.
-            guard tag == "COMMIT" else { throw PostgresError(state: nil, "the transaction was rolled back") }
+            guard tag == "COMMIT" else { throw PostgresError(.inputOutput, "the transaction was rolled back") }
             return result
         } catch {
             // The first error is the one to report.
@@ -76,7 +77,7 @@ final class PostgresPool: Sendable {
 
     private func take() throws(PostgresError) -> PostgresConnection? {
         try state.withLock { (state) throws(PostgresError) in
-            guard !state.isClosed else { throw PostgresError(state: nil, "the database is closed") }
+            guard !state.isClosed else { throw PostgresError(.inputOutput, "the database is closed") }
             return state.idle.popLast()
         }
     }

@@ -1,5 +1,6 @@
 import CPostgres
 import Glibc
+import SyncAuthority
 
 /// The open connection of libpq, with a bound on the time that the database may be silent.
 ///
@@ -59,17 +60,21 @@ final class PostgresWire {
         try send(request)
         var last: OpaquePointer?
         var failure: PostgresError?
-        while let result = try next() {
-            PQclear(last)
-            last = result
-            let status = PQresultStatus(result)
-            if status != PGRES_COMMAND_OK, status != PGRES_TUPLES_OK, failure == nil {
-                failure = PostgresError(result, on: handle)
+        do throws(PostgresError) {
+            while let result = try next() {
+                PQclear(last)
+                last = result
+                let status = PQresultStatus(result)
+                if status != PGRES_COMMAND_OK, status != PGRES_TUPLES_OK, failure == nil {
+                    failure = PostgresError(result, on: handle)
+                }
             }
+            if let failure { throw failure }
+        } catch {
+            PQclear(last)
+            throw error
         }
-        guard let failure else { return last }
-        PQclear(last)
-        throw failure
+        return last
     }
 
     private func consume() throws(PostgresError) {
@@ -89,6 +94,6 @@ final class PostgresWire {
     }
 
     private var silence: PostgresError {
-        PostgresError(state: nil, "the database has not responded for \(silenceLimit.milliseconds) ms")
+        PostgresError(.unreachable, "the database has not responded for \(silenceLimit.milliseconds) ms")
     }
 }

@@ -93,13 +93,7 @@ public final class CommitListener: Sendable {
             switch Self.wait(for: [stop, connection.socket], within: PostgresLimits.pollInterval) {
             case stop: return
             case nil: known.merge(try Self.heads(connection)) { max($0, $1) }
-            default:
-                for payload in try connection.notifications() {
-                    let words = payload.split(separator: " ")
-                    guard words.count == 2, let space = SpaceID(rawValue: String(words[0])), let head = Int64(words[1])
-                    else { continue }
-                    known[space] = max(known[space] ?? .zero, Version(head))
-                }
+            default: try Self.addNotifications(of: connection, to: &known)
             }
             report(changes: known, since: heads)
             heads = known
@@ -112,13 +106,31 @@ public final class CommitListener: Sendable {
         if !changes.isEmpty { report(changes) }
     }
 
-    private static func heads(_ connection: PostgresConnection) throws -> [SpaceID: Version] {
-        try connection.query("SELECT name, head FROM space", []) { cursor in
+    /// Returns the heads of all spaces.
+    ///
+    /// libpq also reads notifications that arrive with the response. The socket is not readable for them afterwards, so
+    /// they are in the result.
+    static func heads(_ connection: PostgresConnection) throws -> [SpaceID: Version] {
+        var heads: [SpaceID: Version] = try connection.query("SELECT name, head FROM space", []) { cursor in
             var heads: [SpaceID: Version] = [:]
             while try cursor.step() {
                 if let space = SpaceID(rawValue: cursor.text(0)) { heads[space] = Version(cursor.integer(1)) }
             }
             return heads
+        }
+        try addNotifications(of: connection, to: &heads)
+        return heads
+    }
+
+    /// Adds the heads of the notifications that have arrived. Does not wait.
+    private static func addNotifications(
+        of connection: PostgresConnection, to heads: inout [SpaceID: Version]
+    ) throws(PostgresError) {
+        for payload in try connection.notifications() {
+            let words = payload.split(separator: " ")
+            guard words.count == 2, let space = SpaceID(rawValue: String(words[0])), let head = Int64(words[1])
+            else { continue }
+            heads[space] = max(heads[space] ?? .zero, Version(head))
         }
     }
 

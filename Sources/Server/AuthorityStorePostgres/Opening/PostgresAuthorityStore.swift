@@ -79,7 +79,12 @@ public final class PostgresAuthorityStore: CatalogStore {
     }
 
     public func remember(_ catalog: SchemaCatalog) throws(AuthorityStoreError) {
-        let text = String(decoding: CatalogCodec.encode(catalog), as: UTF8.self)
+        let text: String
+        do throws(WireError) {
+            text = String(decoding: try CatalogCodec.encode(catalog), as: UTF8.self)
+        } catch {
+            throw AuthorityStoreError(.unstorable, "the models cannot be stored: \(error)")
+        }
         _ = try AuthorityStoreError.converting("store the models") {
             try writer.transaction(begin) { session in
                 try session.execute(

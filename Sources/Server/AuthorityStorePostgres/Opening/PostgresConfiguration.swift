@@ -5,7 +5,8 @@ public import SyncModel
 /// The configuration of an authority's database in PostgreSQL.
 public struct PostgresConfiguration: Hashable, Sendable {
     /// The connection string of libpq: `host=… dbname=… user=…`, or a URL. Several hosts are allowed; see "Connection
-    /// Strings" in the manual of PostgreSQL. Passwords belong in the file that `PGPASSFILE` names.
+    /// Strings" in the manual of PostgreSQL. Passwords belong in the file that `PGPASSFILE` names. The settings in
+    /// `options` apply, unless the store makes them itself.
     public var connection: String
     /// The schema of the tables. It is created if it is missing.
     public var schema: String
@@ -67,6 +68,16 @@ extension PostgresConfiguration {
                 .unstorable,
                 "'\(schema)' is not a valid name of a schema: expected a-z, then a-z, 0-9 or _, at most 55 characters")
         }
+        guard try value(of: "password") == nil else {
+            throw AuthorityStoreError(
+                .unstorable,
+                "the connection string contains a password, which others could read; expected it in the file that PGPASSFILE names"
+            )
+        }
+    }
+
+    /// Returns the value of a keyword in the connection string; nil when the string does not contain the keyword.
+    private func value(of keyword: String) throws(AuthorityStoreError) -> String? {
         var message: UnsafeMutablePointer<CChar>?
         guard let options = PQconninfoParse(connection, &message) else {
             defer { PQfreemem(message) }
@@ -75,20 +86,16 @@ extension PostgresConfiguration {
         }
         defer { PQconninfoFree(options) }
         var option = options
-        while let keyword = option.pointee.keyword {
-            if String(cString: keyword) == "password", option.pointee.val != nil {
-                throw AuthorityStoreError(
-                    .unstorable,
-                    "the connection string contains a password, which others could read; expected it in the file that PGPASSFILE names"
-                )
-            }
+        while let name = option.pointee.keyword {
+            if String(cString: name) == keyword { return option.pointee.val.map { String(cString: $0) } }
             option += 1
         }
+        return nil
     }
 
     /// The parameters of a connection, by libpq's keywords.
     var parameters: [(keyword: String, value: String)] {
-        let options = [
+        let settings = [
             // The name of the schema has been validated, so it needs no quotes.
             "search_path=\(schema)",
             "lock_timeout=\(lockTimeout.milliseconds)",
@@ -96,6 +103,9 @@ extension PostgresConfiguration {
             "idle_in_transaction_session_timeout=\(PostgresLimits.statementTimeout.milliseconds)",
             "synchronous_commit=\(durability == .full ? "on" : "off")",
         ]
+        // The operator's options come first, because the last value of a setting applies. libpq itself reports a string
+        // that it cannot parse.
+        let options = [(try? value(of: "options")) ?? ""] + settings.map { "-c \($0)" }
         return [
             ("connect_timeout", "\(PostgresLimits.connectTimeout.milliseconds / 1_000)"),
             ("tcp_user_timeout", "\(PostgresLimits.networkTimeout.milliseconds)"),
@@ -103,7 +113,7 @@ extension PostgresConfiguration {
             // The operator's string overrides the values before it. The values after it override the string.
             ("dbname", connection),
             ("client_encoding", "UTF8"),
-            ("options", options.map { "-c \($0)" }.joined(separator: " ")),
+            ("options", options.filter { !$0.isEmpty }.joined(separator: " ")),
         ]
     }
 }

@@ -45,16 +45,20 @@ struct PostgresOpening {
             connection, "SELECT count(*) FROM information_schema.schemata WHERE schema_name = $1", [.text(schema)])
         let hasTables = try integer(
             connection, "SELECT count(*) FROM information_schema.tables WHERE table_schema = $1", [.text(schema)])
-        let isOurs = try integer(
+        // Other programs have a table of migrations, too. Only an authority has all of these.
+        let ownTables = try integer(
             connection,
-            "SELECT count(*) FROM information_schema.tables WHERE table_schema = $1 AND table_name = 'migration'",
-            [.text(schema)])
-        guard isOurs > 0 || hasTables == 0 else {
+            """
+            SELECT count(*) FROM information_schema.tables
+            WHERE table_schema = $1 AND table_name IN ('migration', 'server', 'space', 'uid_counter')
+            """, [.text(schema)])
+        let isOurs = ownTables == 4
+        guard isOurs || hasTables == 0 else {
             throw AuthorityStoreError(
                 .otherSchema,
                 "the schema \(schema) belongs to another program; expected an empty one, or an authority's")
         }
-        if isOurs == 0 {
+        if !isOurs {
             guard creating else {
                 throw AuthorityStoreError(.noDatabase, "there is no authority in the schema \(schema)")
             }

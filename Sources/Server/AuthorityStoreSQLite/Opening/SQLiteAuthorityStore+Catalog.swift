@@ -24,7 +24,12 @@ extension SQLiteAuthorityStore: CatalogStore {
     }
 
     public func remember(_ catalog: SchemaCatalog) throws(AuthorityStoreError) {
-        let text = String(decoding: CatalogCodec.encode(catalog), as: UTF8.self)
+        let text: String
+        do throws(WireError) {
+            text = String(decoding: try CatalogCodec.encode(catalog), as: UTF8.self)
+        } catch {
+            throw AuthorityStoreError(.unstorable, "the models cannot be stored: \(error)")
+        }
         try AuthorityStoreError.converting("store the models") {
             try writer.inTurn {
                 try writer.use { connection in

@@ -39,7 +39,7 @@ public struct FieldSchema: Hashable, Sendable {
 
     /// Returns a field for text.
     ///
-    /// - Parameter bytes: the length that a value may have, in UTF-8 bytes.
+    /// - Parameter bytes: the length that a value may have, in UTF-8 bytes, up to `SchemaLimits.transactionBytes`.
     public static func text(
         _ name: FieldName, required: Bool = false, bytes: ClosedRange<Int> = 0...SchemaLimits.textBytes,
         rule: FieldRule? = nil, merge: MergeRule = .latestEdit
@@ -105,7 +105,7 @@ extension FieldSchema {
         return field
     }
 
-    /// Returns the same field with a range for its numbers.
+    /// Returns the same field with a range for its numbers. The range of a real field must be finite.
     public func bounded(by bounds: FieldBounds) -> FieldSchema {
         var field = self
         field.bounds = bounds

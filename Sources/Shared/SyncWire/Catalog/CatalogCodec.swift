@@ -13,7 +13,19 @@ package enum CatalogCodec {
     /// Returns the JSON text: one line for each field, defaults left out, and a newline at the end.
     ///
     /// Equal catalogs have equal texts.
-    package static func encode(_ catalog: SchemaCatalog) -> [UInt8] {
+    ///
+    /// - Throws: `unencodable`, with the field, if the text could not be read again. A store that kept such a text would
+    ///   not open again.
+    package static func encode(_ catalog: SchemaCatalog) throws(WireError) -> [UInt8] {
+        guard catalog.models.count <= CatalogDecoder.largestCount else {
+            throw WireError(.unencodable, "more than \(CatalogDecoder.largestCount) collections")
+        }
+        for model in catalog.models {
+            for field in model.fields {
+                guard let problem = field.encodingProblem(in: model.collection) else { continue }
+                throw WireError(.unencodable, problem)
+            }
+        }
         let models = catalog.models.map { model in
             let fields = model.fields.map { "        \(text(of: $0))" }.joined(separator: ",\n")
             let rule = model.deleteRule == .deleteWins ? "" : "\n      \"onDelete\": \"\(model.deleteRule.rawValue)\","
@@ -78,6 +90,12 @@ package enum CatalogCodec {
             var decoder = CatalogDecoder()
             return try decoder.catalog(&reader, rule)
         }
+    }
+
+    /// Whether a text can be the default of a JSON field.
+    static func isJSON(_ text: String) -> Bool {
+        let read: Void? = try? JSONReader.read(Array(text.utf8)) { (reader) throws(JSONError) in try reader.skip() }
+        return read != nil
     }
 
     /// Whether the bytes are JSON of a newer format.

@@ -9,7 +9,7 @@ struct CatalogDecoder {
     private var references: [(target: CollectionName, offset: Int)] = []
 
     /// Maximum number of models. A catalog that a person writes has a few dozen.
-    private static let largestCount = 1_000
+    static let largestCount = 1_000
 
     mutating func catalog(
         _ reader: inout JSONReader, _ rule: (String) -> FieldRule?
@@ -145,7 +145,7 @@ struct CatalogDecoder {
         switch try reader.kind() {
         case .boolean: .boolean(try reader.boolean())
         case .number: .number(try reader.number())
-        default: .text(try reader.text(bytes: SchemaLimits.textBytes, "the default"))
+        default: .text(try reader.text(bytes: SchemaLimits.transactionBytes, "the default"))
         }
     }
 
@@ -228,19 +228,12 @@ private struct FieldParts {
             guard let target else { throw failure("\(name): a reference needs a \"target\"") }
             field = .reference(name, to: target, required: isRequired, merge: merge)
         }
-        if self.minimum != nil || self.maximum != nil {
-            guard let bounds = bounds(of: type) else {
-                throw failure(
-                    "\(name): only integer and real fields have a minimum and a maximum; give both, the minimum not greater than the maximum"
-                )
-            }
-            field = field.bounded(by: bounds)
-        }
+        if let bounds = try bounds(of: type, or: { failure("\(name): \($0)") }) { field = field.bounded(by: bounds) }
         if let defaultValue {
             guard let value = Self.value(of: defaultValue, as: type), field.problem(with: value) == nil else {
                 throw failure("\(name): the default is not a valid value of this field")
             }
-            if case .json(let text) = value, !Self.isJSON(text) {
+            if case .json(let text) = value, !CatalogCodec.isJSON(text) {
                 throw failure("\(name): the default is not JSON")
             }
             field = field.defaulting(to: value)
@@ -248,16 +241,24 @@ private struct FieldParts {
         return isIndexed ? field.indexed() : field
     }
 
-    private static func isJSON(_ text: String) -> Bool {
-        let read: Void? = try? JSONReader.read(Array(text.utf8)) { (reader) throws(JSONError) in try reader.skip() }
-        return read != nil
-    }
-
-    private func bounds(of type: FieldType) -> FieldBounds? {
+    private func bounds(
+        of type: FieldType, or failure: (_ problem: String) -> JSONError
+    ) throws(JSONError) -> FieldBounds? {
         switch (type, minimum, maximum) {
-        case (.integer, .integer(let low)?, .integer(let high)?): low <= high ? .integer(low...high) : nil
-        case (.real, let low?, let high?): low.double <= high.double ? .real(low.double...high.double) : nil
-        default: nil
+        case (_, nil, nil):
+            return nil
+        case (.integer, .integer(let low)?, .integer(let high)?) where low <= high:
+            return .integer(low...high)
+        case (.real, let low?, let high?) where low.double <= high.double:
+            return .real(low.double...high.double)
+        case (.integer, .integer?, .integer?), (.real, _?, _?):
+            throw failure("the minimum is greater than the maximum")
+        case (.integer, _?, _?):
+            throw failure("the minimum and the maximum of an integer field are integers within 64 bits")
+        case (.integer, _, _), (.real, _, _):
+            throw failure("expected a minimum and a maximum, or neither")
+        case (.boolean, _, _), (.text, _, _), (.reference, _, _), (.json, _, _):
+            throw failure("only integer and real fields have a minimum and a maximum")
         }
     }
 

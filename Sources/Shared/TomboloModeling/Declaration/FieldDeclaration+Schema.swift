@@ -26,6 +26,12 @@ extension FieldDeclaration {
                 "\(collection).\(name) has the length \(bytes) bytes; expected a range within 0...\(SchemaLimits.textBytes)"
             )
         }
+        if case .real(let range)? = bounds, !range.lowerBound.isFinite || !range.upperBound.isFinite {
+            throw ModelDeclarationError(
+                .invalidLimit, collection: collection, field: name,
+                "\(collection).\(name) has the range \(range.lowerBound) to \(range.upperBound); expected finite numbers"
+            )
+        }
         var schema: FieldSchema
         switch type {
         case .boolean: schema = .boolean(field, required: isRequired, merge: merge)

@@ -42,7 +42,7 @@ extension FieldOption where Value.Base == Int {
 }
 
 extension FieldOption where Value.Base == Double {
-    /// The allowed numbers, including both bounds.
+    /// The allowed numbers, including both bounds, which must be finite.
     public static func range(_ range: ClosedRange<Double>) -> FieldOption { FieldOption(.bounds(.real(range))) }
 }
 

@@ -20,7 +20,8 @@ public enum ScriptedResponse: String, Hashable, Sendable, CaseIterable {
     case serverError
     /// HTTP 200, with a body of a different format.
     case wrongShape
-    /// HTTP 200, with an earlier response to the same request. Only for calls that read.
+    /// HTTP 200, with an earlier response to the same request, or as `wrongShape` when there was none. Only for calls
+    /// that read.
     case stale
 
     /// The failure that the device's transport reports; nil for responses that arrive as bytes.

@@ -53,6 +53,14 @@ public final class SimulatedNetwork: Sendable {
         var busy: Duration??
     }
 
+    /// The process that sends a request, and its device. A device that runs a second engine has two processes.
+    struct Sender: Sendable {
+        /// The device, which cuts, suspensions, scripted responses, and lies affect as a whole.
+        let device: String
+        /// The name of the process in traces and recordings.
+        let process: String
+    }
+
     /// The result of a request.
     enum Delivery: Sendable {
         case response(Response)
@@ -157,22 +165,23 @@ public final class SimulatedNetwork: Sendable {
     ///
     /// When the caller's task is cancelled, the wait ends, but the request continues.
     func exchange(
-        _ request: [UInt8], for call: ServerRequest, from device: String, with server: SimulatedServer,
+        _ request: [UInt8], for call: ServerRequest, from sender: Sender, with server: SimulatedServer,
         as caller: Caller
     ) async throws(TransportError) -> Response {
-        let number = state.withLock { $0.begin(Exchange(device: device, phase: call.phases.onItsWay)) }
+        let number = state.withLock { $0.begin(Exchange(device: sender.device, phase: call.phases.onItsWay)) }
         defer { state.withLock { _ = $0.exchanges.removeValue(forKey: number) } }
         let (deliveries, mailbox) = AsyncStream.makeStream(of: Delivery.self, bufferingPolicy: .bufferingOldest(1))
         let journeys = state.withLock { $0.drawJourneys() }
         if journeys.count > 1 { tally.count(.doubled, [call.phases.onItsWay]) }
         // All copies get the same lie: refusing one copy and accepting the other would be worse than any lie.
-        let lie = state.withLock { $0.takeLie(for: call, of: device) }
+        let lie = state.withLock { $0.takeLie(for: call, of: sender.device) }
         let record = simulation.recording?.call()
         for (copy, journey) in journeys.enumerated() {
-            let record = MessageRecord(simulation, record, call, copy: copy, from: device, isLate: journey.isLate)
-            simulation.start("courier of \(device)") { [self] in
+            let record = MessageRecord(
+                simulation, record, call, copy: copy, from: sender.process, isLate: journey.isLate)
+            simulation.start("courier of \(sender.process)") { [self] in
                 await carry(
-                    request, call, journey, number, from: device, to: server, as: caller, lie, mailbox, record)
+                    request, call, journey, number, from: sender, to: server, as: caller, lie, mailbox, record)
             }
         }
         var first: Delivery?
@@ -190,37 +199,37 @@ public final class SimulatedNetwork: Sendable {
     }
 
     private func carry(
-        _ request: [UInt8], _ call: ServerRequest, _ journey: Journey, _ number: Int, from device: String,
+        _ request: [UInt8], _ call: ServerRequest, _ journey: Journey, _ number: Int, from sender: Sender,
         to server: SimulatedServer, as caller: Caller, _ lie: Lie?,
         _ mailbox: AsyncStream<Delivery>.Continuation, _ record: MessageRecord
     ) async {
         let network = simulation.clock(of: "network")
         // Responses wait on the device's clock: while the device is suspended, nothing reaches its programs.
-        let deviceClock = simulation.clock(of: device)
+        let deviceClock = simulation.clock(of: sender.device)
         guard (try? await network.sleep(for: journey.requestDelay)) != nil else { return }
-        if journey.isRefused || isCut(device, .toServer) {
-            fault(.refused, call, device)
+        if journey.isRefused || isCut(sender.device, .toServer) {
+            fault(.refused, call, sender)
             record.ended(.refused)
             mailbox.yield(.failed(TransportError(.unreachable, "the connection was refused")))
             return
         }
         if let retryAfter = journey.busy {
-            fault(.busy, call, device)
+            fault(.busy, call, sender)
             record.ended(.busy)
             mailbox.yield(.failed(TransportError(.throttled, "the server is busy", retryAfter: retryAfter)))
             return
         }
-        if let response = state.withLock({ $0.takeScript(for: call, of: device) }) {
-            return meet(response, request, call, device, caller, mailbox, record)
+        if let response = state.withLock({ $0.takeScript(for: call, of: sender.device) }) {
+            return meet(response, request, call, sender, caller, mailbox, record)
         }
         if journey.isRequestLost {
-            fault(.requestLost, call, device)
+            fault(.requestLost, call, sender)
             record.ended(.lost)
             return await letDown(mailbox, deviceClock)
         }
         var arriving = request
         if let damage = journey.requestDamage, damage.apply(to: &arriving) {
-            fault(.requestDamaged, call, device)
+            fault(.requestDamaged, call, sender)
             record.damaged(damage)
         }
         if journey.isLate { tally.count(.late, [call.phases.onItsWay]) }
@@ -229,19 +238,19 @@ public final class SimulatedNetwork: Sendable {
         record.requestArrived()
         if let failure = lie?.failure {
             if case .push(let request) = call { refused(request.transactions.filter(Lie.displeases).map(\.hash)) }
-            fault(.serverLies, call, device)
+            fault(.serverLies, call, sender)
             record.ended(.intercepted)
             mailbox.yield(.failed(failure))
             return
         }
-        guard server.deaths == deaths, let truth = server.receive(arriving, from: device, as: caller) else {
-            fault(.serverGone, call, device)
+        guard server.deaths == deaths, let truth = server.receive(arriving, from: sender.process, as: caller) else {
+            fault(.serverGone, call, sender)
             record.nobodyAnswers()
             mailbox.yield(.failed(TransportError(.unreachable, "the connection was reset")))
             return
         }
         var response = Response(bytes: truth)
-        tell(lie, instead: &response, to: call, of: device)
+        tell(lie, instead: &response, to: call, of: sender)
         state.withLock { state in
             state.exchanges[number]?.phase = call.phases.answered
             if case .push = call { return }
@@ -251,18 +260,18 @@ public final class SimulatedNetwork: Sendable {
         let recordResponse = record.response(isLate: journey.isResponseLate)
         guard (try? await deviceClock.sleep(for: journey.responseDelay)) != nil else { return }
         if journey.isResponseBroken {
-            fault(.responseBroken, call, device)
+            fault(.responseBroken, call, sender, isAnswered: true)
             recordResponse.ended(.broken)
             mailbox.yield(.failed(TransportError(.unreachable, "the connection was reset")))
             return
         }
-        if journey.isResponseLost || isCut(device, .toDevice) {
-            fault(.responseLost, call, device)
+        if journey.isResponseLost || isCut(sender.device, .toDevice) {
+            fault(.responseLost, call, sender, isAnswered: true)
             recordResponse.ended(.lost)
             return await letDown(mailbox, deviceClock)
         }
         if let damage = journey.responseDamage, damage.apply(to: &response.bytes) {
-            fault(.responseDamaged, call, device)
+            fault(.responseDamaged, call, sender, isAnswered: true)
             recordResponse.damaged(damage)
         }
         let isDelivered = if case .enqueued = mailbox.yield(.response(response)) { true } else { false }
@@ -270,15 +279,18 @@ public final class SimulatedNetwork: Sendable {
     }
 
     private func meet(
-        _ response: ScriptedResponse, _ request: [UInt8], _ call: ServerRequest, _ device: String, _ caller: Caller,
+        _ response: ScriptedResponse, _ request: [UInt8], _ call: ServerRequest, _ sender: Sender, _ caller: Caller,
         _ mailbox: AsyncStream<Delivery>.Continuation, _ record: MessageRecord
     ) {
+        let kept = response == .stale ? state.withLock { $0.cache[caller]?[request] } : nil
+        // A cache without a response to the request answers in another shape.
+        let response = response == .stale && kept == nil ? .wrongShape : response
         record.ended(.intercepted)
         tally.count(response.fault, [call.phases.onItsWay])
-        simulation.note("\(response.rawValue): \(call.word)", by: device)
+        simulation.note("\(response.rawValue): \(call.word)", by: sender.process)
         if let failure = response.failure {
             mailbox.yield(.failed(failure))
-        } else if response == .stale, let kept = state.withLock({ $0.cache[caller]?[request] }) {
+        } else if let kept {
             mailbox.yield(.response(Response(bytes: kept)))
         } else {
             mailbox.yield(.response(Response(bytes: [0, 0, 0] + Array("{\"ok\":true}".utf8))))
@@ -286,20 +298,20 @@ public final class SimulatedNetwork: Sendable {
     }
 
     /// Replaces the response with the lie, if there is one, and remembers the first page of each space.
-    private func tell(_ lie: Lie?, instead response: inout Response, to call: ServerRequest, of device: String) {
+    private func tell(_ lie: Lie?, instead response: inout Response, to call: ServerRequest, of sender: Sender) {
         guard let truth = try? wire.decodeResponse(response.bytes, to: call) else { return }
         var first: PullPage?
         if case .pull(.page(let page)) = truth {
             first = state.withLock { state in
-                let known = state.firstPages[device]?[page.space] ?? page
-                state.firstPages[device, default: [:]][page.space] = known
+                let known = state.firstPages[sender.device]?[page.space] ?? page
+                state.firstPages[sender.device, default: [:]][page.space] = known
                 return known
             }
         }
         guard let lie, case let told = lie.told(truth, to: call, first: first), told != truth,
             let bytes = try? wire.encode(told, to: call)
         else { return }
-        fault(.serverLies, call, device)
+        fault(.serverLies, call, sender, isAnswered: true)
         response = Response(bytes: bytes, isLie: true)
     }
 
@@ -308,10 +320,12 @@ public final class SimulatedNetwork: Sendable {
         mailbox.yield(.failed(TransportError(.timedOut, "no response in \(Self.timeout)")))
     }
 
-    private func fault(_ fault: FaultKind, _ call: ServerRequest, _ device: String) {
-        let isOfResponse = [.responseLost, .responseBroken, .responseDamaged, .serverLies].contains(fault)
-        tally.count(fault, [isOfResponse ? call.phases.answered : call.phases.onItsWay])
-        simulation.note("\(fault.rawValue): \(call.word)", by: device)
+    /// Counts a fault and adds it to the trace.
+    ///
+    /// - Parameter isAnswered: whether the server has already handled the call.
+    private func fault(_ fault: FaultKind, _ call: ServerRequest, _ sender: Sender, isAnswered: Bool = false) {
+        tally.count(fault, [isAnswered ? call.phases.answered : call.phases.onItsWay])
+        simulation.note("\(fault.rawValue): \(call.word)", by: sender.process)
     }
 
     // MARK: Hints

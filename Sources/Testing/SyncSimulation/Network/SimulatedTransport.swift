@@ -3,29 +3,35 @@ import SyncConcurrency
 public import SyncCore
 public import SyncModel
 
-/// A device's transport to the server over the simulated network. All requests and responses are encoded to bytes.
+/// The transport of a device's process to the server over the simulated network.
+///
+/// All requests and responses are encoded to bytes.
 public final class SimulatedTransport: RemoteTransport {
     private let simulation: Simulation
     private let network: SimulatedNetwork
     private let server: SimulatedServer
     private let wire: any SimulatedWire
     private let device: String
+    /// The name of the process, which requests, traces, and recordings carry.
+    private let process: String
     private let owner: Principal
     private let bearer: @Sendable () -> Principal
     private let isSevered = Guarded(false)
 
     /// - Parameters:
+    ///   - process: the name of the process: that of the device, or a longer one for a second process.
     ///   - owner: the owner of the device's database.
     ///   - bearer: returns the user whose token is sent. Called for each request, and for each stream of hints.
     init(
         simulation: Simulation, network: SimulatedNetwork, server: SimulatedServer, wire: any SimulatedWire,
-        device: String, owner: Principal, bearer: @escaping @Sendable () -> Principal
+        device: String, process: String, owner: Principal, bearer: @escaping @Sendable () -> Principal
     ) {
         self.simulation = simulation
         self.network = network
         self.server = server
         self.wire = wire
         self.device = device
+        self.process = process
         self.owner = owner
         self.bearer = bearer
     }
@@ -43,13 +49,13 @@ public final class SimulatedTransport: RemoteTransport {
         } catch {
             throw TransportError(.refused, "the call cannot be written: \(error)", isDefinite: true)
         }
-        network.watch.sent(request, bytes, by: device, at: simulation.now)
+        network.watch.sent(request, bytes, by: process, at: simulation.now)
         do throws(TransportError) {
             let (response, isLie) = try await exchange(request, bytes)
-            network.watch.ended(request, by: device, wasUseful: !isLie && response.isUseful(to: request))
+            network.watch.ended(request, by: process, wasUseful: !isLie && response.isUseful(to: request))
             return response
         } catch {
-            network.watch.failed(request, bytes, by: device, at: simulation.now, error)
+            network.watch.failed(request, bytes, by: process, at: simulation.now, error)
             throw error
         }
     }
@@ -58,7 +64,8 @@ public final class SimulatedTransport: RemoteTransport {
         _ request: ServerRequest, _ bytes: [UInt8]
     ) async throws(TransportError) -> (response: ServerResponse, isLie: Bool) {
         let delivered = try await network.exchange(
-            bytes, for: request, from: device, with: server, as: Caller(owner: owner, bearer: bearer()))
+            bytes, for: request, from: SimulatedNetwork.Sender(device: device, process: process), with: server,
+            as: Caller(owner: owner, bearer: bearer()))
         guard !isSevered.withLock({ $0 }) else { throw TransportError(.cancelled, "the process is dead") }
         return (try wire.decodeResponse(delivered.bytes, to: request), delivered.isLie)
     }
@@ -80,7 +87,7 @@ public final class SimulatedTransport: RemoteTransport {
             mailbox.finish(throwing: TransportError(.serverFailed, "the heads cannot be read: \(error)"))
             return hints
         }
-        let task = simulation.start("hints of \(device)") { [self] in
+        let task = simulation.start("hints of \(process)") { [self] in
             if let heads, await !tell(heads, about: spaces, to: mailbox) {
                 for await news in subscription {
                     if await tell(news, about: spaces, to: mailbox) || Task.isCancelled { break }
@@ -99,7 +106,7 @@ public final class SimulatedTransport: RemoteTransport {
         _ news: SpaceHeads, about spaces: [SpaceID], to mailbox: AsyncThrowingStream<Hint, any Error>.Continuation
     ) async -> Bool {
         let (delay, ends) = network.drawHint()
-        let record = MessageRecord(simulation, hint: news, to: device)
+        let record = MessageRecord(simulation, hint: news, to: process)
         var arrives = false
         if let delay, (try? await simulation.clock(of: device).sleep(for: delay)) != nil {
             arrives = !network.isCut(device, .toDevice)

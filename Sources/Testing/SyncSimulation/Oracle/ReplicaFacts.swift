@@ -61,7 +61,7 @@ public struct ReplicaBounds: Hashable, Sendable {
 
 /// The contents of the server's files.
 public struct AuthorityFacts: Hashable, Sendable {
-    /// The latest stamp of any field or creation. The stamps of deletions are not included.
+    /// The latest stamp of any creation, field, equal edit, or deletion.
     public var latestStamp = HybridTime.zero
 
     public init() {}

@@ -141,12 +141,13 @@ public final class World {
             open: { process, build in try parts.openAuthority(process, build, access.rules, histories) })
         self.server = server
         devices = (0..<setting.devices).map { [tally] place in
+            let name = Party.device(place).description
             var storage = DeviceStorage()
             storage.durability = setting.unflushed.contains(place) ? .normal : .full
             storage.hasReaders = setting.readers.contains(place)
             storage.build = setting.earlierDevices.contains(place) ? .earlier : .current
             return SimulatedDevice(
-                name: Party.device(place).description, simulation: simulation, policy: setting.policy,
+                name: name, simulation: simulation, policy: setting.policy,
                 storage: storage, pausesClock: setting.pausing.contains(place),
                 mayOvertake: setting.isServerEarlier, observer: DeviceObservers(all: [history, deviceOracle]),
                 tally: tally,
@@ -157,10 +158,10 @@ public final class World {
                     for space in setting.spaces where !known.contains(space) { try store.follow(space) }
                     return store
                 },
-                connect: { name, build, owner, bearer in
+                connect: { process, build, owner, bearer in
                     SimulatedTransport(
                         simulation: simulation, network: network, server: server, wire: parts.wire(build),
-                        device: name, owner: owner, bearer: bearer)
+                        device: name, process: process, owner: owner, bearer: bearer)
                 }, wrap: parts.wrapTransport, recorder: parts.recorder)
         }
         authorityFiles = parts.auditAuthority.map { Audit($0) }
