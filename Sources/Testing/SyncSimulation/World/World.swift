@@ -35,8 +35,12 @@ public final class World {
     var checkCount = 0
     /// The check, counted by `checkCount`, at which each device was last checked in full.
     var lastReads: [String: Int] = [:]
-    /// The number of changes of each device's disk, and of the server's, when the disk was last found correct.
+    /// The check, counted by `checkCount`, at which the file of each device was last read.
+    var lastFileReads: [String: Int] = [:]
+    /// The number of changes of each device's disk when its store was last found correct.
     var checked: [String: Int] = [:]
+    /// The number of changes of each device's disk, and of the server's, when its file was last found correct.
+    var checkedFiles: [String: Int] = [:]
     /// The last backup of the server, with the oracles' knowledge of it at that time.
     var backup: (image: DiskImage, memory: History.Memory)?
     /// The latest time that the server's clock showed before it was set back or forward.
@@ -302,7 +306,7 @@ public final class World {
         // checked against the server's history.
         if history.epoch == WorldHistories.inDoubt {
             history.epoch = try epochOfServer()
-            checked = [:]
+            forgetChecks()
             try check()
         }
     }
