@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Testing
 
 @testable import SyncProgram
@@ -94,6 +95,25 @@ import Testing
         #expect(try registry.principals().map(\.name) == ["laptop", "phone"])
         _ = try registry.remove("laptop")
         #expect(try registry.principals().map(\.name) == ["phone"])
+    }
+
+    /// A server under another user could not read a file of root.
+    @Test(.enabled(if: geteuid() == 0, "only root can give a file away"), arguments: [false, true])
+    func `root leaves the file to its owner, or to the owner of the folder`(hasFile: Bool) throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try FileManager.default.createDirectory(
+            atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        if hasFile {
+            try registry.add("laptop") { _ in }
+            try #require(chown(folder + "/tokens", 12_345, 12_346) == 0)
+        } else {
+            try #require(chown(folder, 12_345, 12_346) == 0)
+        }
+        try registry.add("phone") { _ in }
+        var status = stat()
+        try #require(stat(folder + "/tokens", &status) == 0)
+        #expect(status.st_uid == 12_345 && status.st_gid == 12_346)
+        #expect(status.st_mode & 0o777 == 0o600)
     }
 
     @Test func `a failed change leaves no temporary file and reports the reason`() throws {
