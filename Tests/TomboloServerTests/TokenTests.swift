@@ -1,5 +1,4 @@
 import Foundation
-import Glibc
 import Testing
 
 @testable import SyncProgram
@@ -110,10 +109,9 @@ import Testing
             try #require(chown(folder, 12_345, 12_346) == 0)
         }
         try registry.add("phone") { _ in }
-        var status = stat()
-        try #require(stat(folder + "/tokens", &status) == 0)
-        #expect(status.st_uid == 12_345 && status.st_gid == 12_346)
-        #expect(status.st_mode & 0o777 == 0o600)
+        let attributes = try FileManager.default.attributesOfItem(atPath: folder + "/tokens")
+        #expect(attributes[.ownerAccountID] as? Int == 12_345 && attributes[.groupOwnerAccountID] as? Int == 12_346)
+        #expect(attributes[.posixPermissions] as? Int == 0o600)
     }
 
     @Test func `a failed change leaves no temporary file and reports the reason`() throws {
