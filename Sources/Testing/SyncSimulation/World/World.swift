@@ -131,7 +131,8 @@ public final class World {
         let brakes = BrakeOracle(brake: setting.policy.deleteBrake, violations: violations)
         self.brakes = brakes
         let server = SimulatedServer(
-            simulation: simulation, build: setting.isServerEarlier ? .earlier : .current, wire: parts.wire,
+            simulation: simulation, build: setting.isServerEarlier ? .earlier : .current,
+            diskSeed: script.diskSeed(of: .server), wire: parts.wire,
             observer: ServerObservers(all: [history, feed, deviceOracle, messages, access]), tally: tally,
             settle: { [outcome = parts.outcome, operations] authority, process in
                 guard let outcome else { return }
@@ -152,9 +153,9 @@ public final class World {
             storage.build = setting.earlierDevices.contains(place) ? .earlier : .current
             return SimulatedDevice(
                 name: name, simulation: simulation, policy: setting.policy,
-                storage: storage, pausesClock: setting.pausing.contains(place),
-                mayOvertake: setting.isServerEarlier, observer: DeviceObservers(all: [history, deviceOracle]),
-                tally: tally,
+                storage: storage, diskSeed: script.diskSeed(of: .device(place)),
+                pausesClock: setting.pausing.contains(place), mayOvertake: setting.isServerEarlier,
+                observer: DeviceObservers(all: [history, deviceOracle]), tally: tally,
                 lostHistory: lostHistory, brakes: brakes, journals: journals,
                 open: { process, runtime, storage in
                     let store = try parts.openStore(process, runtime, storage)
