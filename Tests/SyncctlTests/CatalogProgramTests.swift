@@ -2,6 +2,8 @@ import Foundation
 import TestRings
 import Testing
 
+@testable import syncctl
+
 /// A server of an application's own models, as files give them.
 @Suite(.ring(.test)) struct CatalogProgramTests {
     private let programs: Programs
@@ -87,6 +89,24 @@ import Testing
         #expect(
             try programs.run("syncd", ["catalog", "check", changed]).output
                 == "changes todo.due has the default 3\nthe catalog fits the stored one\n")
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func `a sync beside another one ends when only writes for a newer server are left`() throws {
+        let token = programs.folder + "/token"
+        #expect(try programs.run("syncd", ["token", "add", "arya", "--output", token]).status == 0)
+        let (server, url) = try programs.serve("--catalog", try catalog("older", fields: title))
+        defer { if server.isRunning { kill(server.processIdentifier, SIGKILL) } }
+        let newer = try catalog("newer", fields: title, #"{"name": "due", "type": "integer"}"#)
+        #expect(try programs.syncctl("init", "--catalog", newer).status == 0)
+        #expect(try programs.syncctl("record", "create", "todo", "title=Milk", "due=3").status == 0)
+        let there = ["--server", url, "--token-file", token]
+        let (watch, lines, _) = try programs.start("syncctl", ["sync", "--watch", "--json"] + there)
+        defer { if watch.isRunning { kill(watch.processIdentifier, SIGKILL) } }
+        _ = try Programs.text(of: lines, upTo: #""held":1"#)
+        let beside = try programs.run("syncctl", ["sync", "--json"] + there)
+        #expect(beside.status == CommandExitStatus.held.rawValue, "\(beside)")
+        #expect(beside.output.contains(#""result":"held""#), "\(beside)")
     }
 
     @Test func `the stored models of a folder are printed, or the reason why they cannot be`() throws {
