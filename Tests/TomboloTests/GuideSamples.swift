@@ -30,11 +30,13 @@ enum GuideModels {
 
     struct Badge: Model {
         static let collection = "badge"
-        let title = Field<String>("title", .required, .rule(capital))
+        let title = Field<String>("title", .required, .rule(.capital))
+    }
+}
 
-        static let capital = FieldRule(name: "capital") { text in
-            text.first?.isUppercase == true ? nil : "must begin with a capital letter"
-        }
+extension FieldRule {
+    static let capital = FieldRule(name: "capital") { text in
+        text.first?.isUppercase == true ? nil : "must begin with a capital letter"
     }
 }
 
