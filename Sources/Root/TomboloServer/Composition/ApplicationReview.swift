@@ -153,7 +153,7 @@ enum RuleCall {
             case .failure(let error):
                 // The application's message may contain data that a client sent, so only its type is logged.
                 logger.error(
-                    "The application's rules did not respond.",
+                    "The application's rules failed or did not respond.",
                     metadata: ["asked": "\(name)", "error": "\(error is TimedOut ? "\(error)" : "\(type(of: error))")"])
                 throw AuthorityError(
                     .unavailable, "the application's rules are not available", retryAfter: .seconds(5))
