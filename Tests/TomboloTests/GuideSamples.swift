@@ -46,15 +46,20 @@ struct GuideSamples {
     typealias Person = GuideModels.Person
 
     struct TodoApp {
-        static func main() async throws {
-            try await withClient("todo", models: [Todo.self, Person.self]) { client in
-                if let title = CommandLine.arguments.dropFirst().first {
-                    try await client.create(Todo.self) { $0.title = title }
-                } else {
-                    for try await todos in client.query(Todo.self).where({ !$0.isDone }).updates {
-                        print(todos.map(\.title))
+        static func main() async {
+            do {
+                try await withClient("todo", models: [Todo.self, Person.self]) { client in
+                    if let title = CommandLine.arguments.dropFirst().first {
+                        try await client.create(Todo.self) { $0.title = title }
+                    } else {
+                        for try await todos in client.query(Todo.self).where({ !$0.isDone }).updates {
+                            print(todos.map(\.title))
+                        }
                     }
                 }
+            } catch {
+                FileHandle.standardError.write(Data("todo: \(error)\n".utf8))
+                exit(1)
             }
         }
     }
