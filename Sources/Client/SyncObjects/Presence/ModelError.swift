@@ -104,6 +104,7 @@ extension ModelError {
     /// Wraps a rejection of the server.
     public init(_ rejection: Rejection) {
         self.init(
-            .rejected, "the server refused it (\(rejection.code)): \(rejection.message)", cause: .rejection(rejection))
+            .rejected, "the server rejected the transaction (\(rejection.code)): \(rejection.message)",
+            cause: .rejection(rejection))
     }
 }
