@@ -20,7 +20,8 @@ extension Mutant {
                         UPDATE customer SET sync_unknown = NULL WHERE sync_row = NEW.sync_row;
                     END
                     """)
-            }, shape: earlierDevice)
+            }, shape: earlierDevice
+        )
         .ofStoredRows,
         Mutant(
             "unknown records dropped", breaks: [.I5, .I4, .I8],
@@ -32,7 +33,8 @@ extension Mutant {
                         DELETE FROM sync_foreign WHERE collection = NEW.collection AND id = NEW.id;
                     END
                     """)
-            }, shape: earlierDevice)
+            }, shape: earlierDevice
+        )
         .ofStoredRows,
         Mutant(
             "held writes forgotten", breaks: [.I1, .I5],
@@ -47,7 +49,8 @@ extension Mutant {
                         UPDATE sync_meta SET waiting = waiting - 1, outbox_bytes = outbox_bytes - NEW.bytes;
                     END
                     """)
-            }, shape: earlierServer)
+            }, shape: earlierServer
+        )
         .ofStoredRows,
         Mutant(
             "repeats in the order of writing", breaks: [.I3],
