@@ -43,7 +43,8 @@ struct ApplicationReview: TransactionReview {
     ) async throws -> (Rejection?, ProposedRecords) {
         var proposed = proposed
         for (index, mutation) in transaction.mutations.enumerated() {
-            guard application.judges(mutation.collection), let schema = application.catalog[mutation.collection] else {
+            guard application.hasRules(for: mutation.collection), let schema = application.catalog[mutation.collection]
+            else {
                 continue
             }
             let record = try await records.record(mutation.collection, mutation.record, in: transaction.space)

@@ -15,7 +15,7 @@ struct OpenStore {
     init(
         _ settings: ServerSettings, newHistory: HistoryIdentity, _ opening: ServerRecipes.StoreOpening
     ) throws(ConfigurationError) {
-        let isCreating = opening == .makingIfMissing
+        let isCreating = opening == .creatingIfMissing
         postgres = settings.postgres.map { connection in
             PostgresConfiguration(
                 connection: connection, schema: settings.postgresSchema, durability: settings.durability)
