@@ -107,6 +107,11 @@ import TomboloModeling
                 "the district of an address of kind china must be a line of 1 to 200 characters, without control characters"
         ),
         Wrong(
+            address: SingaporeAddress(street: "1 Raffles Place\u{2028}Singapore", postalCode: "048616"),
+            message:
+                "the street of an address of kind singapore must be a line of 1 to 200 characters, without control characters"
+        ),
+        Wrong(
             address: UnknownAddress(json: "[]"),
             message: "the text of an address of kind ? must be a JSON object with a kind"),
         Wrong(

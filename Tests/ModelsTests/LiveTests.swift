@@ -90,6 +90,10 @@ import TomboloModeling
             try await objects.query(Todo.self).where { $0.computed == "x" }.all()
         }
         #expect(queried?.code == .invalidModel)
+        let compared = await #expect(throws: ModelError.self) {
+            try await objects.query(Todo.self).where { $0.effort < .infinity }.all()
+        }
+        #expect(compared?.code == .invalidValue)
     }
 
     @Test func `a model that is not in the list is an error, never a trap`() async throws {

@@ -39,7 +39,7 @@ import TomboloModeling
         store.rejectAll(Rejection(code: .forbidden, message: "no Starks here", mutation: 0))
         let failure = await #expect(throws: ModelError.self) { try await receipt.confirmed() }
         #expect(failure?.code == .rejected)
-        #expect(failure?.message == "the server refused it (forbidden): no Starks here")
+        #expect(failure?.message == "the server rejected the transaction (forbidden): no Starks here")
         for await presence in user.updates where presence == .gone { break }
         #expect(user.username == "Ned")
         let again = await #expect(throws: ModelError.self) { try await user.save() }

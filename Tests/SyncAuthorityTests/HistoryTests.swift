@@ -267,6 +267,21 @@ import Testing
         #expect(world.histories.lost == [evidence])
     }
 
+    @Test(arguments: [
+        (AuthorityWorld.epoch.rawValue, "a new history needs a new name; found 'epoch-1', the name of the current one"),
+        ("a b", "'a b' is not a valid epoch; expected 1 to 64 letters, digits, - and _"),
+    ])
+    func `a new history with the current name, or an invalid one, is refused with the reason`(
+        name: String, reason: String
+    ) throws {
+        let world = AuthorityWorld()
+        let failure = #expect(throws: AuthorityError.self) {
+            try world.authority.startNewEpoch(.fixed(Epoch(rawValue: name)))
+        }
+        #expect(failure?.detail == reason)
+        #expect(try world.authority.epoch() == AuthorityWorld.epoch)
+    }
+
     @Test func `if a new history cannot be written, the next proof tries again`() throws {
         var setup = try Restored()
         try setup.world.push(&setup.device, Self.second)

@@ -234,6 +234,24 @@ import Testing
         #expect(failure?.code == .malformed)
     }
 
+    @Test(arguments: [
+        (7, "the push acknowledges outcomes below 7, so it must begin with transaction 7 or later; found 5"),
+        (-1, "the push acknowledges outcomes below -1; expected 0 or more"),
+    ])
+    func `a push that acknowledges the wrong outcomes is refused with what was expected`(
+        acknowledged: Int64, message: String
+    ) throws {
+        let world = AuthorityWorld()
+        var device = Device(1)
+        device.next = TransactionNumber(5)
+        let transaction = try device.number([delete("user", 1)])
+        device.acknowledged = TransactionNumber(acknowledged)
+        let failure = #expect(throws: AuthorityError.self) {
+            try world.response(device.request([transaction]), by: device.principal)
+        }
+        #expect(failure?.message == message)
+    }
+
     @Test func `a push beyond the limits fails before anything is applied`() throws {
         var policy = AuthorityPolicy()
         policy.limits = ServerLimits(pushBytes: 1_000, pushTransactions: 3, pageRows: 10)

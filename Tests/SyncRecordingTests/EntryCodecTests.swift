@@ -103,6 +103,18 @@ import Testing
         }
     }
 
+    @Test func `an unknown code is refused with the known ones`() throws {
+        let line =
+            #"{"turn":{"at":"1","event":{"is":"hello_ended","serial":3,"failure":{"code":"gone"}},"actions":[]}}"#
+        do throws(RecordingError) {
+            _ = try EntryCodec.entry(line)
+            Issue.record("\(line) was read")
+        } catch {
+            let codes = TransportError.Code.allCases.map(\.rawValue).joined(separator: ", ")
+            #expect(error.description.contains("turn.event.failure.code: expected one of: \(codes)"), "\(error)")
+        }
+    }
+
     @Test(arguments: 0..<12)
     func `a damaged line is read or refused and never traps`(seed: Int) {
         var life = RandomLife(seed: UInt64(seed))

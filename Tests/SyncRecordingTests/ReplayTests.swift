@@ -45,7 +45,7 @@ import Testing
         #expect(differences(entries).count == 1)
         #expect(found.turn == turn)
         #expect(found.description.hasPrefix("differs at turn \(turn), action "))
-        #expect(found.description.contains("then hello #99; now hello #"))
+        #expect(found.description.contains("recorded: hello #99; replayed: hello #"))
     }
 
     @Test func `a missing and an additional action are reported`() throws {
@@ -62,9 +62,13 @@ import Testing
         }
         let words = differences(entries).sorted { $0.turn < $1.turn }.map(\.description)
         #expect(words.count == 2)
-        #expect(words.contains { $0.hasPrefix("differs at turn \(first),") && $0.contains("then nothing; now ") })
         #expect(
-            words.contains { $0.hasPrefix("differs at turn \(second),") && $0.hasSuffix("then dance; now nothing") })
+            words.contains { $0.hasPrefix("differs at turn \(first),") && $0.contains("recorded: nothing; replayed: ") }
+        )
+        #expect(
+            words.contains {
+                $0.hasPrefix("differs at turn \(second),") && $0.hasSuffix("recorded: dance; replayed: nothing")
+            })
     }
 
     @Test func `different random numbers and a different count of them are reported`() throws {
@@ -76,7 +80,7 @@ import Testing
         }
         #expect(
             differences(entries).first?.description
-                == "differs at turn \(turn): then 2 random numbers were drawn; now 1")
+                == "differs at turn \(turn) in the count of random numbers: recorded: 2; replayed: 1")
 
         entries = Self.entries()
         let empty = try change(&entries) { turn in
@@ -93,6 +97,55 @@ import Testing
             return true
         }
         #expect(differences(entries).first?.turn == other)
+    }
+
+    /// Before, the pause was not recorded, and the replay sent a hello at once.
+    @Test func `a run that starts within a server's pause waits in its replay, too`() throws {
+        var life = RandomLife(seed: 7)
+        var stored = StoredSession(
+            identity: ClientIdentity(client: Redaction.redactedClient, incarnation: 0), epoch: nil, account: nil,
+            spaces: [], outbox: OutboxSummary())
+        stored.pause = .seconds(40)
+        let ring = MemoryRing()
+        var recorder = RingRecorder(store: ring, turns: 200, salt: life.salt, logger: .silent)
+        let turn = life.turn(.host(.started(stored, .up)))
+        #expect(!turn.actions.contains { $0.recordedText.hasPrefix("hello ") }, "\(turn.actions)")
+        recorder.record(turn)
+        recorder.save()
+        #expect(differences(RingReader(try ring.recording()).entries) == [])
+    }
+
+    @Test func `actions that differ in one value have different texts`() {
+        let identity = ClientIdentity(client: Redaction.redactedClient, incarnation: 0)
+        func push(_ cursors: [Cursor]) -> SyncAction {
+            let request = PushRequest(
+                identity: identity, epoch: nil, cursors: cursors, acknowledged: .first, transactions: [])
+            return .server(.send(Serial(rawValue: 1), .push(request)))
+        }
+        func pull(_ receipt: Cursor?) -> SyncAction {
+            let request = PullRequest(space: .default, cursor: nil, receipt: receipt, limit: 10)
+            return .server(.send(Serial(rawValue: 1), .pull(request)))
+        }
+        func record(_ receipt: CommitReceipt?) -> SyncAction {
+            let result = TransactionResult(
+                number: .first, outcome: .applied(version: Version(7), uids: [], conflicts: []), receipt: receipt)
+            return .store(.record([result], of: identity, serverTime: .zero))
+        }
+        func apply(_ hasMoreNotices: Bool) -> SyncAction {
+            let page = PullPage(
+                space: .default, epoch: Epoch(rawValue: "e"), serverTime: .zero, content: .commits([]),
+                cursor: Cursor(rawValue: "c"), version: Version(7), head: Version(7), hasMore: false,
+                hasMoreNotices: hasMoreNotices)
+            return .store(.apply(page, after: nil, brake: nil))
+        }
+        let (one, two) = (Cursor(rawValue: "c_1"), Cursor(rawValue: "c_2"))
+        let actions = [
+            push([]), push([one]), push([one, two]), pull(nil), pull(one), pull(two), record(nil),
+            record(CommitReceipt(space: .default, version: Version(7), cursor: one)),
+            record(CommitReceipt(space: .default, version: Version(8), cursor: one)),
+            record(CommitReceipt(space: .default, version: Version(7), cursor: two)), apply(false), apply(true),
+        ]
+        #expect(Set(actions.map(\.recordedText)).count == actions.count, "\(actions.map(\.recordedText))")
     }
 
     @Test func `a session that has silently diverged is reported at the next start`() throws {

@@ -427,6 +427,71 @@ import Testing
         #expect(try salvaged.journal(state: nil, limit: 1_000) == journal)
     }
 
+    /// Before, the key 200, damaged to 16,328, lost all later entries.
+    @Test func `a damaged key loses no other row`() throws {
+        let original = try Self.original.get()
+        var bytes = original.bytes
+        let marker = Data(#""username":"user 200""#.utf8)
+        func number(at place: Int) -> Int { Int(bytes[place]) << 8 | Int(bytes[place + 1]) }
+        var keys: [Int] = []
+        for page in stride(from: 4_096, to: bytes.count, by: 4_096) where bytes[page] == 13 {
+            for cell in 0..<number(at: page + 3) {
+                // A cell begins with the size of the row and its key. Here, both take two bytes.
+                let start = page + number(at: page + 8 + 2 * cell)
+                let row = Data(bytes[start..<min(start + 400, bytes.count)])
+                if Array(row.dropFirst(2).prefix(2)) == [0x81, 0x48], row.firstRange(of: marker) != nil {
+                    keys.append(start + 2)
+                }
+            }
+        }
+        let key = try #require(keys.first)
+        #expect(keys.count == 1)
+        bytes[key] = 0xFF
+        let scratch = try Scratch()
+        let (report, store) = try Self.salvage(bytes, in: scratch)
+        #expect(report.outbox == SalvageReport.Count(saved: original.outbox.count, lost: 0))
+        let (damaged, others) = (
+            original.outbox.filter { $0.sequence.rawValue == 200 },
+            original.outbox.filter { $0.sequence.rawValue != 200 }
+        )
+        #expect(try store.outbox(after: nil, limit: 1_000).map(\.transaction) == (others + damaged).map(\.transaction))
+        try store.verify()
+    }
+
+    /// Before, the salvage looked up each of the missing keys, however many there were, and did not end.
+    @Test(arguments: TestRing.sample([1 << 62], [1 << 40, 1 << 62, Int64.max - 60]))
+    func `a salvage between two damaged keys ends`(distance: Int64) throws {
+        let original = try Self.original.get()
+        var bytes = try Self.changed(
+            """
+            WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60)
+            INSERT INTO sync_former_client
+                SELECT CASE WHEN i < 30 THEN i ELSE i + \(distance) END, 'former-' || i || hex(zeroblob(200)) FROM n
+            """)
+        // The leaf in the middle is damaged. No direction reads past it.
+        let row = try #require(
+            stride(from: 0, to: bytes.count, by: 4_096).first { page in
+                bytes[page] == 13 && Data(bytes[page..<page + 4_096]).firstRange(of: Data("former-30".utf8)) != nil
+            })
+        for offset in row..<row + 4_096 { bytes[offset] = 0xA5 }
+        let (report, _) = try Self.salvage(bytes, in: try Scratch())
+        #expect(report.outbox == SalvageReport.Count(saved: original.outbox.count, lost: 0))
+    }
+
+    /// Before, the largest possible length of a header trapped.
+    @Test func `the search for models passes over a row of an impossible length`() throws {
+        var bytes = [UInt8](repeating: 0, count: 2 * 4_096)
+        bytes[16] = 0x10
+        // A leaf with one row, at 100: its size, its key, the length of its header, and two columns.
+        let row: [UInt8] = [5, 1, 0xBF] + [UInt8](repeating: 0xFF, count: 8) + [0, 13]
+        bytes.replaceSubrange(4_096..<4_107, with: [13, 0, 0, 0, 1, 0, 0, 0, 0, 100, 0])
+        bytes.replaceSubrange(4_196..<4_196 + row.count, with: row)
+        let scratch = try Scratch()
+        try Data(bytes).write(to: URL(filePath: scratch.file))
+        let found = try SQLiteStore.recoveredCatalog(of: StoreConfiguration(file: scratch.file)) { _ in nil }
+        #expect(found == nil)
+    }
+
     /// The pages of a new database cannot replace the schema of this one, because its tables are elsewhere.
     @Test(
         arguments: TestRing.sample(["sync_outbox"], ["sync_outbox", "sync_journal", "sync_meta"]),

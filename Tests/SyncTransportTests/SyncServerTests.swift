@@ -270,6 +270,40 @@ import Testing
         #expect(!response.contains("/var/lib/secret"))
     }
 
+    /// Rejects every transaction with one message.
+    private struct Rejecting: TransactionReview {
+        let message: String
+
+        func rejections(
+            of transactions: [NumberedTransaction], by principal: Principal, records: RecordReader
+        ) async throws -> [TransactionNumber: Rejection] {
+            let rejection = Rejection(code: RejectionCode(rawValue: "spam"), message: message, mutation: -1)
+            return Dictionary(uniqueKeysWithValues: transactions.map { ($0.number, rejection) })
+        }
+    }
+
+    @Test func `a rejection that is too long for its store and its client is cut, and is repeated the same`()
+        async throws
+    {
+        let message = String(repeating: "x", count: 16 * 1_024 - 1)
+        let review = Rejecting(message: message + "é")
+        let push = try TestServer.push()
+        let responses = try await TestServer.run(TestServer.authority(), review: review) { port in
+            let configuration = HTTPTransportConfiguration(baseURL: "http://127.0.0.1:\(port)")
+            return try await TestServer.withTransport(configuration) { transport in
+                [try await transport.push(push), try await transport.push(push)]
+            }
+        }
+        for response in responses {
+            guard case .answered(let results, _, _) = response else {
+                Issue.record("\(response)")
+                continue
+            }
+            let rejection = Rejection(code: RejectionCode(rawValue: "spam"), message: message, mutation: nil)
+            #expect(results.map(\.outcome) == [.rejected(rejection)])
+        }
+    }
+
     @Test func `an event stream ends when its token is revoked`() async throws {
         var configuration = SyncServerConfiguration()
         configuration.heartbeat = .milliseconds(30)

@@ -50,14 +50,15 @@ enum TestServer {
     static func run<Result: Sendable>(
         _ authority: any AuthorityService, configuration: SyncServerConfiguration = SyncServerConfiguration(port: 0),
         authenticator: any Authenticator = OneToken(token: good, principal: principal), logger: Logger = quiet,
-        metrics: PrometheusRegistry? = nil, _ body: @Sendable @escaping (_ port: Int) async throws -> Result
+        metrics: PrometheusRegistry? = nil, review: (any TransactionReview)? = nil,
+        _ body: @Sendable @escaping (_ port: Int) async throws -> Result
     ) async throws -> Result {
         let (ports, port) = AsyncStream.makeStream(of: Int.self)
         var configuration = configuration
         configuration.port = 0
         let server = SyncServer(
             configuration: configuration, authority: authority, catalog: catalog,
-            authentication: .blocking(authenticator), review: nil, metrics: metrics, now: now, logger: logger
+            authentication: .blocking(authenticator), review: review, metrics: metrics, now: now, logger: logger
         ) { number in
             port.yield(number)
             port.finish()

@@ -32,7 +32,7 @@ import Testing
         Fault("pull-response-commits", #""version":14,"changes""#, #""version":13,"changes""#, "version 13 follows 13"),
         Fault(
             "pull-response-commits", #""version":14,"head""#, #""version":13,"head""#,
-            "version 14 is beyond that of its page"),
+            "version 14 is greater than 13, the version of its page"),
         Fault("pull-response-commits", #""head":20"#, #""head":3"#, "version 14 is beyond the head 3"),
         Fault(
             "pull-response-commits", #""version":13"#, #""version":0"#,
@@ -54,7 +54,7 @@ import Testing
             "pull-response-commits", #""commits":"#, #""commits":[],"snapshot":"#,
             "expected one of snapshot and commits"),
         Fault("pull-response-snapshot", ",17,12,", ",-17,12,", "rows[0][1]: the uid is -17"),
-        Fault("pull-response-snapshot", ",17,12,", ",17,21,", "version 21 is beyond that of its page, 12"),
+        Fault("pull-response-snapshot", ",17,12,", ",17,21,", "version 21 is greater than 12, the head of its page"),
         Fault("pull-response-snapshot", "000000000009", "000000000001", "does not come after"),
         Fault("pull-response-snapshot", "[1,12,1,4,4,1,7]", "[1,12,1,4,4,1]", "6 versions for 7 columns"),
         Fault(

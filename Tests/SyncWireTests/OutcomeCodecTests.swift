@@ -24,6 +24,19 @@ import Testing
         #expect(conflicts.map(\.rule) == [ConflictRule(rawValue: "union")])
     }
 
+    @Test(arguments: ["x", "é", "漢", "🌳"])
+    func `a shortened rejection can be read, and ends with a whole character`(character: String) throws {
+        let long = Rejection(
+            code: RejectionCode(rawValue: "c" + String(repeating: character, count: 1_024)),
+            message: "m" + String(repeating: character, count: 16 * 1_024), mutation: -1,
+            fields: Array(repeating: "title", count: 1_025))
+        #expect(throws: WireError.self) { try OutcomeCodec.decode(OutcomeCodec.encode(.rejected(long))) }
+        let shortened = long.shortened
+        #expect(try OutcomeCodec.decode(OutcomeCodec.encode(.rejected(shortened))) == .rejected(shortened))
+        #expect(long.message.hasPrefix(shortened.message) && shortened.message.utf8.count > 16 * 1_024 - 4)
+        #expect(shortened.shortened == shortened)
+    }
+
     @Test(arguments: [
         (#"{}"#, "one of applied and rejected is missing"),
         (#"{"postponed":{}}"#, "one of applied and rejected is missing"),

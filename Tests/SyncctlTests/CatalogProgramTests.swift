@@ -2,6 +2,8 @@ import Foundation
 import TestRings
 import Testing
 
+@testable import syncctl
+
 /// A server of an application's own models, as files give them.
 @Suite(.ring(.test)) struct CatalogProgramTests {
     private let programs: Programs
@@ -34,16 +36,16 @@ import Testing
         let second = try catalog("second", fields: title, #"{"name": "due", "type": "integer"}"#)
         let check = try programs.run("syncd", ["catalog", "check", second])
         #expect(check.status == 0)
-        #expect(check.output == "adds todo.due\nthe catalog fits the stored one\n")
+        #expect(check.output == "adds todo.due\nthe models fit the stored ones\n")
         try serveOnce(second)
-        #expect(try programs.run("syncd", ["catalog", "check", second]).output == "the catalog fits the stored one\n")
+        #expect(try programs.run("syncd", ["catalog", "check", second]).output == "the models fit the stored ones\n")
     }
 
     @Test func `a server does not start with models that do not fit the stored ones, and names them`() throws {
         try serveOnce(try catalog("first", fields: title, #"{"name": "due", "type": "integer"}"#))
         let other = try catalog("other", fields: title, #"{"name": "due", "type": "text"}"#)
         let words = """
-            syncd: the catalog does not fit the stored one: todo.due is stored as integer, but is text in the catalog
+            syncd: the models do not fit the stored ones: todo.due is stored as integer, but is text in the catalog
               todo.due: add a field with another name for the new type
 
             """
@@ -77,7 +79,7 @@ import Testing
         let response = try programs.run("syncd", ["catalog", "check", other])
         #expect(
             response.errors == """
-                syncd: the catalog does not fit the stored one: todo.title is stored as text, but is json in the catalog; todo.due is stored, but is not in the catalog
+                syncd: the models do not fit the stored ones: todo.title is stored as text, but is json in the catalog; todo.due is stored, but is not in the catalog
                   todo.title: add a field with another name for the new type; todo.due: keep the field in the catalog; the application does not have to use it
 
                 """)
@@ -86,7 +88,25 @@ import Testing
             "changed", fields: title, #"{"name": "due", "type": "integer", "default": 3}"#)
         #expect(
             try programs.run("syncd", ["catalog", "check", changed]).output
-                == "changes todo.due has the default 3\nthe catalog fits the stored one\n")
+                == "changes todo.due has the default 3\nthe models fit the stored ones\n")
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func `a sync beside another one ends when only writes for a newer server are left`() throws {
+        let token = programs.folder + "/token"
+        #expect(try programs.run("syncd", ["token", "add", "arya", "--output", token]).status == 0)
+        let (server, url) = try programs.serve("--catalog", try catalog("older", fields: title))
+        defer { if server.isRunning { kill(server.processIdentifier, SIGKILL) } }
+        let newer = try catalog("newer", fields: title, #"{"name": "due", "type": "integer"}"#)
+        #expect(try programs.syncctl("init", "--catalog", newer).status == 0)
+        #expect(try programs.syncctl("record", "create", "todo", "title=Milk", "due=3").status == 0)
+        let there = ["--server", url, "--token-file", token]
+        let (watch, lines, _) = try programs.start("syncctl", ["sync", "--watch", "--json"] + there)
+        defer { if watch.isRunning { kill(watch.processIdentifier, SIGKILL) } }
+        _ = try Programs.text(of: lines, upTo: #""held":1"#)
+        let beside = try programs.run("syncctl", ["sync", "--json"] + there)
+        #expect(beside.status == CommandExitStatus.held.rawValue, "\(beside)")
+        #expect(beside.output.contains(#""result":"held""#), "\(beside)")
     }
 
     @Test func `the stored models of a folder are printed, or the reason why they cannot be`() throws {
@@ -111,7 +131,7 @@ import Testing
         try shown.output.write(toFile: path, atomically: true, encoding: .utf8)
         try serveOnce(path)
         #expect(try programs.run("syncd", ["catalog", "show", "--catalog", path]).output == shown.output)
-        #expect(try programs.run("syncd", ["catalog", "check", path]).output == "the catalog fits the stored one\n")
+        #expect(try programs.run("syncd", ["catalog", "check", path]).output == "the models fit the stored ones\n")
     }
 
     @Test func `a file that is no catalog is named, with the place`() throws {

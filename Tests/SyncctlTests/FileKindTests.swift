@@ -15,6 +15,22 @@ import Testing
         #expect(mkfifo(pipe, 0o600) == 0)
     }
 
+    @Test func `a link is a picture only if it leads to a readable file with contents`() throws {
+        let folder = programs.folder
+        for (name, contents) in [("empty", ""), ("picture", "PNG")] {
+            #expect(FileManager.default.createFile(atPath: "\(folder)/\(name)", contents: Data(contents.utf8)))
+        }
+        for (target, isPicture) in [
+            ("picture", true), ("empty", false), (folder, false), (pipe, false), ("nowhere", false),
+        ] {
+            let link = folder + "/link"
+            #expect(symlink(target, link) == 0)
+            #expect(ImportInput.isPicture(link) == isPicture, "\(target)")
+            #expect(unlink(link) == 0)
+        }
+        #expect(ImportInput.isPicture(folder + "/picture") && !ImportInput.isPicture(folder + "/empty"))
+    }
+
     private static let commands: [(program: String, arguments: [String], words: String)] = [
         ("syncctl", ["init", "--catalog", "PIPE"], "the catalog PIPE was not read: it is not a regular file"),
         (

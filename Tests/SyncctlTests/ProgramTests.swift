@@ -621,7 +621,7 @@ import Testing
         defer { if first.isRunning { kill(first.processIdentifier, SIGKILL) } }
         let there = ["--token-file", token, "--server"]
         let filled = try programs.run("syncctl", ["sync", "--json"] + there + [firstURL])
-        #expect(filled.output.contains(#""refused":0,"outbox":0"#), "\(filled.output)\(filled.errors)")
+        #expect(filled.output.contains(#""rejected":0,"outbox":0"#), "\(filled.output)\(filled.errors)")
         kill(first.processIdentifier, SIGTERM)
         first.waitUntilExit()
 
@@ -693,14 +693,14 @@ import Testing
         #expect(try programs.syncctl("import", "--jsonl", "-", input: rows).status == 0)
         let first = try programs.run("syncctl", sync)
         #expect(first.status == CommandExitStatus.rejected.rawValue, "\(first.errors)")
-        #expect(first.output.contains(#""confirmed":0,"refused":1,"outbox":0"#), "\(first.output)")
+        #expect(first.output.contains(#""confirmed":0,"rejected":1,"outbox":0"#), "\(first.output)")
         let again = try programs.syncctl("import", "--jsonl", "-", "--json", input: rows)
         #expect(again.status == CommandExitStatus.partly.rawValue)
         #expect(again.errors.contains("standard input:1: its record was deleted on the server"), "\(again.errors)")
         #expect(again.output.contains(#""created":3"#), "\(again.output)")
         let second = try programs.run("syncctl", sync)
         #expect(second.status == CommandExitStatus.rejected.rawValue, "\(second.errors)")
-        #expect(second.output.contains(#""confirmed":2,"refused":1,"outbox":0"#), "\(second.output)")
+        #expect(second.output.contains(#""confirmed":2,"rejected":1,"outbox":0"#), "\(second.output)")
         for name in ["arya", "bran"] { #expect(try programs.syncctl("user", "show", name).output.contains("synced")) }
         let third = try programs.syncctl("import", "--jsonl", "-", "--json", input: rows)
         #expect(third.output.contains(#""created":0,"updated":0,"unchanged":2,"broken":2"#), "\(third.output)")

@@ -87,7 +87,7 @@ import Testing
         let file = try seal(planted, programs, as: "planted")
         let different = try programs.run("syncctl", ["replay", file])
         #expect(different.status == CommandExitStatus.different.rawValue, "\(different.errors)")
-        #expect(different.output.contains("then hello #0\\u{1B}[31m; now hello #0"), "\(different.output)")
+        #expect(different.output.contains("recorded: hello #0\\u{1B}[31m; replayed: hello #0"), "\(different.output)")
         #expect(!different.output.contains("\u{1B}"))
 
         let again = try programs.run("syncctl", ["recording", "export", "--to", programs.folder + "/one"] + store)

@@ -96,7 +96,7 @@ import Testing
         Failure(
             name: "an address of the network without TLS", arguments: ["--host", "10.1.2.3"],
             text: """
-                syncd: listen.host: 10.1.2.3 is open to a network, and the environment production sends nothing there in plain text
+                syncd: listen.host: 10.1.2.3 is not a loopback address, and the environment production requires TLS there
                   give listen.certificate-file and listen.key-file, or listen on 127.0.0.1 behind a proxy
 
                 """),

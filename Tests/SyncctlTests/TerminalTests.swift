@@ -12,6 +12,7 @@ import Testing
         #expect(TerminalText.columns("abc") == 3)
         #expect(TerminalText.columns("北京") == 4)
         #expect(TerminalText.columns("e\u{301}") == 1)
+        #expect(TerminalText.columns("😀🚀\u{1F6FC}") == 6)
     }
 
     @Test func `long text is truncated to its columns with an ellipsis`() {

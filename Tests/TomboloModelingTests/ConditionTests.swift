@@ -51,6 +51,30 @@ import TomboloModeling
         #expect(matches(["title": .text("Über")]) { $0.title.hasPrefix("") && $0.title.contains("") })
     }
 
+    private struct Note: Model {
+        static let collection = "note"
+        let kind = Field<String>("kind", default: "memo")
+        let text = Field<String>("text")
+        let author = Field<String?>("author", default: "Ned")
+    }
+
+    @Test func `a prefix or part of the default matches a record without a value`() throws {
+        let shape = try ModelShape(Note.self)
+        let id = RecordID(bits: Identifier128(high: 1, low: 2))
+        let old = Record(id: id, uid: .none, version: .zero, values: [.null, .null, .null])
+        func matches(_ condition: (Note) -> ModelCondition<Note>) -> Bool {
+            condition(shape.fields).filter.matches(old, schema: shape.schema)
+        }
+        #expect(matches { $0.kind.hasPrefix("me") && $0.kind.contains("em") && $0.text.contains("") })
+        #expect(!matches { $0.kind.hasPrefix("em") || $0.kind.contains("x") || $0.text.hasPrefix("m") })
+        #expect(matches { !$0.kind.contains("x") && !$0.author.hasPrefix("N") && !$0.author.contains("") })
+    }
+
+    @Test func `a value that cannot be stored is an error of the value`() {
+        #expect((shape.fields.effort < .infinity).problem?.code == .invalidValue)
+        #expect(shape.fields.effort.in([1, .nan]).problem?.code == .invalidValue)
+    }
+
     @Test func `references compare with ids and snapshots`() {
         let id = RecordID(bits: Identifier128(high: 1, low: 9))
         #expect(matches(["owner": .reference(id)]) { $0.owner == id && !$0.owner.isNil && $0.owner.in([id]) })

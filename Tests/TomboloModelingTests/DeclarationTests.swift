@@ -1,3 +1,4 @@
+import Foundation
 import SyncModel
 import Testing
 import TomboloModeling
@@ -65,6 +66,19 @@ import TomboloModeling
             message:
                 "member.description: every live object has a member of this name; choose another, such as 'member_description'"
         ),
+        Mistake(
+            models: [MethodName.self], code: .reservedName,
+            message:
+                "flight.arrival: every live object has a member of this name; choose another, such as 'flight_arrival'"
+        ),
+        Mistake(
+            models: [CamelCaseMember.self], code: .reservedName,
+            message:
+                "coupon.is_valid: every live object has a member of this name; choose another, such as 'coupon_is_valid'"
+        ),
+        Mistake(
+            models: [TwoRules.self], code: .invalidLimit,
+            message: "two_rules.name has two rules; expected one, which checks everything"),
         Mistake(
             models: [Twice.self], code: .duplicateField,
             message: "twice declares the field name twice; give each field its own name"),
@@ -136,6 +150,21 @@ private struct Reserved: Model {
 private struct Member: Model {
     static let collection = "member"
     let text = Field<String>("description")
+}
+
+private struct MethodName: Model {
+    static let collection = "flight"
+    let arrival = Field<Date?>("arrival")
+}
+
+private struct CamelCaseMember: Model {
+    static let collection = "coupon"
+    let isValid = Field<Bool>("is_valid")
+}
+
+private struct TwoRules: Model {
+    static let collection = "two_rules"
+    let name = Field<String>("name", .rule(.name), .rule(.url(schemes: ["https"])))
 }
 
 private struct Twice: Model {

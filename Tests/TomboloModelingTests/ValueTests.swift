@@ -36,6 +36,22 @@ import TomboloModeling
         #expect(todo.owner == nil)
     }
 
+    private struct Task: Model {
+        static let collection = "task"
+        let due = Field<Date?>("due", default: Date(timeIntervalSince1970: 0))
+        let stars = Field<Int>("stars", default: 3)
+    }
+
+    @Test func `an optional field without a value shows nil, although new records have a default`() throws {
+        let shape = try ModelShape(Task.self)
+        #expect(shape.schema.withDefaults(Patch()) == ["due": .integer(0), "stars": .integer(3)])
+        let id = RecordID(bits: Identifier128(high: 1, low: 2))
+        for values in [[FieldValue.null, .null], []] {
+            let task = Snapshot(id: id, uid: 3, values: values, shape: shape)
+            #expect(task.due == nil && task.stars == 3)
+        }
+    }
+
     @Test func `an unknown raw value of a newer build reads as the fallback`() throws {
         let todo = try ModelShape<Todo>.todo().snapshot(["priority": .text("urgent")])
         #expect(todo.priority == .normal)

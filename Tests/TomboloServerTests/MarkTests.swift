@@ -72,6 +72,14 @@ import Testing
         #expect(error?.description == "cannot make \(file.path).new: No such file or directory")
     }
 
+    @Test func `a mark that cannot be replaced leaves no temporary file`() throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try FileManager.default.createDirectory(atPath: file.path, withIntermediateDirectories: false)
+        let error = #expect(throws: MarkFileError.self) { try file.write(HistoryMark()) }
+        #expect(error?.description == "cannot replace \(file.path): Is a directory")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["authority.sqlite-mark"])
+    }
+
     @Test func `a mark that is missing, damaged, or a symbolic link is not read`() throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         #expect(file.read() == nil && !file.isThere)

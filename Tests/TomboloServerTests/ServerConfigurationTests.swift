@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(arguments: [
-        (["listen.host=0.0.0.0"], "sends nothing there in plain text"),
+        (["listen.host=0.0.0.0"], "requires TLS there"),
         (["listen.key-file=/k"], "belong together"),
         (["server.url=https://a.example"], "there is no key server.url"),
         (["environment=test"], "authority.folder is not set"),

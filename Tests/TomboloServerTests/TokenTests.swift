@@ -96,6 +96,24 @@ import Testing
         #expect(try registry.principals().map(\.name) == ["phone"])
     }
 
+    /// A server under another user could not read a file of root.
+    @Test(.enabled(if: geteuid() == 0, "only root can give a file away"), arguments: [false, true])
+    func `root leaves the file to its owner, or to the owner of the folder`(hasFile: Bool) throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try FileManager.default.createDirectory(
+            atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        if hasFile {
+            try registry.add("laptop") { _ in }
+            try #require(chown(folder + "/tokens", 12_345, 12_346) == 0)
+        } else {
+            try #require(chown(folder, 12_345, 12_346) == 0)
+        }
+        try registry.add("phone") { _ in }
+        let attributes = try FileManager.default.attributesOfItem(atPath: folder + "/tokens")
+        #expect(attributes[.ownerAccountID] as? Int == 12_345 && attributes[.groupOwnerAccountID] as? Int == 12_346)
+        #expect(attributes[.posixPermissions] as? Int == 0o600)
+    }
+
     @Test func `a failed change leaves no temporary file and reports the reason`() throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         // A folder in place of the file can be neither read nor replaced.

@@ -30,11 +30,13 @@ enum GuideModels {
 
     struct Badge: Model {
         static let collection = "badge"
-        let title = Field<String>("title", .required, .rule(capital))
+        let title = Field<String>("title", .required, .rule(.capital))
+    }
+}
 
-        static let capital = FieldRule(name: "capital") { text in
-            text.first?.isUppercase == true ? nil : "must begin with a capital letter"
-        }
+extension FieldRule {
+    static let capital = FieldRule(name: "capital") { text in
+        text.first?.isUppercase == true ? nil : "must begin with a capital letter"
     }
 }
 
@@ -44,15 +46,20 @@ struct GuideSamples {
     typealias Person = GuideModels.Person
 
     struct TodoApp {
-        static func main() async throws {
-            try await withClient("todo", models: [Todo.self, Person.self]) { client in
-                if let title = CommandLine.arguments.dropFirst().first {
-                    try await client.create(Todo.self) { $0.title = title }
-                } else {
-                    for try await todos in client.query(Todo.self).where({ !$0.isDone }).updates {
-                        print(todos.map(\.title))
+        static func main() async {
+            do {
+                try await withClient("todo", models: [Todo.self, Person.self]) { client in
+                    if let title = CommandLine.arguments.dropFirst().first {
+                        try await client.create(Todo.self) { $0.title = title }
+                    } else {
+                        for try await todos in client.query(Todo.self).where({ !$0.isDone }).updates {
+                            print(todos.map(\.title))
+                        }
                     }
                 }
+            } catch {
+                FileHandle.standardError.write(Data("todo: \(error)\n".utf8))
+                exit(1)
             }
         }
     }
@@ -122,6 +129,15 @@ struct GuideSamples {
         for try await change in client.query(Todo.self).changes {
             print(change.inserted, change.removed, change.moved)
             for (todo, fields) in change.changed { print(todo, fields.fields) }
+        }
+    }
+
+    func waitUntilInSync(_ client: Client) async {
+        for await status in client.statusUpdates {
+            let hasAll = status.spaces.allSatisfy { $0.isComplete || !$0.hasAccess }
+            if status.phase == .live && status.isInSync { break }
+            if status.phase == .otherProcess && status.pending == 0 && hasAll { break }
+            if status.phase == .needsToken || status.phase == .blocked { break }
         }
     }
 

@@ -176,11 +176,34 @@ private struct LaxTodo: Model {
         #expect(merge.fields.map(\.field) == ["title"])
         #expect(merge.fields[0].kept(milk.fields.title) == "Soy milk")
         #expect(merge.fields[0].lost(milk.fields.title) == "Oat milk")
+        #expect("\(merge)" == "merged: todo.title: 'Oat milk' was overwritten by 'Soy milk'")
         try merge.restore()
         try testbed.settle()
         #expect(milk.title == "Oat milk")
         for merge in try tablet.merges.all() { try merge.accept() }
         #expect(try phone.merges.all().isEmpty)
+        try testbed.finish()
+    }
+
+    @Test func `a merge with a deletion tells the lost value, and that none stays`() throws {
+        let testbed = try SyncTestbed(models: [LaxTodo.self])
+        let (phone, tablet) = (try testbed.device("phone"), try testbed.device("tablet"))
+        let milk = try testbed.run { try await phone.create(LaxTodo.self) { $0.title = "Milk" } }
+        try testbed.settle()
+        tablet.isOnline = false
+        let seen = try tablet.object(LaxTodo.self, id: #require(milk.id))
+        try testbed.run { try await seen.delete() }
+        milk.title = "Oat milk"
+        try testbed.run { try await milk.save() }
+        try testbed.settle()
+        tablet.isOnline = true
+        try testbed.settle()
+        let merge = try #require(try phone.merges.all().first)
+        #expect(merge.fields.map(\.isDeletion) == [true])
+        #expect(merge.fields[0].kept(milk.fields.title) == nil)
+        #expect(merge.fields[0].lost(milk.fields.title) == "Oat milk")
+        #expect("\(merge)" == "merged: todo.title: 'Oat milk' was lost, because the record was deleted")
+        try merge.accept()
         try testbed.finish()
     }
 }

@@ -1,7 +1,5 @@
 import Foundation
 import SyncConcurrency
-import SyncCore
-import SyncModel
 import SyncSimulation
 import TestRings
 import Testing

@@ -11,7 +11,8 @@ enum Command: Equatable {
         contacts add NAME [DETAIL…]      adds one: phone=, email=, company=, notes=
         contacts edit NAME DETAIL…       changes details; phone= removes the phone
         contacts remove NAME
-        contacts problems                shows what the server refused, and what lost against other devices
+        contacts problems                shows changes that the server rejected, and values that lost against \
+        other devices
         contacts retry NUMBER            writes again what a problem lost
         contacts discard NUMBER          accepts a problem
         contacts sync [SECONDS]          syncs now, and waits for it: up to 10 seconds, or the given number

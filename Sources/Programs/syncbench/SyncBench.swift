@@ -41,7 +41,7 @@ struct MeasureCommand: ParsableCommand {
         let large = try sync.delta(of: 1_000, in: rows, rounds: rounds)
         let small = try sync.delta(of: 1_000, in: 1_000, rounds: rounds)
         say(
-            "delta of 1000 changes: out of \(rows) it costs \(Self.text(large / small)) of what it costs out of 1000 (\(Self.text(large * 1_000)) against \(Self.text(small * 1_000)) ms of CPU)"
+            "delta of 1000 changes: \(rows) users cost \(Self.text(large / small)) times as much as 1000 users (\(Self.text(large * 1_000)) against \(Self.text(small * 1_000)) ms of CPU)"
         )
     }
 

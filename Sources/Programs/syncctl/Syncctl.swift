@@ -9,8 +9,8 @@ import SyncProgram
     static let configuration = CommandConfiguration(
         commandName: "syncctl", abstract: "Read, write, sync, and repair the records of this device.",
         discussion: """
-            All commands except sync work offline. doctor contacts the server unless --local is given. Results go to \
-            standard output, everything else to standard error. Output has no colors if NO_COLOR is set or standard \
+            Only sync and digest --remote need the server. status and doctor contact it unless --local is given. Results \
+            go to standard output, everything else to standard error. Output has no colors if NO_COLOR is set or standard \
             output is not a terminal.
 
             Shell completions: syncctl --generate-completion-script bash (or zsh, fish).

@@ -39,6 +39,7 @@ struct ServerEndpoint: Sendable {
             return try await threads.runIfActive { try authority.fetch(request, by: principal, now: now()) }
         }
         let rejections = try await review.rejections(of: push.transactions, by: principal, records: reader)
+            .mapValues(\.shortened)
         return try await threads.runIfActive {
             let response = try authority.push(push, by: principal, now: now(), rejecting: rejections)
             metrics?.decided(response)

@@ -8,8 +8,7 @@ public protocol TransactionReview: Sendable {
     /// A push may repeat transactions that already have an outcome. A rejection does not change that outcome.
     ///
     /// - Parameter records: reads the records as they are before this push.
-    /// - Returns: the rejections. A code may have at most 1 KiB, and a message at most 16 KiB: neither the store nor a
-    ///   client reads a longer one.
+    /// - Returns: the rejections. The server keeps the first 1 KiB of a code and the first 16 KiB of a message.
     /// - Throws: an error if the rules cannot be evaluated. The server then applies nothing of the push, and the client
     ///   tries again later.
     func rejections(

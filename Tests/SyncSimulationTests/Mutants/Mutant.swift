@@ -21,6 +21,8 @@ struct Mutant: Sendable, CustomTestStringConvertible {
     var isPlantedInParts = true
     /// Whether the users' oracle must find the bug, and not another one.
     var isFoundByUsers = false
+    /// Whether the bug damages the rows of a device's store, so that the store itself may notice it (I25).
+    var damagesStores = false
     /// Whether finding the bug takes so many worlds that only `tools/soak mutants` tries.
     var isRare = false
 
@@ -42,6 +44,13 @@ struct Mutant: Sendable, CustomTestStringConvertible {
     var rare: Mutant {
         var mutant = self
         mutant.isRare = true
+        return mutant
+    }
+
+    /// This mutant, marked as damaging the rows of a device's store.
+    var ofStoredRows: Mutant {
+        var mutant = self
+        mutant.damagesStores = true
         return mutant
     }
 

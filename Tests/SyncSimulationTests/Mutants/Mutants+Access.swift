@@ -37,7 +37,9 @@ extension Mutant {
                         VALUES (randomblob(16), -1, 1, NEW.key, 'left behind');
                     END
                     """)
-            }, shape: changesRights),
+            }, shape: changesRights
+        )
+        .ofStoredRows,
         Mutant(
             "base left behind", breaks: [.I21], "what was shown of a record that is changed here stays",
             parts: {
@@ -49,7 +51,9 @@ extension Mutant {
                         VALUES ('customer', randomblob(16), 0, -1, 1, '{"name":"left behind"}', NEW.key);
                     END
                     """)
-            }, shape: changesRights),
+            }, shape: changesRights
+        )
+        .ofStoredRows,
         Mutant(
             "space vacated without consent", breaks: [.I15], "another server takes away what it never has shown",
             parts: {
@@ -94,7 +98,9 @@ extension Mutant {
                         DELETE FROM sync_outbox WHERE space = NEW.name AND number IS NULL;
                     END
                     """)
-            }, shape: changesRights),
+            }, shape: changesRights
+        )
+        .ofStoredRows,
         Mutant(
             "loss of access treated as a failure", breaks: [.I21], "who is refused a space tries again, and keeps it",
             parts: {

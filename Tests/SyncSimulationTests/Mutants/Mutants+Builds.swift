@@ -20,7 +20,9 @@ extension Mutant {
                         UPDATE customer SET sync_unknown = NULL WHERE sync_row = NEW.sync_row;
                     END
                     """)
-            }, shape: earlierDevice),
+            }, shape: earlierDevice
+        )
+        .ofStoredRows,
         Mutant(
             "unknown records dropped", breaks: [.I5, .I4, .I8],
             "a device forgets the records of collections that its build does not know",
@@ -31,7 +33,9 @@ extension Mutant {
                         DELETE FROM sync_foreign WHERE collection = NEW.collection AND id = NEW.id;
                     END
                     """)
-            }, shape: earlierDevice),
+            }, shape: earlierDevice
+        )
+        .ofStoredRows,
         Mutant(
             "held writes forgotten", breaks: [.I1, .I5],
             "a write that has waited for a newer server is gone when that comes",
@@ -45,7 +49,9 @@ extension Mutant {
                         UPDATE sync_meta SET waiting = waiting - 1, outbox_bytes = outbox_bytes - NEW.bytes;
                     END
                     """)
-            }, shape: earlierServer),
+            }, shape: earlierServer
+        )
+        .ofStoredRows,
         Mutant(
             "repeats in the order of writing", breaks: [.I3],
             "a write that has waited for a newer server is repeated before those that have smaller numbers",

@@ -6,7 +6,7 @@ extension Mutant {
         shape: @escaping @Sendable (inout WorldPlan) -> Void = { _ in }
     ) -> Mutant {
         let trigger = "CREATE TRIGGER IF NOT EXISTS planted \(body)"
-        return Mutant(name, breaks: breaks, sentence, parts: { .plantingInStores(trigger) }, shape: shape)
+        return Mutant(name, breaks: breaks, sentence, parts: { .plantingInStores(trigger) }, shape: shape).ofStoredRows
     }
 
     /// Bugs in the rows that a device's store writes.

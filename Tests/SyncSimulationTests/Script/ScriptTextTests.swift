@@ -7,7 +7,10 @@ import Testing
     @Test(arguments: 0..<50 as Range<UInt64>)
     func `a script is unchanged after it is written and read`(seed: UInt64) throws {
         var script = WorldPlan.drawn(seed: seed, steps: 40).script
-        script.planned = [.init(.server, DiskFault(.all, of: .wal, skip: 3, times: nil, effect: .fail(.cannotOpen)))]
+        script.planned = [
+            .init(.server, DiskFault(.all, of: .wal, skip: 3, times: nil, effect: .fail(.cannotOpen))),
+            .init(.device(0), DiskFault(.sync, effect: .losePower), seed: 8),
+        ]
         #expect(try WorldScript(text: script.text) == script)
     }
 

@@ -16,6 +16,25 @@ import Testing
         #expect(points > 0, "the fault has never struck")
     }
 
+    @Test func `each series has its own name, and each of its points a seed of its own`() throws {
+        #expect(Set(CrashSeries.all.map(\.description)).count == CrashSeries.all.count)
+        for series in CrashSeries.all {
+            let scripts = (0..<10).map { series.script(at: $0) }
+            #expect(Set(scripts.flatMap(\.planned).map(\.seed)).count == scripts.count)
+            for script in scripts { #expect(try WorldScript(text: script.text) == script) }
+        }
+    }
+
+    @Test(.ring(.check)) func `the seed of a planned loss of power decides what the disk keeps`() throws {
+        var script = try #require(CrashScenario.all.first).script
+        let hashes = try (0..<32 as Range<UInt64>).map { seed in
+            let fault = DiskFault(.sync, of: .wal, skip: 4, effect: .losePower)
+            script.planned = [.init(.device(0), fault, seed: seed)]
+            return try World(script, parts: .onSQLite()).run().hash
+        }
+        #expect(Set(hashes).count > 1)
+    }
+
     @Test func `every scenario passes without added faults and has the faults of its script`() throws {
         // Narrow runs take every third scenario.
         for (number, scenario) in CrashScenario.all.enumerated() where number.isMultiple(of: TestRing.sample(3, 1)) {

@@ -52,11 +52,11 @@ final class PlainAuthority: AuthorityService {
         var version: Version
     }
 
-    /// The client that pushes, and its clock.
+    /// The client that pushes, and the rule for its stamps.
     fileprivate struct Author {
         let identity: ClientIdentity
         let formerClients: [ClientID]
-        let clock: StampClock
+        let stamps: StampPolicy
     }
 
     fileprivate struct Row: Sendable {
@@ -182,7 +182,7 @@ extension PlainAuthority.State {
             }.first
             let author = PlainAuthority.Author(
                 identity: request.identity, formerClients: numbered.formerNumbers.map(\.identity.client),
-                clock: StampClock(now: now, age: numbered.age, permittedSkew: SchemaLimits.permittedSkew))
+                stamps: StampPolicy(now: now, age: numbered.age, permittedSkew: SchemaLimits.permittedSkew))
             let outcome = repeated ?? outcome(of: numbered.transaction, by: author, mutant: mutant)
             clients[request.identity, default: PlainAuthority.Client()].next = max(client.next, numbered.number.next)
             clients[request.identity, default: PlainAuthority.Client()].outcomes[numbered.number] =
@@ -233,7 +233,7 @@ extension PlainAuthority.State {
         guard let schema = catalog[mutation.collection] else { return .unknownCollection }
         let version = head.next
         let client = author.identity.client
-        let stamp = Stamp(time: author.clock.time(claimed: mutation.time), client: client)
+        let stamp = Stamp(time: author.stamps.time(claimed: mutation.time), client: client)
         let id = mutation.record
         switch mutation.intent {
         case .create(let patch):

@@ -164,6 +164,6 @@ private final class CountingRing: RecordingStore {
             replay.follow($0).difference
         }
         #expect(differences.count == 1)
-        #expect(differences.first?.description.contains("0 rows; now pull ") == true, "\(differences)")
+        #expect(differences.first?.description.contains("0 rows; replayed: pull ") == true, "\(differences)")
     }
 }

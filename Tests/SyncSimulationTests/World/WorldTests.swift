@@ -91,6 +91,17 @@ struct WorldTests {
         #expect(report.timeToRest < .seconds(60))
     }
 
+    @Test(arguments: [StoreError.Code.corrupt, .contradiction])
+    func `a store that finds damage on a working disk breaks a promise`(code: StoreError.Code) throws {
+        let parts = WorldParts.wrappingStores {
+            $0.onCommit = { (_, _, _, _) throws(StoreError) in throw StoreError(code, "planted") }
+        }
+        let failure = #expect(throws: WorldError.self) {
+            _ = try World(.calm(seed: 1, steps: 20), parts: parts).run()
+        }
+        #expect((failure?.cause as? Violation)?.invariant == .I25, "\(String(describing: failure))")
+    }
+
     @Test func `worlds of many seeds keep every promise`() throws {
         var operations = 0
         var coverage = FaultCoverage()

@@ -43,10 +43,12 @@ public struct MergedField: Hashable, Sendable {
     /// The name of the field.
     public var field: String { conflict.field.rawValue }
 
-    /// The value that stays; nil if this is another field. After a deletion, this is the value that the field reads as
-    /// when it has none.
+    /// Whether the value was lost because the record was deleted. No value stays in this case.
+    public var isDeletion: Bool { conflict.rule == .deleteWins }
+
+    /// The value that stays; nil if this is another field, or if the record was deleted.
     public func kept<M: Model, Value>(_ field: ModelField<M, Value>) -> Value? {
-        isFor(field.key, of: M.self) ? field.value(conflict.winner.value) : nil
+        isFor(field.key, of: M.self) && !isDeletion ? field.value(conflict.winner.value) : nil
     }
 
     /// The value that was lost; nil if this is another field.
@@ -61,8 +63,10 @@ public struct MergedField: Hashable, Sendable {
 
 extension MergedWrite: CustomStringConvertible {
     public var description: String {
-        let list = fields.map {
-            "\($0.collection).\($0.field): \($0.conflict.loser.value.shortText) was overwritten by \($0.conflict.winner.value.shortText)"
+        let list = fields.map { field in
+            let (lost, kept) = (field.conflict.loser.value.shortText, field.conflict.winner.value.shortText)
+            let reason = field.isDeletion ? "lost, because the record was deleted" : "overwritten by \(kept)"
+            return "\(field.collection).\(field.field): \(lost) was \(reason)"
         }
         return "merged: \(list.joined(separator: ", "))"
     }

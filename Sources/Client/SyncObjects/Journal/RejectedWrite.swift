@@ -30,7 +30,7 @@ public struct RejectedWrite: Identifiable, Sendable {
         case .forgotten(let transaction):
             self.transaction = transaction
             code = RejectionCode(rawValue: "forgotten")
-            message = "the server was restored from a backup that does not have these changes"
+            message = "these changes were lost by a server that was restored from a backup, or with a damaged database"
             fields = []
         case .merged, .overwritten, .cancelled: return nil
         }

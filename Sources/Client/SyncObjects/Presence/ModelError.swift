@@ -20,7 +20,7 @@ public struct ModelError: Error, Hashable, Sendable {
 
     /// The kind of failure.
     public enum Code: String, Hashable, Sendable, CaseIterable {
-        /// A value breaks a rule of the model.
+        /// A value breaks a rule of the model, or cannot be stored.
         case invalidValue
         /// The declaration of the model has an error, or the model is not in the client's list.
         case invalidModel
@@ -69,9 +69,10 @@ extension ModelError: CustomStringConvertible {
 }
 
 extension ModelError {
-    /// Wraps an error in the declaration of a model.
+    /// Wraps an error in the declaration of a model, or in a value of a query.
     public init(_ error: ModelDeclarationError) {
-        self.init(.invalidModel, error.message, cause: .declaration(error))
+        let code: Code = error.code == .invalidValue ? .invalidValue : .invalidModel
+        self.init(code, error.message, cause: .declaration(error))
     }
 
     /// Wraps a failure of the local store.
@@ -103,6 +104,7 @@ extension ModelError {
     /// Wraps a rejection of the server.
     public init(_ rejection: Rejection) {
         self.init(
-            .rejected, "the server refused it (\(rejection.code)): \(rejection.message)", cause: .rejection(rejection))
+            .rejected, "the server rejected the transaction (\(rejection.code)): \(rejection.message)",
+            cause: .rejection(rejection))
     }
 }

@@ -109,7 +109,7 @@ public struct StoredSource: ModelSource {
         case .rejected(let entry):
             if case .rejected(_, let rejection) = entry.event { throw ModelError(rejection) }
             throw ModelError(
-                .rejected, "transaction \(sequence) was refused: see entry \(entry.number) of the journal")
+                .rejected, "transaction \(sequence) was rejected: see entry \(entry.number) of the journal")
         }
     }
 

@@ -6,9 +6,9 @@ extension ServerAction {
         switch self {
         case .send(let serial, .hello): "hello \(serial)"
         case .send(let serial, .push(let request)):
-            "push \(serial) \(request.runs) as incarnation \(request.identity.incarnation) of \(request.account?.rawValue ?? "no account") in \(request.epoch?.rawValue ?? "no epoch"), acknowledged \(request.acknowledged)"
+            "push \(serial) \(request.runs) as incarnation \(request.identity.incarnation) of \(request.account?.rawValue ?? "no account") in \(request.epoch?.rawValue ?? "no epoch"), acknowledged \(request.acknowledged)\(request.shownCursors)"
         case .send(let serial, .pull(let request)):
-            "pull \(serial) of \(request.space) for \(request.account?.rawValue ?? "no account") from \(request.cursor?.rawValue ?? "the beginning"), \(request.limit) rows"
+            "pull \(serial) of \(request.space) for \(request.account?.rawValue ?? "no account") from \(request.cursor?.rawValue ?? "the beginning")\(request.shownReceipt), \(request.limit) rows"
         case .send(let serial, .hints(let spaces)):
             "open hints \(serial) of \(spaces.map(\.rawValue).joined(separator: " "))"
         case .closeHints(let serial): "close hints \(serial)"
@@ -21,6 +21,14 @@ extension PushRequest {
     fileprivate var runs: String {
         TransactionRun.runs(of: transactions).map(\.description).joined(separator: " ")
     }
+
+    fileprivate var shownCursors: String {
+        cursors.isEmpty ? "" : ", showing \(cursors.map(\.rawValue).joined(separator: " "))"
+    }
+}
+
+extension PullRequest {
+    fileprivate var shownReceipt: String { receipt.map { " with the receipt \($0)" } ?? "" }
 }
 
 extension Redaction {

@@ -10,7 +10,7 @@ extension StoreAction {
         case .record(let results, let identity, let time):
             "record \(results.map(\.recordedText).joined(separator: " ")) of incarnation \(identity.incarnation) at \(time)"
         case .apply(let page, let cursor, let brake):
-            "apply \(page.content.facts) of \(page.space) in \(page.epoch) from \(cursor?.rawValue ?? "the beginning") to \(page.cursor), version \(page.version) of \(page.head)\(page.hasMore ? ", more follows" : ""), at \(page.serverTime), \(brake.recordedText)"
+            "apply \(page.content.facts) of \(page.space) in \(page.epoch) from \(cursor?.rawValue ?? "the beginning") to \(page.cursor), version \(page.version) of \(page.head)\(page.hasMore ? ", more follows" : "")\(page.hasMoreNotices ? ", more notices follow" : ""), at \(page.serverTime), \(brake.recordedText)"
         case .withdraw(let number, let rejection, let identity):
             "withdraw \(number) of incarnation \(identity.incarnation): \(rejection.code)"
         case .resetCursor(let space): "reset the cursor of \(space)"
@@ -23,10 +23,13 @@ extension StoreAction {
 
 extension TransactionResult {
     fileprivate var recordedText: String {
-        switch outcome {
-        case .applied(let version, _, _): "\(number)=\(version)"
-        case .rejected(let rejection): "\(number)=\(rejection.code)"
-        }
+        let outcome =
+            switch outcome {
+            case .applied(let version, _, _): "\(version)"
+            case .rejected(let rejection): "\(rejection.code)"
+            }
+        let proof = receipt.map { " (receipt of \($0.space) \($0.version) \($0.cursor))" } ?? ""
+        return "\(number)=\(outcome)\(proof)"
     }
 }
 

@@ -5,8 +5,7 @@ import SyncModel
 // redacts them.
 
 extension SyncAction {
-    /// The text of a redacted action. Equal actions have equal texts. The text leaves out receipts, the cursors of a
-    /// push, and whether a page has more notices.
+    /// The text of a redacted action. Equal actions have equal texts, and the text contains everything in the action.
     package var recordedText: String {
         switch self {
         case .server(let action): action.recordedText

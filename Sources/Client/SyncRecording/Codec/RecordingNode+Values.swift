@@ -126,7 +126,7 @@ extension RecordingNode {
     }
 
     func identity() throws(RecordingError) -> ClientIdentity {
-        ClientIdentity(client: Redaction.nobody, incarnation: try member("incarnation").count())
+        ClientIdentity(client: Redaction.redactedClient, incarnation: try member("incarnation").count())
     }
 
     func session() throws(RecordingError) -> StoredSession {

@@ -85,10 +85,12 @@ struct RecordingNode {
         }
     }
 
-    func choice<Value: RawRepresentable<String>>(
+    func choice<Value: RawRepresentable<String> & CaseIterable>(
         _ type: Value.Type = Value.self
     ) throws(RecordingError) -> Value {
-        guard let choice = Value(rawValue: try text()) else { throw wrong("another word") }
+        guard let choice = Value(rawValue: try text()) else {
+            throw wrong("one of: \(Value.allCases.map(\.rawValue).joined(separator: ", "))")
+        }
         return choice
     }
 
@@ -118,6 +120,11 @@ struct RecordingNode {
 
     func epoch() throws(RecordingError) -> Epoch { Epoch(rawValue: try text()) }
     func account() throws(RecordingError) -> AccountID { AccountID(rawValue: try text()) }
+
+    func resetReason() throws(RecordingError) -> ResetReason {
+        guard let reason = ResetReason(rawValue: try text()) else { throw wrong("one of: horizon, epoch, cursor") }
+        return reason
+    }
 
     func cursor() throws(RecordingError) -> Cursor { Cursor(rawValue: try text()) }
 

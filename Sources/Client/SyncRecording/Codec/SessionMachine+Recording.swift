@@ -303,7 +303,7 @@ extension RecordingNode {
             } else if optional("contradiction") != nil {
                 state = .waiting(try timer(), .contradiction(""))
             } else {
-                state = .waiting(try timer(), .reset(try member("reset").choice()))
+                state = .waiting(try timer(), .reset(try member("reset").resetReason()))
             }
         case "braked":
             state = .braked(

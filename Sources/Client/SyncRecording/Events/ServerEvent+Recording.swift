@@ -128,7 +128,7 @@ extension RecordingNode {
     }
 
     private func pullResponse() throws(RecordingError) -> PullResponse {
-        if let reason = optional("must_reset") { return .mustReset(try reason.choice()) }
+        if let reason = optional("must_reset") { return .mustReset(try reason.resetReason()) }
         if let epoch = optional("no_access") { return .noAccess(try epoch.epoch()) }
         return .page(try member("page").page())
     }

@@ -76,10 +76,10 @@ package struct Redaction: Sendable {
     // MARK: Values from the store
 
     func identity(_ identity: ClientIdentity) -> ClientIdentity {
-        ClientIdentity(client: Self.nobody, incarnation: identity.incarnation)
+        ClientIdentity(client: Self.redactedClient, incarnation: identity.incarnation)
     }
 
-    static let nobody = ClientID(bits: Identifier128(high: 0, low: 0))
+    static let redactedClient = ClientID(bits: Identifier128(high: 0, low: 0))
 
     func stored(_ stored: StoredSpace) -> StoredSpace {
         StoredSpace(
@@ -100,9 +100,11 @@ package struct Redaction: Sendable {
     }
 
     func session(_ session: StoredSession) -> StoredSession {
-        StoredSession(
+        var redacted = StoredSession(
             identity: identity(session.identity), epoch: session.epoch.map(epoch),
             account: session.account.map(account), spaces: session.spaces.map(stored), outbox: session.outbox)
+        redacted.pause = session.pause
+        return redacted
     }
 
     func batch(_ batch: PushBatch) -> PushBatch {

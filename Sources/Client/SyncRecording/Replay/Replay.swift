@@ -106,10 +106,10 @@ extension Replay.Difference: CustomStringConvertible {
     package var description: String {
         switch what {
         case .action(let number, let then, let now):
-            "differs at turn \(turn), action \(number): then \(then ?? "nothing"); now \(now ?? "nothing")"
+            "differs at turn \(turn), action \(number): recorded: \(then ?? "nothing"); replayed: \(now ?? "nothing")"
         case .draws(let then, let now):
-            "differs at turn \(turn): then \(then) random numbers were drawn; now \(now)"
-        case .state: "differs before turn \(turn): the session is not in the state in which it was then"
+            "differs at turn \(turn) in the count of random numbers: recorded: \(then); replayed: \(now)"
+        case .state: "differs before turn \(turn): the session is not in the recorded state"
         }
     }
 }

@@ -43,11 +43,7 @@ final class DamagedDatabase {
             if rows.contains(where: { $0.texts == wanted }) { continue }
             // The table's own row still has at least two of these four texts. The row of one of its indexes has only
             // one of them, the table's name.
-            let damaged = rows.first { row in
-                zip(row.texts, wanted).count { $0 == $1 } >= 2
-                    && (row.texts[0] == "table" || row.texts[1] == table.name || row.texts[3] == table.sql)
-            }
-            guard let damaged else { continue }
+            guard let damaged = rows.first(where: { zip($0.texts, wanted).count { $0 == $1 } >= 2 }) else { continue }
             update.bind(1, damaged.row)
             update.bind(2, table.name)
             update.bind(3, table.sql)
@@ -87,26 +83,38 @@ final class DamagedDatabase {
         _ body: (DamagedRow) throws -> Void
     ) throws -> Bool {
         let rows = "SELECT \(columns) FROM \(table) WHERE \(key)"
-        var low: Int64 = 0
+        // The last keys that were read in each direction, and the keys before them.
+        var (low, beforeLow): (Int64, Int64) = (0, 0)
+        var (high, beforeHigh) = (FilePage.largestKey, FilePage.largestKey)
+        // A key out of order ends a direction. The key before it may be the damaged one, so the search between the two
+        // directions begins before that one, and leaves out its row.
+        var suspects: Set<Int64> = []
         let isWhole = try walk("\(rows) > ?1 ORDER BY \(key)", from: 0, key) { row, found in
-            guard found > low else { return false }
-            low = found
+            guard found < FilePage.largestKey else { return false }
+            guard found > low else {
+                suspects.insert(low)
+                low = beforeLow
+                return false
+            }
+            (low, beforeLow) = (found, low)
             try body(row)
             return true
         }
         if isWhole { return true }
-        var high: Int64?
-        let isJoined = try walk("\(rows) > ?1 ORDER BY \(key) DESC", from: low, key) {
-            row, found in
-            guard found > low, found < high ?? .max else { return false }
-            high = found
-            try body(row)
+        let isJoined = try walk("\(rows) > ?1 ORDER BY \(key) DESC", from: low, key) { row, found in
+            guard found > low, found < high else {
+                suspects.insert(high)
+                high = beforeHigh
+                return false
+            }
+            (high, beforeHigh) = (found, high)
+            if !suspects.contains(found) { try body(row) }
             return true
         }
         // Rows that neither direction reached are looked up one by one.
         guard !isJoined, let single = try? connection.prepare("\(rows) = ?1") else { return false }
-        let end = high ?? max(last ?? low, low) + 1
-        for next in low + 1..<max(end, low + 1) where next - low <= Self.mostProbes {
+        let end = high < FilePage.largestKey ? high : max(last ?? low, low) + 1
+        for next in low + 1..<max(min(end, low + 1 + Self.mostProbes), low + 1) where !suspects.contains(next) {
             single.bind(1, next)
             defer { single.reset() }
             if (try? single.step()) == true { try body(DamagedRow(single)) }

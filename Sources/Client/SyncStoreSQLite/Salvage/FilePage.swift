@@ -89,7 +89,7 @@ struct FilePage {
     }
 
     /// Keys from here on are treated as damage, because no device writes that many rows.
-    private static let largestKey: Int64 = 1 << 48
+    static let largestKey: Int64 = 1 << 48
 
     /// Whether a record's header has the column types of the shape (https://sqlite.org/fileformat2.html#record_format).
     private func has(_ shape: Shape, at start: Int) -> Bool {
@@ -124,7 +124,7 @@ struct FilePage {
         guard place >= 8, let payload = varint(&place), let key = varint(&place), key == 1 else { return nil }
         let start = place
         guard let header = varint(&place), let first = varint(&place), first == 0, let type = varint(&place),
-            place == start + Int(clamping: header), type >= 13, type % 2 == 1,
+            header == place - start, type >= 13, type % 2 == 1,
             payload == header + (type - 13) / 2
         else { return nil }
         return OnlyText(start: start, payload: Int(clamping: payload), header: Int(clamping: header))

@@ -574,7 +574,7 @@ struct Salvage {
     /// - Returns: the last number that was assigned; nil when it cannot be read.
     private func keepSequence(of table: String) throws -> Int64? {
         guard let last = damaged.integer("SELECT seq FROM sqlite_sequence WHERE name = '\(table)'"),
-            (0...Self.largestSequence).contains(last)
+            (0..<FilePage.largestKey).contains(last)
         else { return nil }
         try connection.execute(
             """
@@ -583,9 +583,6 @@ struct Salvage {
             """)
         return last
     }
-
-    /// Larger numbers are treated as damage, because no device writes that many rows.
-    private static let largestSequence: Int64 = 1 << 48
 
     /// Returns the number of lost entries of a table; nil when it cannot be known.
     private func lost(_ saved: Int, _ unreadable: Int, expected: Int?, isWhole: Bool) -> Int? {

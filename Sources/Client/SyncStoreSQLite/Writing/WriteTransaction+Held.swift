@@ -6,6 +6,8 @@ import SyncModel
 extension WriteTransaction {
     /// Releases everything held back if the server's collections and fields differ from those for which entries were
     /// last held back, or if `models` is nil.
+    ///
+    /// If the server's rejection was the first to hold an entry back, these models become known only now.
     func releaseHeld(for models: ServerModels?) throws {
         guard meta.outbox.held > 0 else { return }
         let statement = try connection.statement("SELECT names FROM sync_server_models")
@@ -14,7 +16,36 @@ extension WriteTransaction {
             defer { statement.reset() }
             if try statement.step() { names = statement.text(0) }
         }
-        if models == nil || names != models?.text { try releaseHeld() }
+        guard let models else { return try releaseHeld() }
+        if names == nil { try remember(models) } else if names != models.text { try releaseHeld() }
+    }
+
+    /// Releases the entries whose missing collection or field `models` has after all.
+    ///
+    /// A server can reject a transaction whose collections and fields its hello has named: it became older after the
+    /// hello, or it is one of several, of which not all are upgraded yet. The next hello may then name the same models,
+    /// and nothing would release the entry.
+    ///
+    /// - Returns: whether there were such entries.
+    func releaseHeld(knownIn models: ServerModels?) throws -> Bool {
+        guard let models, meta.outbox.held > 0 else { return false }
+        let names = try connection.statement("SELECT DISTINCT held_for FROM sync_outbox WHERE held_for IS NOT NULL")
+            .rows { $0.text(0) }
+        let known = names.filter(models.knows)
+        for name in known {
+            let release = try connection.statement("UPDATE sync_outbox SET held_for = NULL WHERE held_for = ?1")
+            release.bind(1, name)
+            try release.run()
+            meta.outbox.held -= connection.changedRows
+        }
+        if !known.isEmpty { change.touchesOutbox = true }
+        return !known.isEmpty
+    }
+
+    private func remember(_ models: ServerModels) throws {
+        let known = try connection.statement("INSERT OR REPLACE INTO sync_server_models (one, names) VALUES (1, ?1)")
+        known.bind(1, models.text)
+        try known.run()
     }
 
     /// Releases everything held back. The next batch decides again.
@@ -35,12 +66,7 @@ extension WriteTransaction {
         var unknown = models.firstUnknown(in: entry.transaction)
         if unknown == nil { unknown = try reasonOfDependency(entry) }
         guard let unknown else { return false }
-        if meta.outbox.held == 0 {
-            let known = try connection.statement(
-                "INSERT OR REPLACE INTO sync_server_models (one, names) VALUES (1, ?1)")
-            known.bind(1, models.text)
-            try known.run()
-        }
+        if meta.outbox.held == 0 { try remember(models) }
         try mark(entry, heldFor: unknown)
         return true
     }
@@ -84,6 +110,14 @@ extension WriteTransaction {
 }
 
 extension ServerModels {
+    /// Whether the server knows a collection, or a field that is given as `collection.field`.
+    fileprivate func knows(_ name: String) -> Bool {
+        let parts = name.split(separator: ".", maxSplits: 1).map(String.init)
+        let known = parts.first.flatMap(CollectionName.init(rawValue:)).flatMap { fields[$0] }
+        guard let known, parts.count > 1 else { return known != nil }
+        return FieldName(rawValue: parts[1]).map(known.contains) ?? false
+    }
+
     /// A text that is the same for equal models.
     fileprivate var text: String {
         fields.sorted { $0.key < $1.key }

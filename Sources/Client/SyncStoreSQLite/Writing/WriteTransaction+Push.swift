@@ -47,13 +47,10 @@ extension WriteTransaction {
                     refusal_code IS NOT NULL
                 FROM sync_outbox WHERE number IS NOT NULL AND version IS NULL ORDER BY number
                 """))
-        try fill(
-            &draft,
-            from: connection.statement(
-                """
-                SELECT sequence, space, payload, bytes, number, attempts, version, formerly, held_for, written_at, 0
-                FROM sync_outbox WHERE number IS NULL AND held_for IS NULL ORDER BY sequence
-                """))
+        try fillWithUnsent(&draft)
+        // Only a batch that would be empty asks about these entries again. Otherwise, a server that keeps rejecting them
+        // would get them in every batch, each time under new numbers.
+        if draft.entries.isEmpty, try releaseHeld(knownIn: limit.models) { try fillWithUnsent(&draft) }
         let entries = draft.entries
         guard !entries.isEmpty else { return nil }
 
@@ -84,6 +81,16 @@ extension WriteTransaction {
             identity: meta.identity, epoch: meta.epoch, acknowledged: try smallestUnanswered(),
             transactions: transactions, outbox: meta.outbox, isEmptied: draft.isEmpty,
             cursors: try proofs(startingWith: entries.map(\.entry.space)))
+    }
+
+    private func fillWithUnsent(_ draft: inout BatchDraft) throws {
+        try fill(
+            &draft,
+            from: connection.statement(
+                """
+                SELECT sequence, space, payload, bytes, number, attempts, version, formerly, held_for, written_at, 0
+                FROM sync_outbox WHERE number IS NULL AND held_for IS NULL ORDER BY sequence
+                """))
     }
 
     /// Adds entries, in the order of a statement, until the draft is full.
@@ -247,8 +254,10 @@ extension WriteTransaction {
     /// Returns a sent entry to waiting, because an older server than the one of the last hello did not know its
     /// collection or field.
     ///
-    /// The number is used up, and the entry is held back until `releaseHeld(for:)` releases it.
+    /// The number is used up, and the entry is held back until the server's models change, or until a batch has nothing
+    /// else to send and the server says that it knows the name: see `releaseHeld(knownIn:)`.
     private func sendLater(_ entry: StoredEntry, heldFor unknown: String) throws {
+        if meta.outbox.held == 0 { try connection.execute("DELETE FROM sync_server_models") }
         let statement = try connection.statement(
             "UPDATE sync_outbox SET number = NULL, attempts = 0, formerly = NULL WHERE sequence = ?1")
         statement.bind(1, entry.sequence)

@@ -78,7 +78,7 @@ final class DemoStory {
             laptop.send(SIGKILL)
             try await laptop.wait(world.runtime, atMost: .seconds(20))
         }
-        notes.append("server killed with \(left) of \(total) transactions still unsent")
+        notes.append("server killed with \(left) of \(total) transactions still unconfirmed")
         var leftThen = 0
         try await step("the server comes back, and the laptop is killed (SIGKILL) while it pushes") {
             try await world.startServer()
@@ -88,7 +88,7 @@ final class DemoStory {
             laptop.send(SIGKILL)
             try await laptop.wait(world.runtime, atMost: .seconds(20))
         }
-        notes.append("laptop killed with \(leftThen) of \(total) transactions still unsent")
+        notes.append("laptop killed with \(leftThen) of \(total) transactions still unconfirmed")
     }
 
     /// Facts to print after the steps.

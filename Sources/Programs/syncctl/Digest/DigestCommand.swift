@@ -7,9 +7,9 @@ import SyncProgram
 /// Prints digests of the records of this device, or of the server.
 struct DigestCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "digest", abstract: "Print fingerprints of the records of this device, to compare devices.",
+        commandName: "digest", abstract: "Print digests of the records of this device, to compare devices.",
         discussion: """
-            Prints one fingerprint for each collection in each space that this device follows. With --remote, all records \
+            Prints one digest for each collection in each space that this device follows. With --remote, all records \
             of these spaces are downloaded from the server, and the local ones are not read.
             """)
 
@@ -31,7 +31,7 @@ struct DigestCommand: AsyncParsableCommand {
 
     func run() async throws {
         let terminal = options.terminal
-        let rows = try await options.withClient { client in try await fingerprints(client) }
+        let rows = try await options.withClient { client in try await digests(client) }
         if terminal.isJSON {
             for (space, schema, digest) in rows {
                 var line = JSONLine()
@@ -53,7 +53,7 @@ struct DigestCommand: AsyncParsableCommand {
         table.print(to: terminal)
     }
 
-    private func fingerprints(_ client: ClientComposition) async throws -> [Row] {
+    private func digests(_ client: ClientComposition) async throws -> [Row] {
         let store = try client.store
         let progress = Progress(options.terminal, uptime: client.runtime.uptime)
         let spaces = try store.followedSpaces().map(\.space)

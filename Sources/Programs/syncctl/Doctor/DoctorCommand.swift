@@ -149,7 +149,7 @@ private final class DatabaseCheck {
         guard case .acquired(let lease) = try client.acquireLease() else { return }
         defer { withExtendedLifetime(lease) {} }
         try client.store.checkpoint()
-        findings.append(Finding(check: "log", level: .fixed, sentence: "the WAL is checkpointed"))
+        findings.append(Finding(check: "wal", level: .fixed, sentence: "the WAL is checkpointed"))
     }
 }
 

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import RecordImport
 
 /// The bytes of an input, and its name in messages.
@@ -80,13 +81,11 @@ struct ImportInput {
         return ProcessInfo.processInfo.hostName
     }
 
-    /// Returns whether the path is a regular file that this user can read and that is not empty, or a symbolic link to
-    /// something that this user can read.
+    /// Returns whether the path leads to a regular file that this user can read and that is not empty. It may be a
+    /// symbolic link.
     static let isPicture: @Sendable (String) -> Bool = { path in
-        guard let attributes = try? FileManager.default.attributesOfItem(atPath: path) else { return false }
-        let type = attributes[.type] as? FileAttributeType
-        let size = (attributes[.size] as? NSNumber)?.intValue ?? 0
-        return (type == .typeRegular || type == .typeSymbolicLink) && size > 0
-            && FileManager.default.isReadableFile(atPath: path)
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG && status.st_size > 0
+            && access(path, R_OK) == 0
     }
 }

@@ -97,9 +97,9 @@ struct RestoreJournal: AsyncParsableCommand {
     @Argument(help: "Numbers of the entries, in the order in which to restore them.") var entries: [Int64] = []
     @Flag(
         help: """
-            Restore everything that a restored server has lost: all open entries listed as forgotten. Of several values of \
-            one field, only one is restored, that of the newest entry or of the one that creates the record; the others stay in the journal, and so do entries whose records \
-            have been changed since.
+            Restore everything that was lost by a restored server or with a damaged database: all open entries listed as \
+            forgotten. Of several values of one field, only one is restored, that of the newest entry or of the one that \
+            creates the record; the others stay in the journal, and so do entries whose records have been changed since.
             """)
     var forgotten = false
 

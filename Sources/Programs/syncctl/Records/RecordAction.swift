@@ -34,7 +34,7 @@ struct RecordAction {
         let patch = schema.withDefaults(try FieldArguments.patch(fields, schema, in: store))
         var random = client.runtime.generator
         let id = RecordID.make(at: client.runtime.now(), random: &random)
-        let home = try named ?? homes(of: patch).first?.space ?? .default
+        let home = try named ?? targetSpaces(of: patch).first?.space ?? .default
         try requireTargets(of: patch, in: home)
         _ = try store.commit([.create(schema.collection, id, patch)], in: home, now: client.runtime.now())
         try RecordOutput.print([id], schema, "created", store, terminal)
@@ -43,7 +43,7 @@ struct RecordAction {
     func set(_ record: String, _ fields: [String]) throws {
         let id = try RecordReference(text: record).resolve(schema.collection, in: store).id
         let patch = try FieldArguments.patch(fields, schema, in: store)
-        let home = try home(of: id)
+        let home = try space(of: id)
         try requireTargets(of: patch, in: home)
         let sequence = try store.commit([.update(schema.collection, id, patch)], in: home, now: client.runtime.now())
         try RecordOutput.print([id], schema, sequence == nil ? "unchanged" : "changed", store, terminal)
@@ -55,7 +55,7 @@ struct RecordAction {
         for record in records {
             let id = try RecordReference(text: record).resolve(schema.collection, in: store).id
             if !ids.contains(id) { ids.append(id) }
-            spaces.insert(try home(of: id))
+            spaces.insert(try space(of: id))
         }
         guard spaces.count <= 1 else {
             throw CommandError(
@@ -70,12 +70,12 @@ struct RecordAction {
 
     /// Returns the space of a record; `default` if a sync has removed the record meanwhile, which the commit then
     /// reports.
-    private func home(of id: RecordID) throws(StoreError) -> SpaceID {
+    private func space(of id: RecordID) throws(StoreError) -> SpaceID {
         try store.space(of: schema.collection, id) ?? .default
     }
 
     /// Returns the references of a patch whose targets are on this device, with the spaces of the targets.
-    private func homes(of patch: Patch) throws -> [(field: FieldSchema, target: RecordAddress, space: SpaceID)] {
+    private func targetSpaces(of patch: Patch) throws -> [(field: FieldSchema, target: RecordAddress, space: SpaceID)] {
         try patch.compactMap { name, value in
             guard case .reference(let id) = value, let field = schema.field(named: name), let target = field.target,
                 let space = try store.space(of: target, id)
@@ -86,7 +86,7 @@ struct RecordAction {
 
     /// Throws if a reference leads to another space.
     private func requireTargets(of patch: Patch, in space: SpaceID) throws {
-        for (field, target, home) in try homes(of: patch) where home != space {
+        for (field, target, home) in try targetSpaces(of: patch) where home != space {
             let record = try store.record(target.collection, .id(target.id))
             let name = record.map { RecordShape.name(of: $0, target.collection, store.catalog) } ?? "\(target.id)"
             throw CommandError(
@@ -108,7 +108,7 @@ struct RecordAction {
             rows.append((field.name.rawValue, try shape.text(value, of: field)))
         }
         let isPending = try store.isPending(schema.collection, found.id)
-        rows.append(("space", try home(of: found.id).rawValue))
+        rows.append(("space", try space(of: found.id).rawValue))
         rows.append(("version", found.version == .zero ? "-" : found.version.description))
         rows.append(("state", isPending ? "pending: the server has not confirmed all its changes" : "synced"))
         let width = rows.map(\.0.count).max() ?? 0

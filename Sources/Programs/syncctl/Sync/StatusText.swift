@@ -29,7 +29,7 @@ enum StatusText {
 
     /// The text for a person while the journal has no room for notices of overwritten values.
     static let noticesWait =
-        "it is full, and news of further overwritten values waits on the server until you dismiss or restore some"
+        "it is full; the server keeps further notices of overwritten values until you restore or dismiss entries"
 
     /// Returns a text about the work that is left, for the progress display of `syncctl sync`.
     static func progress(_ status: SyncStatus) -> String {

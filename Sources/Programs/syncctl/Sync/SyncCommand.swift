@@ -167,11 +167,13 @@ struct SyncCommand: AsyncParsableCommand {
         let timeout = wait > .zero ? wait : Self.leaseTimeout
         var other = OtherEngine(client: client, process: process)
         while progress.elapsed < timeout {
-            let left = try store.outboxSummary().count
+            let outbox = try store.outboxSummary()
+            // Transactions that are held back stay in the outbox after a sync.
+            let left = outbox.count - outbox.held
             var work = "\(left) left"
             if left == 0 {
                 switch try await other.look(within: timeout - progress.elapsed) {
-                case .inSync: return .syncedByOther(process)
+                case .inSync: return outbox.held > 0 ? .held : .syncedByOther(process)
                 case .obstacle(let ending, let isLasting):
                     if isLasting || progress.elapsed >= max(wait, Self.recoveryTime) { return ending }
                 case .behind(let lack): work = lack

@@ -9,9 +9,9 @@ struct SyncReport {
     let session: StoredSession
     let elapsed: Duration
     /// The number of new journal entries.
-    let news: Int
+    let newEntries: Int
     /// The number of those entries that are rejected or cancelled transactions.
-    let refused: Int
+    let rejected: Int
     /// The number of transactions that were in the outbox at the beginning and that the server has applied.
     ///
     /// This is a lower bound: the outbox may contain transactions that were written during the sync.
@@ -39,19 +39,19 @@ struct SyncReport {
         session = try store.session()
         // New entries are found by their numbers, not by a difference of counts: when the account loses access to a
         // space, entries with other users' data are deleted.
-        var (news, refused) = (0, 0)
+        var (newEntries, rejected) = (0, 0)
         try store.forEachJournalEntry(state: .active) { entry in
             guard entry.number > start.journal else { return false }
-            news += 1
+            newEntries += 1
             switch entry.event {
-            case .rejected, .cancelled: refused += 1
+            case .rejected, .cancelled: rejected += 1
             case .merged, .overwritten, .forgotten: break
             }
             return true
         }
-        (self.news, self.refused) = (news, refused)
+        (self.newEntries, self.rejected) = (newEntries, rejected)
         let left = after.count == 0 ? before.count : before.count - after.count
-        confirmed = max(0, left - refused)
+        confirmed = max(0, left - rejected)
     }
 
     /// Prints the report.
@@ -63,16 +63,16 @@ struct SyncReport {
             terminal.say(line, after: effect)
         } else {
             if let sentence { terminal.say("\(sentence)", after: effect) }
-            if news > 0 {
+            if newEntries > 0 {
                 terminal.note(
-                    "\(news) new in the journal: changes were rejected, merged, overwritten, or lost (syncctl journal)"
+                    "\(newEntries) new in the journal: changes were rejected, merged, overwritten, or lost (syncctl journal)"
                 )
             }
         }
         switch ending {
         case .inSync, .syncedByOther, .stopped:
             if let failure = missingAccess { throw failure }
-            if news > 0 { throw CommandExitStatus.rejected }
+            if newEntries > 0 { throw CommandExitStatus.rejected }
         case .held:
             let held =
                 after.held == 1
@@ -116,10 +116,10 @@ struct SyncReport {
         let names = session.spaces.filter { !$0.hasAccess }.map(\.space.rawValue)
         guard !names.isEmpty else { return nil }
         let it = names.count == 1 ? "it" : "them"
-        let rejected = refused > 0 ? "; your rejected changes are in the journal" : ""
+        let inJournal = rejected > 0 ? "; your rejected changes are in the journal" : ""
         return CommandError(
             .refused,
-            "the account may not read \(names.joined(separator: ", ")), or the server does not have \(it): the server's records of \(it) were removed from this device\(rejected)",
+            "the account may not read \(names.joined(separator: ", ")), or the server does not have \(it): the server's records of \(it) were removed from this device\(inJournal)",
             advice:
                 "check server.token-file (syncctl config show), ask the server's operator, or give the space up with syncctl space unfollow"
         )
@@ -129,7 +129,7 @@ struct SyncReport {
         switch ending {
         case .inSync:
             var parts = ["\(confirmed) \(confirmed == 1 ? "transaction" : "transactions") confirmed"]
-            if refused > 0 { parts.append("\(refused) refused") }
+            if rejected > 0 { parts.append("\(rejected) rejected or cancelled") }
             parts += session.spaces.filter(\.hasAccess).map { "\($0.space) at version \($0.version)" }
             return (missingAccess == nil ? "in sync: " : "synced as far as the server allows: ")
                 + parts.joined(separator: ", ") + ", in \(elapsed.shortText)"
@@ -143,11 +143,11 @@ struct SyncReport {
         var line = JSONLine()
         line.set("result", word)
         line.set("confirmed", confirmed)
-        line.set("refused", refused)
+        line.set("rejected", rejected)
         line.set("outbox", after.count)
         line.set("held", after.held)
         line.set("journal", after.journal)
-        line.set("new_in_journal", news)
+        line.set("new_in_journal", newEntries)
         line.set("spaces", session.spaces.map(\.line))
         return line
     }

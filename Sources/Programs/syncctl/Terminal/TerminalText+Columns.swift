@@ -1,7 +1,8 @@
 import SyncProgram
 
 extension TerminalText {
-    /// Returns the width of a text in terminal columns. East Asian characters take two columns, combining marks none.
+    /// Returns the width of a text in terminal columns. East Asian characters and emoji take two columns,
+    /// combining marks none.
     static func columns(_ text: String) -> Int {
         text.unicodeScalars.reduce(0) { $0 + width($1) }
     }
@@ -13,7 +14,7 @@ extension TerminalText {
         }
         return switch scalar.value {
         case 0x1100...0x115F, 0x2E80...0xA4CF, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F, 0xFF00...0xFF60,
-            0xFFE0...0xFFE6, 0x1F300...0x1F64F, 0x1F900...0x1F9FF, 0x20000...0x3FFFD:
+            0xFFE0...0xFFE6, 0x1F300...0x1F64F, 0x1F680...0x1F6FF, 0x1F900...0x1F9FF, 0x20000...0x3FFFD:
             2
         default: 1
         }

@@ -31,7 +31,7 @@ package struct ClientKeys: SettingValues {
                 "Failures that a returned write survives. normal: a crash of the program. full: also a power loss."),
             Setting(
                 "store.database-bytes", \.databaseBytes, .integer(1_048_576...(1 << 50), "bytes"),
-                "Size of this device's database from which on nothing more is downloaded. Local writes go on."),
+                "Maximum size of this device's database for downloads. Local writes continue beyond it."),
             Setting("server.url", \.url, .url, "URL of the sync server. Without it, the device works alone."),
             Setting(
                 "server.token", \.token, .text, isSecret: true,
@@ -65,7 +65,8 @@ package struct ClientKeys: SettingValues {
                 "Maximum number of rows in one page of a pull."),
             Setting(
                 "sync.backoff-initial", \.policy.backoff.initial, .duration(.milliseconds(10) ... .seconds(60)),
-                "Longest wait after the first failure. It doubles with each further failure."),
+                "Maximum wait after the first failure. The maximum doubles with each further failure, up to sync.backoff-cap."
+            ),
             Setting(
                 "sync.backoff-cap", \.policy.backoff.cap, .duration(.milliseconds(100) ... .seconds(3_600)),
                 "Longest wait between two attempts."),

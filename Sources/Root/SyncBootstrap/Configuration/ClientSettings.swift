@@ -26,7 +26,7 @@ public struct ClientSettings: Sendable {
         public let folder: String
         /// The failures that a returned write survives: a crash of the program, or even a loss of power.
         public let durability: Durability
-        /// The size of the database, in bytes, from which on nothing more is downloaded. Local writes continue.
+        /// Maximum size of the database for downloads, in bytes. Local writes continue beyond it.
         public let databaseBytes: Int
 
         /// The database file.

@@ -43,7 +43,8 @@ struct ApplicationReview: TransactionReview {
     ) async throws -> (Rejection?, ProposedRecords) {
         var proposed = proposed
         for (index, mutation) in transaction.mutations.enumerated() {
-            guard application.judges(mutation.collection), let schema = application.catalog[mutation.collection] else {
+            guard application.hasRules(for: mutation.collection), let schema = application.catalog[mutation.collection]
+            else {
                 continue
             }
             let record = try await records.record(mutation.collection, mutation.record, in: transaction.space)
@@ -153,7 +154,7 @@ enum RuleCall {
             case .failure(let error):
                 // The application's message may contain data that a client sent, so only its type is logged.
                 logger.error(
-                    "The application's rules did not respond.",
+                    "The application's rules failed or did not respond.",
                     metadata: ["asked": "\(name)", "error": "\(error is TimedOut ? "\(error)" : "\(type(of: error))")"])
                 throw AuthorityError(
                     .unavailable, "the application's rules are not available", retryAfter: .seconds(5))

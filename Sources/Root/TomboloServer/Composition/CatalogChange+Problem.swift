@@ -6,7 +6,7 @@ extension CatalogChange {
     func requireCompatible() throws(ConfigurationError) {
         guard !isCompatible else { return }
         throw ConfigurationError(
-            "the catalog does not fit the stored one: \(conflicts.map(\.problem).joined(separator: "; "))",
+            "the models do not fit the stored ones: \(conflicts.map(\.problem).joined(separator: "; "))",
             advice: conflicts.map { "\($0.name): \($0.remedy)" }.joined(separator: "; "))
     }
 }

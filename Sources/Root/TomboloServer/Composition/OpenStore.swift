@@ -15,7 +15,7 @@ struct OpenStore {
     init(
         _ settings: ServerSettings, newHistory: HistoryIdentity, _ opening: ServerRecipes.StoreOpening
     ) throws(ConfigurationError) {
-        let isCreating = opening == .makingIfMissing
+        let isCreating = opening == .creatingIfMissing
         postgres = settings.postgres.map { connection in
             PostgresConfiguration(
                 connection: connection, schema: settings.postgresSchema, durability: settings.durability)
@@ -74,14 +74,14 @@ extension AuthorityStoreError {
 
     fileprivate var postgresAdvice: String? {
         switch code {
-        case .noDatabase: "syncd serve makes one in a database that exists; createdb NAME makes that"
+        case .noDatabase: "run createdb NAME if the database is missing; syncd serve then creates the schema"
         case .newerSchema: "use the build of syncd that made it, or a newer one"
         case .otherSchema: "give authority.postgres-schema a name that no other program uses"
         case .corrupt, .notADatabase: "restore the database from a backup"
         case .diskFull: "free space on the disk of the database"
         case .readOnly: "name the primary, or add target_session_attrs=read-write"
         case .unsafePermissions: "check the user, and its password in the file that PGPASSFILE names"
-        case .notDurable: "turn it on, or set authority.durability to normal"
+        case .notDurable: "turn the setting on in PostgreSQL, or set authority.durability to normal"
         case .unreachable, .inputOutput, .busy: "check that the database runs, and the connection string"
         case .missingFile, .inUse, .unstorable: nil
         }

@@ -54,7 +54,7 @@ public struct ServerApplication: Sendable {
     var hasRules: Bool { !writeRules.isEmpty || !writeChecks.isEmpty || !validations.isEmpty }
 
     /// Whether there are rules for the records of a collection.
-    func judges(_ collection: CollectionName) -> Bool {
+    func hasRules(for collection: CollectionName) -> Bool {
         writeRules[collection] != nil || writeChecks[collection] != nil
     }
 

@@ -43,7 +43,7 @@ public final class ServerComposition {
 
     /// The authority. Its database is created if it is missing.
     public var authority: Authority {
-        get throws(ConfigurationError) { try authority(.makingIfMissing) }
+        get throws(ConfigurationError) { try authority(.creatingIfMissing) }
     }
 
     private func authority(_ opening: ServerRecipes.StoreOpening) throws(ConfigurationError) -> Authority {

@@ -24,12 +24,12 @@ extension ServerRecipes {
         machine: { _ in .live(label: "tombolo.authority") },
         authority: { (settings, application, runtime, logger, opening) throws(ConfigurationError) in
             let histories = LiveHistories(runtime: runtime, logger: logger)
-            if opening == .makingIfMissing { try PrivateFolder.make(settings.folder, for: "authority.folder") }
+            if opening == .creatingIfMissing { try PrivateFolder.make(settings.folder, for: "authority.folder") }
             let opened = try OpenStore(settings, newHistory: histories.nextHistory(), opening)
             do throws(ConfigurationError) {
                 // A command that only reads does not change the stored models.
                 let stored = try storedCatalog(
-                    of: opened.store, adopting: opening == .makingIfMissing ? application.catalog : nil,
+                    of: opened.store, adopting: opening == .creatingIfMissing ? application.catalog : nil,
                     isPostgres: settings.postgres != nil, logger)
                 let authority = Authority(
                     store: opened.store, catalog: application.catalog,

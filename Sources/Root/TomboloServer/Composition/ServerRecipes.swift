@@ -41,7 +41,7 @@ public struct ServerRecipes: Sendable {
     /// How to open a store that may be missing.
     public enum StoreOpening: Sendable {
         /// A missing store is created.
-        case makingIfMissing
+        case creatingIfMissing
         /// A missing store is an error, because a command that only reads must not create one.
         case existing
     }

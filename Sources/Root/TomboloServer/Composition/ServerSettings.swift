@@ -74,7 +74,7 @@ public struct ServerSettings: Sendable {
         tls = try TLS(keys)
         if tls == nil, environment.choices.requiresTLS, !ServerAddress.isLoopback(host) {
             throw ConfigurationError(
-                "listen.host: \(host) is open to a network, and the environment \(environment) sends nothing there in plain text",
+                "listen.host: \(host) is not a loopback address, and the environment \(environment) requires TLS there",
                 advice: "give listen.certificate-file and listen.key-file, or listen on 127.0.0.1 behind a proxy")
         }
         connections = keys.connections

@@ -17,9 +17,9 @@ struct LiveHistories: HistoryKeeper {
     func historyWasLost(_ lost: LostHistory, next: Epoch) {
         logger.critical(
             """
-            The database was restored from an older copy: \(lost). A new history has begun. Devices send again what they \
-            still have, and keep the values that this server has lost in their journals. Check that this is the copy that \
-            you meant to serve.
+            The database was restored from an older copy: \(lost). A new history has begun. Devices send unconfirmed \
+            changes again. Each device keeps, in its journal, the values that this server has lost. Check that this is the \
+            copy that you meant to serve.
             """,
             metadata: [
                 "lost_epoch": "\(lost.epoch)", "new_epoch": "\(next)", "space": "\(lost.space)",

@@ -28,11 +28,11 @@ struct MarkFile: Sendable {
         return String(bytes: data, encoding: .utf8).flatMap(HistoryMark.init(text:))
     }
 
-    /// Replaces the mark atomically. After a power loss, the file has the new mark or the previous one.
+    /// Replaces the mark atomically. A power loss during the call leaves the new mark or the previous one.
     ///
-    /// - Throws: `MarkFileError`. The previous mark then stays.
+    /// - Throws: `MarkFileError`. The previous mark then stays, unless the new one is in place and only the folder could
+    ///   not be flushed.
     func write(_ mark: HistoryMark) throws(MarkFileError) {
-        let temporary = path + ".new"
         unlink(temporary)
         let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw MarkFileError("make", temporary) }
@@ -41,16 +41,20 @@ struct MarkFile: Sendable {
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
             if count < 0, errno == EINTR { continue }
-            guard count > 0 else { throw Self.failure("write", temporary) }
+            guard count > 0 else { throw failure("write", temporary) }
             rest = rest.dropFirst(count)
         }
-        guard fsync(descriptor) == 0 else { throw Self.failure("write", temporary) }
-        guard rename(temporary, path) == 0 else { throw MarkFileError("replace", path) }
+        guard fsync(descriptor) == 0 else { throw failure("write", temporary) }
+        guard rename(temporary, path) == 0 else { throw failure("replace", path) }
+        let folder = PrivateFolder.containing(path)
+        if let code = PrivateFolder.flush(folder) { throw MarkFileError("flush", folder, code) }
     }
 
+    private var temporary: String { path + ".new" }
+
     /// Creates the error from `errno` before unlinking the temporary file changes it.
-    private static func failure(_ verb: String, _ temporary: String) -> MarkFileError {
-        let failure = MarkFileError(verb, temporary)
+    private func failure(_ verb: String, _ path: String) -> MarkFileError {
+        let failure = MarkFileError(verb, path)
         unlink(temporary)
         return failure
     }
@@ -60,8 +64,7 @@ struct MarkFile: Sendable {
 struct MarkFileError: Error, CustomStringConvertible {
     let description: String
 
-    /// Creates the error from `errno`.
-    init(_ verb: String, _ path: String) {
-        description = "cannot \(verb) \(path): \(String(cString: strerror(errno)))"
+    init(_ verb: String, _ path: String, _ code: Int32 = errno) {
+        description = "cannot \(verb) \(path): \(String(cString: strerror(code)))"
     }
 }

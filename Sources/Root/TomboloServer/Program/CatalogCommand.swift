@@ -50,13 +50,13 @@ struct CheckCatalog: ServerCommand {
         let catalog = try CatalogFile.read(file, rule: application.rule)
         let stored = try options.withServer(application) { server in try server.storedCatalog }
         guard let stored else {
-            try ServerOutput.write("no models are stored yet: any catalog fits\n")
+            try ServerOutput.write("no models are stored yet, so any models fit\n")
             return
         }
         let change = CatalogChange(from: stored, to: catalog)
         try change.requireCompatible()
         for name in change.additions { try ServerOutput.write("adds \(name)\n") }
         for words in change.adjustments { try ServerOutput.write("changes \(words)\n") }
-        try ServerOutput.write("the catalog fits the stored one\n")
+        try ServerOutput.write("the models fit the stored ones\n")
     }
 }

@@ -8,8 +8,8 @@ struct EpochCommand: AsyncParsableCommand {
             Restore a backup of the database without the -wal and -shm files of the old one. The server then starts a new \
             history as soon as it detects the restore: by the mark beside the database, or when the first device shows that \
             it has seen more. syncd epoch renew starts it at once, while the server is stopped. Devices notice at their next \
-            contact. They send unconfirmed changes again, compare their records, and keep what the server has lost in their \
-            journals.
+            contact. They send unconfirmed changes again and compare their records. Each device keeps, in its journal, the \
+            values that the server has lost.
             """,
         subcommands: [ShowEpoch.self, RenewEpoch.self], defaultSubcommand: ShowEpoch.self)
 }

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import SyncProgram
 
 /// Folders that only their owner can access.
@@ -22,5 +23,21 @@ enum PrivateFolder {
         } catch {
             throw ConfigurationError("\(key): the folder \(path) cannot be created")
         }
+    }
+
+    /// Returns the folder of a file.
+    static func containing(_ file: String) -> String {
+        // The same method of NSString traps for a path of one character.
+        URL(filePath: file).deletingLastPathComponent().path(percentEncoded: false)
+    }
+
+    /// Makes the names in a folder durable, as after a rename. Some file systems do not support it.
+    ///
+    /// - Returns: the code of the error; nil for success.
+    static func flush(_ path: String) -> Int32? {
+        let folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard folder >= 0 else { return errno }
+        defer { close(folder) }
+        return fsync(folder) == 0 || errno == EINVAL ? nil : errno
     }
 }

@@ -65,10 +65,7 @@ public struct TokenRegistry: Sendable {
 
     // MARK: The file
 
-    private var folder: String {
-        // The same method of NSString traps for a path of one character.
-        URL(filePath: path).deletingLastPathComponent().path(percentEncoded: false)
-    }
+    private var folder: String { PrivateFolder.containing(path) }
 
     /// Returns the lines of the file; none when there is no file.
     private func read() throws(ConfigurationError) -> [String] {
@@ -95,7 +92,8 @@ public struct TokenRegistry: Sendable {
 
     /// Rewrites the file atomically, one process at a time.
     ///
-    /// A reader sees either the old lines or the new ones. Other users can read neither, under any umask.
+    /// A reader sees either the old lines or the new ones. Other users can read neither, under any umask. The owner
+    /// stays, so that the server can still read a file that root has changed.
     private func change(_ body: ([String]) -> [String]) throws(ConfigurationError) {
         try PrivateFolder.make(folder, for: "authority.token-file")
         let lock = try takeLock()
@@ -125,6 +123,7 @@ public struct TokenRegistry: Sendable {
         let file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw failure("written", errno) }
         var code = ByteSink(descriptor: file).write(text)
+        if code == nil, let owner = ownerToKeep(in: folder), fchown(file, owner.user, owner.group) != 0 { code = errno }
         if code == nil, fsync(file) != 0 { code = errno }
         close(file)
         if code == nil, rename(temporary, path) != 0 { code = errno }
@@ -132,11 +131,15 @@ public struct TokenRegistry: Sendable {
             unlink(temporary)
             throw failure("written", code)
         }
-        // Flushing the folder makes the new name durable. Some file systems do not support it.
-        let place = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard place >= 0 else { throw failure("flushed", errno) }
-        defer { close(place) }
-        guard fsync(place) == 0 || errno == EINVAL else { throw failure("flushed", errno) }
+        if let code = PrivateFolder.flush(folder) { throw failure("flushed", code) }
+    }
+
+    /// Returns the owner of the file, or of the folder if there is no file yet; nil if this user cannot give files
+    /// away.
+    private func ownerToKeep(in folder: String) -> (user: uid_t, group: gid_t)? {
+        var status = stat()
+        guard geteuid() == 0, lstat(path, &status) == 0 || stat(folder, &status) == 0 else { return nil }
+        return (status.st_uid, status.st_gid)
     }
 
     private func failure(_ verb: String, _ code: Int32) -> ConfigurationError {

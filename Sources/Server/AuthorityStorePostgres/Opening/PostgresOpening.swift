@@ -84,7 +84,7 @@ struct PostgresOpening {
         guard try integer(connection, "SELECT count(*) FROM server", []) == 0 else { return }
         guard Epoch.isWellFormed(history.epoch.rawValue) else {
             throw AuthorityStoreError(
-                .unstorable, "an epoch is 1 to 64 letters, digits, - and _, not '\(history.epoch)'")
+                .unstorable, "'\(history.epoch)' is not a valid epoch; expected 1 to 64 letters, digits, - and _")
         }
         _ = try connection.execute(
             "INSERT INTO server (singleton, epoch, clock, key) VALUES (1, $1, 0, $2)",

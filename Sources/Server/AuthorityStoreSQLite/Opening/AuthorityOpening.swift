@@ -56,7 +56,7 @@ struct AuthorityOpening: Sendable {
         guard try connection.integer(of: "SELECT count(*) FROM server") == 0 else { return false }
         guard Epoch.isWellFormed(history.epoch.rawValue) else {
             throw AuthorityStoreError(
-                .unstorable, "an epoch is 1 to 64 letters, digits, - and _, not '\(history.epoch)'")
+                .unstorable, "'\(history.epoch)' is not a valid epoch; expected 1 to 64 letters, digits, - and _")
         }
         let insert = try connection.prepare("INSERT INTO server (only, epoch, clock, key) VALUES (1, ?1, 0, ?2)")
         insert.bind(1, history.epoch.rawValue)

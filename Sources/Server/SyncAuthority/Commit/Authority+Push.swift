@@ -80,10 +80,17 @@ extension Authority {
             throw AuthorityError(.malformed, "incarnation \(request.identity.incarnation); expected 0 or more")
         }
         var expected = request.transactions.first?.number ?? request.acknowledged
-        guard request.acknowledged >= .first, request.acknowledged <= expected else {
+        guard request.acknowledged >= .first else {
             throw AuthorityError(
                 .malformed,
-                "the push acknowledges everything below \(request.acknowledged), but begins with \(expected)")
+                "the push acknowledges outcomes below \(request.acknowledged); expected \(TransactionNumber.first) or more"
+            )
+        }
+        guard request.acknowledged <= expected else {
+            throw AuthorityError(
+                .malformed,
+                "the push acknowledges outcomes below \(request.acknowledged), so it must begin with transaction \(request.acknowledged) or later; found \(expected)"
+            )
         }
         for transaction in request.transactions {
             // The number after this one must exist, so the greatest number is not allowed.

@@ -29,7 +29,7 @@ struct CommitDraft<Lookup: RecordLookup> {
     mutating func apply(_ mutation: Mutation, at index: Int) throws(PlanningStop) {
         let address = mutation.address
         let stamp = Stamp(
-            time: planner.clock.time(claimed: mutation.time), client: planner.author.identity.client)
+            time: planner.stamps.time(claimed: mutation.time), client: planner.author.identity.client)
         switch mutation.intent {
         case .create(let patch): try create(address, patch, claimed: mutation.time, stamp, index)
         case .update(let edits): try update(address, edits, stamp, index)

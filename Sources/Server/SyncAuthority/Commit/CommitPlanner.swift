@@ -4,12 +4,12 @@ package import SyncModel
 package struct CommitPlanner: Sendable {
     let catalog: SchemaCatalog
     let author: TransactionAuthor
-    let clock: StampClock
+    let stamps: StampPolicy
 
-    package init(catalog: SchemaCatalog, author: TransactionAuthor, clock: StampClock) {
+    package init(catalog: SchemaCatalog, author: TransactionAuthor, stamps: StampPolicy) {
         self.catalog = catalog
         self.author = author
-        self.clock = clock
+        self.stamps = stamps
     }
 
     package enum Decision: Hashable, Sendable {
@@ -55,7 +55,7 @@ package struct TransactionAuthor: Hashable, Sendable {
 }
 
 /// Determines the times of a transaction's edits by the server's clock.
-package struct StampClock: Hashable, Sendable {
+package struct StampPolicy: Hashable, Sendable {
     /// The time of the server's wall clock.
     let now: WallTime
     /// The age of the transaction; nil when its device does not report it.

@@ -98,7 +98,7 @@ struct PushGroup {
 
     // MARK: Repeated transactions
 
-    private enum Memory {
+    private enum ReplayResult {
         case outcomes([TransactionResult])
         case refused(PushRefusal)
     }
@@ -106,7 +106,7 @@ struct PushGroup {
     /// Returns the outcomes of the group's transactions that have already been applied. Writes nothing.
     private func replay(
         from ledger: Ledger, in view: some AuthorityView
-    ) throws(AuthorityStoreError) -> Memory {
+    ) throws(AuthorityStoreError) -> ReplayResult {
         var results: [TransactionResult] = []
         var bytes = 0
         for numbered in transactions {
@@ -177,7 +177,7 @@ struct PushGroup {
             author: TransactionAuthor(
                 principal: principal, identity: request.identity,
                 formerClients: numbered.formerNumbers.map(\.identity.client)),
-            clock: stampClock(of: numbered))
+            stamps: stampPolicy(of: numbered))
         let decision = try planner.decide(transaction, over: records)
         guard case .commit(let plan) = decision else { return decision }
         let bytes = plan.conflicts.reduce(0) { $0 + $1.byteCount }
@@ -192,17 +192,17 @@ struct PushGroup {
         return decision
     }
 
-    private func stampClock(of numbered: NumberedTransaction) -> StampClock {
-        StampClock(now: now, age: numbered.age, permittedSkew: policy.permittedSkew)
+    private func stampPolicy(of numbered: NumberedTransaction) -> StampPolicy {
+        StampPolicy(now: now, age: numbered.age, permittedSkew: policy.permittedSkew)
     }
 
     /// Advances the server's clock past the times by which the edits are compared.
     ///
-    /// A time that a device claims counts only if it is plausible (`StampClock`). Otherwise, a device with a wrong
+    /// A time that a device claims counts only if it is plausible (`StampPolicy`). Otherwise, a device with a wrong
     /// clock would advance the server's clock, and thereby the clocks of all devices. Their edits would win over later
     /// edits of devices that have not synced since.
     private func observe(_ numbered: NumberedTransaction, with clock: inout HybridClock) {
-        let times = stampClock(of: numbered)
+        let times = stampPolicy(of: numbered)
         for mutation in numbered.transaction.mutations {
             clock.observe(times.time(claimed: mutation.time), now: now, permitting: policy.permittedSkew)
         }

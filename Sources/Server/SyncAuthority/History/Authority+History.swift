@@ -27,7 +27,11 @@ extension AuthorityState {
     /// - Throws: `unstorable` when the name equals that of the current history, because clients would not notice the
     ///   change, or when it is not well formed.
     mutating func begin(_ next: HistoryIdentity) throws(AuthorityStoreError) {
-        guard next.epoch != history.epoch, Epoch.isWellFormed(next.epoch.rawValue) else {
+        guard Epoch.isWellFormed(next.epoch.rawValue) else {
+            throw AuthorityStoreError(
+                .unstorable, "'\(next.epoch)' is not a valid epoch; expected 1 to 64 letters, digits, - and _")
+        }
+        guard next.epoch != history.epoch else {
             throw AuthorityStoreError(
                 .unstorable, "a new history needs a new name; found '\(next.epoch)', the name of the current one")
         }

@@ -201,9 +201,10 @@ package enum PullCodec {
         if case .snapshot(let groups, _, isLast: false) = content, groups.allSatisfy(\.records.isEmpty) {
             throw reader.content("the page of the snapshot has no rows, but is not the last page", at: start)
         }
-        let bound = if case .commits = content { page.version } else { page.head }
+        let (bound, name) = if case .commits = content { (page.version, "version") } else { (page.head, "head") }
         guard newest.version <= bound else {
-            throw reader.content("version \(newest.version) is beyond that of its page, \(bound)", at: newest.offset)
+            throw reader.content(
+                "version \(newest.version) is greater than \(bound), the \(name) of its page", at: newest.offset)
         }
         return page
     }

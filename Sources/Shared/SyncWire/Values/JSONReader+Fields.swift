@@ -63,7 +63,7 @@ extension JSONReader {
     }
 
     mutating func transactionNumber() throws(JSONError) -> TransactionNumber {
-        TransactionNumber(try integer(in: 0...Int64.max, "the mutation number"))
+        TransactionNumber(try integer(in: 0...Int64.max, "the transaction number"))
     }
 
     mutating func name<Name: PlainName>(_ type: Name.Type = Name.self) throws(JSONError) -> Name {

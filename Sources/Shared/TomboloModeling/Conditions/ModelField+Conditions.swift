@@ -47,7 +47,7 @@ extension ModelField {
             problem =
                 problem
                 ?? ModelDeclarationError(
-                    .invalidLimit, collection: M.collection, field: name,
+                    .invalidValue, collection: M.collection, field: name,
                     "\(M.collection).\(name) was compared with a value that cannot be stored")
         }
         return ModelCondition(filter, problem: problem)
@@ -81,10 +81,20 @@ extension ModelField where Value.Base == Bool {
 
 extension ModelField where Value.Base == String {
     /// True if the text begins with these bytes. The comparison is case-sensitive.
-    public func hasPrefix(_ prefix: String) -> ModelCondition<M> { condition(.hasPrefix(key.name, prefix)) }
+    public func hasPrefix(_ prefix: String) -> ModelCondition<M> {
+        condition(.hasPrefix(key.name, prefix)) { $0.utf8.starts(with: prefix.utf8) }
+    }
 
     /// True if the text contains these bytes. The comparison is case-sensitive, and reads every record.
-    public func contains(_ part: String) -> ModelCondition<M> { condition(.contains(key.name, part)) }
+    public func contains(_ part: String) -> ModelCondition<M> {
+        condition(.contains(key.name, part)) { Array($0.utf8).firstRange(of: Array(part.utf8)) != nil }
+    }
+
+    /// Returns a condition that a record without a value meets if the default does.
+    private func condition(_ filter: RecordFilter, _ isMet: (_ text: String) -> Bool) -> ModelCondition<M> {
+        guard case .text(let text) = missing, isMet(text) else { return condition(filter) }
+        return condition(filter || RecordFilter(key.name, equals: .null))
+    }
 }
 
 extension ModelReference {

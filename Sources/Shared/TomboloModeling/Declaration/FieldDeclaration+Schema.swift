@@ -16,7 +16,13 @@ extension FieldDeclaration {
             case .indexed: isIndexed = true
             case .merge(let chosen): merge = chosen
             case .length(let limits): bytes = limits
-            case .rule(let chosen): rule = chosen
+            case .rule(let chosen):
+                guard rule == nil else {
+                    throw ModelDeclarationError(
+                        .invalidLimit, collection: collection, field: name,
+                        "\(collection).\(name) has two rules; expected one, which checks everything")
+                }
+                rule = chosen
             case .bounds(let limits): bounds = limits
             }
         }

@@ -30,7 +30,8 @@ extension FieldOption where Value.Base: TextualValue {
     /// The allowed length of the text in UTF-8 bytes. For JSON, the length of the encoded text.
     public static func length(_ bytes: ClosedRange<Int>) -> FieldOption { FieldOption(.length(bytes)) }
 
-    /// A rule that both the client and the server check. The text is normalized by the rule before it is stored.
+    /// A rule that both the client and the server check. The text is normalized by the rule before it is stored. A
+    /// field has at most one rule.
     public static func rule(_ rule: FieldRule) -> FieldOption { FieldOption(.rule(rule)) }
 }
 

@@ -35,8 +35,10 @@ public struct ModelDeclarationError: Error, Hashable, Sendable, CustomStringConv
         case unknownModel
         /// A field that is not a stored property of its model, such as a computed or static one.
         case computedField
-        /// A limit that is out of range, or a value in a query that cannot be stored.
+        /// A limit that is out of range, or a second rule of a field.
         case invalidLimit
+        /// A value in a query that cannot be stored.
+        case invalidValue
         /// A default that breaks the limits of its field.
         case invalidDefault
     }

@@ -2,14 +2,14 @@ package import SyncModel
 
 /// One field of a model: the name under which it is stored, its options, and its default.
 ///
-/// Write `Field<Value>` inside a model. If a record has no value in the field, such as a record of an older build, the
-/// field reads as its default. Without a default, an optional field reads as nil, and any other field as the empty
-/// value of its type.
+/// Write `Field<Value>` inside a model. If a record has no value in the field, such as a record of an older build, an
+/// optional field reads as nil. Any other field reads as its default, or, without one, as the empty value of its type.
 public struct ModelField<M: Model, Value: ModelValue>: Sendable {
     /// The name on the wire and in the database.
     public let name: String
 
-    /// The value as which the field of a record reads if the record has none.
+    /// The value as which the field of a record reads if the record has none: nil for an optional field, even if new
+    /// records have a default, because the user may have removed the value.
     package let fallback: Value
 
     package let key: FieldKey
@@ -24,11 +24,12 @@ public struct ModelField<M: Model, Value: ModelValue>: Sendable {
     ///   - name: the name on the wire and in the database: a lower-case letter, then up to 62 lower-case letters,
     ///     digits, or underscores.
     ///   - options: for example `.required`, `.indexed`, or `.length(1...200)`.
-    ///   - value: the value of a new record, and of a record of an older build. Without a default, an optional field
-    ///     has no value, a required field must be set, and any other field has the empty value of its type.
+    ///   - value: the value of a new record, and, unless the field is optional, of a record of an older build. Without
+    ///     a default, an optional field has no value, a required field must be set, and any other field has the empty
+    ///     value of its type.
     public init(_ name: String, _ options: FieldOption<Value>..., default value: Value? = nil) {
         self.name = name
-        fallback = value ?? .empty
+        fallback = Value.isOptional ? .empty : value ?? .empty
         let isRequired = options.contains(where: \.isRequired)
         rule = options.lazy.compactMap(\.rule).first
         // Without a default, a required value has to be set, and an optional value may be missing.

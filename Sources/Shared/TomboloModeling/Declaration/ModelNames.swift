@@ -2,10 +2,12 @@ import SyncModel
 
 /// The rules for the names of collections and fields.
 enum ModelNames {
-    /// Names of members of every live object. A field of such a name could not be read as a property.
+    /// Names of members of every live object, in snake case. A property of such a name could not be read, because the
+    /// member has precedence.
     static let members: Set<String> = [
-        "create", "delete", "description", "edits", "fields", "id", "load", "presence", "refer", "revert", "save",
-        "snapshot", "snapshots", "space", "sync", "uid", "updates", "version",
+        "arrival", "create", "delete", "description", "edits", "fields", "hash", "hash_value", "id", "is_pending",
+        "is_valid", "load", "presence", "refer", "revert", "save", "snapshot", "snapshots", "space", "sync", "uid",
+        "updates", "version",
     ]
 
     /// Prefixes of the names that SQLite and the local store use themselves.

@@ -38,11 +38,12 @@ public struct CrashSeries: Hashable, Sendable {
     /// Returns the script with the fault at one point.
     public func script(at point: Int) -> WorldScript {
         var script = scenario.script
-        // The disk has the same seed at each point. Losses of power therefore differ only in the operation that they
-        // interrupt and in the unsynced data, not in the random numbers.
+        // Without the seed, all points would draw the same numbers: for example, all losses of power would take the
+        // whole unsynced data, or all would take a part of it.
         script.planned = [
             .init(
-                party, DiskFault(operations, skip: point, times: isSticky ? nil : 1, effect: effect))
+                party, DiskFault(operations, skip: point, times: isSticky ? nil : 1, effect: effect),
+                seed: UInt64(point))
         ]
         return script
     }
@@ -72,6 +73,6 @@ extension CrashSeries: CustomStringConvertible {
             case .kill: "killed"
             case .fail(let answer): "\(answer)"
             }
-        return "\(scenario.name): \(party) \(fault)\(isSticky ? ", and from then on" : "")"
+        return "\(scenario.name): \(party) \(fault) at \(operations.words)\(isSticky ? ", and from then on" : "")"
     }
 }

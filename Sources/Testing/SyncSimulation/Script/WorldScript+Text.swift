@@ -29,7 +29,9 @@ extension WorldScript {
     public var text: String {
         var lines = [Self.header]
         lines += setting.lines
-        lines += planned.map { "planned \($0.party) \($0.fault.words)" }
+        lines += planned.map { planned in
+            "planned \(planned.party) \(planned.fault.words)" + (planned.seed == 0 ? "" : " seed \(planned.seed)")
+        }
         for moment in moments {
             lines += moment.happenings.map(\.words)
             lines.append("wait \(moment.pause.wholeMicroseconds)")
@@ -65,7 +67,12 @@ extension WorldScript {
                 case "planned":
                     words.skip()
                     let party = try words.party()
-                    planned.append(PlannedFault(party, try DiskFault(&words)))
+                    var fault = PlannedFault(party, try DiskFault(&words))
+                    if words.first == "seed" {
+                        words.skip()
+                        fault.seed = try words.seed()
+                    }
+                    planned.append(fault)
                 case let word? where word == "server" || word.hasPrefix("device") && word != "devices":
                     happenings.append(try WorldEvent(&words))
                 default: try setting.read(&words)
@@ -385,7 +392,8 @@ extension DiskFault.Effect {
 }
 
 extension DiskOperations {
-    fileprivate var words: String {
+    /// The names of the operations, joined by "+".
+    var words: String {
         let names = Self.names.enumerated().filter { contains(DiskOperations(rawValue: 1 << UInt32($0.offset))) }
         return names.map(\.element).joined(separator: "+")
     }

@@ -13,10 +13,14 @@ public struct WorldScript: Hashable, Sendable {
     public struct PlannedFault: Hashable, Sendable {
         public var party: Party
         public var fault: DiskFault
+        /// Changes what the party's disk draws when a fault happens: the writes that survive a loss of power, and the
+        /// part of a failed write that was done. With 0, they depend on the seed of the world alone.
+        public var seed: UInt64
 
-        public init(_ party: Party, _ fault: DiskFault) {
+        public init(_ party: Party, _ fault: DiskFault, seed: UInt64 = 0) {
             self.party = party
             self.fault = fault
+            self.seed = seed
         }
     }
 
@@ -35,6 +39,11 @@ public struct WorldScript: Hashable, Sendable {
         self.setting = setting
         self.planned = planned
         self.moments = moments
+    }
+
+    /// Returns the combined seeds of the faults that are planned for a party's disk; 0 when there are none.
+    func diskSeed(of party: Party) -> UInt64 {
+        planned.reduce(0) { $1.party == party ? $0 ^ $1.seed : $0 }
     }
 
     /// The number of events and planned faults.

@@ -87,15 +87,16 @@ public final class SimulatedDevice: Sendable {
 
     /// - Parameters:
     ///   - storage: the settings of the store. Its build is the one that the device starts with.
+    ///   - diskSeed: changes the seed of the disk.
     ///   - open: opens the store. Called at each start of a process.
     ///   - connect: makes the transport of a process.
     ///   - wrap: wraps the engine's transport, for tests that intercept its calls.
     ///   - observer: observes the changes that the engine makes in the store.
     ///   - brakes: checks that no snapshot deletes a large part of the records without the user's consent.
     init(
-        name: String, simulation: Simulation, policy: SyncPolicy, storage: DeviceStorage, pausesClock: Bool,
-        mayOvertake: Bool, observer: any DeviceObserver, tally: FaultTally, lostHistory: LostHistoryOracle,
-        brakes: BrakeOracle, journals: JournalOracle,
+        name: String, simulation: Simulation, policy: SyncPolicy, storage: DeviceStorage, diskSeed: UInt64,
+        pausesClock: Bool, mayOvertake: Bool, observer: any DeviceObserver, tally: FaultTally,
+        lostHistory: LostHistoryOracle, brakes: BrakeOracle, journals: JournalOracle,
         open: @escaping Opening, connect: @escaping Connect,
         wrap: @escaping @Sendable (any RemoteTransport, EngineRuntime) -> any RemoteTransport,
         recorder: Recorder?
@@ -117,7 +118,7 @@ public final class SimulatedDevice: Sendable {
         self.connect = connect
         self.wrap = wrap
         var random = simulation.random("disk.\(name)")
-        disk = SimulatedDisk(seed: random.next())
+        disk = SimulatedDisk(seed: random.next() ^ diskSeed)
         wallClock = simulation.makeWallClock()
     }
 

@@ -45,13 +45,14 @@ public final class SimulatedServer: Sendable {
 
     /// - Parameters:
     ///   - build: the build of the first processes.
+    ///   - diskSeed: changes the seed of the disk.
     ///   - wire: returns the codec of a build.
     ///   - settle: determines the outcome of a push that failed.
     ///   - open: opens the authority on the process's disk. Called at each start.
     ///   - observer: observes the requests and the responses of the server.
     init(
-        simulation: Simulation, build: WorldBuild, wire: @escaping @Sendable (WorldBuild) -> any SimulatedWire,
-        observer: any ServerObserver, tally: FaultTally,
+        simulation: Simulation, build: WorldBuild, diskSeed: UInt64,
+        wire: @escaping @Sendable (WorldBuild) -> any SimulatedWire, observer: any ServerObserver, tally: FaultTally,
         settle: @escaping @Sendable (any AuthorityService, DiskProcess) -> Void, open: @escaping Opening
     ) {
         self.settle = settle
@@ -62,7 +63,7 @@ public final class SimulatedServer: Sendable {
         self.open = open
         state = Guarded(State(balancer: simulation.random("instances"), build: build))
         var random = simulation.random("disk.server")
-        disk = SimulatedDisk(seed: random.next())
+        disk = SimulatedDisk(seed: random.next() ^ diskSeed)
         wallClock = simulation.makeWallClock()
     }
 

@@ -42,7 +42,7 @@ extension World {
     func checkServerFile() throws {
         guard let process = server.process, !process.isDead else { return }
         let changes = server.disk.count(of: .changes)
-        guard checked["server"] != changes else { return }
+        guard checkedFiles["server"] != changes else { return }
         guard let facts = try server.disk.withoutFaults({ try authorityFiles?.inspector(through: process).facts() })
         else {
             return
@@ -52,7 +52,7 @@ extension World {
         guard facts.latestStamp <= latest else {
             throw Violation(.I22, "the server took a stamp of \(facts.latestStamp), \(latest) at the latest")
         }
-        checked["server"] = changes
+        checkedFiles["server"] = changes
     }
 
     /// Checks a device's file: versions (I7), references (I11), counts (I18), sizes (I19), access (I21), and the

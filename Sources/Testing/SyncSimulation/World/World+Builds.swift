@@ -13,6 +13,7 @@ extension World {
         // The upgrade adds tables and columns to the files. Earlier observations do not cover them.
         bases[device.name] = nil
         checked[device.name] = nil
+        checkedFiles[device.name] = nil
         if isUp { try startDevice(device) }
     }
 

@@ -22,22 +22,32 @@ extension World {
         for device in devices {
             guard let store = device.store else { continue }
             try checkItStops(device)
-            // A file that has not changed since the last successful check is still correct.
+            // Contents that have not changed since the last successful check are still correct.
             let changes = device.disk.count(of: .changes)
-            guard checked[device.name] != changes else { continue }
+            let needsFile = readsFiles && checkedFiles[device.name] != changes
+            guard checked[device.name] != changes || needsFile else { continue }
             do {
                 try device.disk.withoutFaults {
                     try checkVersions(of: device, store)
                     try checkAccess(of: device, store)
-                    guard try isDue(device, store) else { return }
+                    guard try isDue(device, store, readingFile: needsFile) else { return }
                     let isCertain = try history.check(device.name, store, sending: try outbox(of: device, store))
-                    if readsFiles { try checkFile(of: device, store) }
+                    if needsFile {
+                        try checkFile(of: device, store)
+                        checkedFiles[device.name] = isCertain ? changes : nil
+                    }
                     checked[device.name] = isCertain ? changes : nil
                 }
             } catch let failure as StoreError {
                 throw Violation(.I25, "\(device.name) cannot be read although its disk works: \(failure)")
             }
         }
+    }
+
+    /// Makes the next checks read everything again, because it is compared with another history.
+    func forgetChecks() {
+        checked = [:]
+        checkedFiles = [:]
     }
 
     /// Checks that an engine which was asked to stop ends within the default deadline of `SyncPolicy` (I18).
@@ -50,10 +60,16 @@ extension World {
 
     /// Returns whether a full check of a device is due. The cost of a check grows with the outbox, so long outboxes are
     /// checked less often.
-    private func isDue(_ device: SimulatedDevice, _ store: SimulatedDevice.Store) throws -> Bool {
+    ///
+    /// A check that reads the file waits for the last one that did, whatever the checks between them have read.
+    private func isDue(
+        _ device: SimulatedDevice, _ store: SimulatedDevice.Store, readingFile: Bool
+    ) throws -> Bool {
         let wait = try store.outboxSummary().count / SimulationLimits.outboxEntriesPerCheck
-        if let last = lastReads[device.name], checkCount - last <= wait { return false }
+        let last = readingFile ? lastFileReads[device.name] : lastReads[device.name]
+        if let last, checkCount - last <= wait { return false }
         lastReads[device.name] = checkCount
+        if readingFile { lastFileReads[device.name] = checkCount }
         return true
     }
 

@@ -281,7 +281,7 @@ extension World {
         userOracle.restoreServer()
         feed.forget()
         readers = [:]
-        checked = [:]
+        forgetChecks()
         try server.start()
         try settle()
         histories.serverWasRestored(isAnnounced: isAnnounced)

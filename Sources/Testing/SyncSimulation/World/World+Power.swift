@@ -35,6 +35,7 @@ extension World {
         bases[device.name] = nil
         versions[device.name] = nil
         checked[device.name] = nil
+        checkedFiles[device.name] = nil
         journals.reset(device.name)
         brakes.rolledBack(device.name)
         lostHistory.rolledBack(device.name)

@@ -5,13 +5,15 @@ import SyncModel
 extension World {
     /// Draws an operation of a device's user, and starts it as a task among all others that are ready.
     func act(on device: SimulatedDevice, seed: UInt64) {
-        guard let store = device.store else { return }
+        guard let store = device.store, let process = device.process else { return }
         let operation: Workload.Operation?
+        let faults = device.disk.faultCount
         do {
             var workload = Workload(seed: seed, spaces: script.setting.spaces)
             operation = try workload.next(store, now: device.wallClock.now)
         } catch {
-            note(error, on: device)
+            let works = !process.isDead && device.disk.faultCount == faults
+            operations.withLock { $0.note(error, on: device.name, diskWorks: works) }
             return
         }
         guard let operation else { return }
@@ -20,25 +22,37 @@ extension World {
             simulation: simulation)
         simulation.start("user of \(device.name)") { [operations, simulation] in
             let name = device.name
+            let faults = device.disk.faultCount
             do {
                 try user.carryOut(operation)
                 operations.withLock { $0.done += 1 }
-            } catch let failure as StoreError {
-                simulation.note("refused: \(failure.code.rawValue)", by: name)
-                operations.withLock { $0.refusals[failure.code.rawValue, default: 0] += 1 }
             } catch {
-                operations.withLock { $0.failure = $0.failure ?? error }
+                if let failure = error as? StoreError {
+                    simulation.note("refused: \(failure.code.rawValue)", by: name)
+                }
+                let works = !process.isDead && device.disk.faultCount == faults
+                operations.withLock { $0.note(error, on: name, diskWorks: works) }
             }
         }
     }
+}
 
-    /// Records an error that occurred while an operation was drawn. A `StoreError` counts as a refusal; any other error
-    /// fails the run.
-    private func note(_ error: any Error, on device: SimulatedDevice) {
-        guard let failure = error as? StoreError else {
-            operations.withLock { $0.failure = $0.failure ?? error }
+extension World.Operations {
+    /// Records the error of an operation. A `StoreError` counts as a refusal, and any other error fails the run.
+    ///
+    /// A store that finds contradictions in its own file fails the run as well, because only a fault of the disk may
+    /// cause them (I25).
+    ///
+    /// - Parameter diskWorks: whether the process lives, and its disk had no fault during the operation.
+    fileprivate mutating func note(_ error: any Error, on device: String, diskWorks: Bool) {
+        guard let refusal = error as? StoreError else {
+            failure = failure ?? error
             return
         }
-        operations.withLock { $0.refusals[failure.code.rawValue, default: 0] += 1 }
+        refusals[refusal.code.rawValue, default: 0] += 1
+        if diskWorks, [.corrupt, .contradiction].contains(refusal.code) {
+            failure =
+                failure ?? Violation(.I25, "\(device) cannot be written although its disk works: \(refusal)")
+        }
     }
 }

@@ -35,8 +35,12 @@ public final class World {
     var checkCount = 0
     /// The check, counted by `checkCount`, at which each device was last checked in full.
     var lastReads: [String: Int] = [:]
-    /// The number of changes of each device's disk, and of the server's, when the disk was last found correct.
+    /// The check, counted by `checkCount`, at which the file of each device was last read.
+    var lastFileReads: [String: Int] = [:]
+    /// The number of changes of each device's disk when its store was last found correct.
     var checked: [String: Int] = [:]
+    /// The number of changes of each device's disk, and of the server's, when its file was last found correct.
+    var checkedFiles: [String: Int] = [:]
     /// The last backup of the server, with the oracles' knowledge of it at that time.
     var backup: (image: DiskImage, memory: History.Memory)?
     /// The latest time that the server's clock showed before it was set back or forward.
@@ -127,7 +131,8 @@ public final class World {
         let brakes = BrakeOracle(brake: setting.policy.deleteBrake, violations: violations)
         self.brakes = brakes
         let server = SimulatedServer(
-            simulation: simulation, build: setting.isServerEarlier ? .earlier : .current, wire: parts.wire,
+            simulation: simulation, build: setting.isServerEarlier ? .earlier : .current,
+            diskSeed: script.diskSeed(of: .server), wire: parts.wire,
             observer: ServerObservers(all: [history, feed, deviceOracle, messages, access]), tally: tally,
             settle: { [outcome = parts.outcome, operations] authority, process in
                 guard let outcome else { return }
@@ -148,9 +153,9 @@ public final class World {
             storage.build = setting.earlierDevices.contains(place) ? .earlier : .current
             return SimulatedDevice(
                 name: name, simulation: simulation, policy: setting.policy,
-                storage: storage, pausesClock: setting.pausing.contains(place),
-                mayOvertake: setting.isServerEarlier, observer: DeviceObservers(all: [history, deviceOracle]),
-                tally: tally,
+                storage: storage, diskSeed: script.diskSeed(of: .device(place)),
+                pausesClock: setting.pausing.contains(place), mayOvertake: setting.isServerEarlier,
+                observer: DeviceObservers(all: [history, deviceOracle]), tally: tally,
                 lostHistory: lostHistory, brakes: brakes, journals: journals,
                 open: { process, runtime, storage in
                     let store = try parts.openStore(process, runtime, storage)
@@ -302,7 +307,7 @@ public final class World {
         // checked against the server's history.
         if history.epoch == WorldHistories.inDoubt {
             history.epoch = try epochOfServer()
-            checked = [:]
+            forgetChecks()
             try check()
         }
     }

@@ -98,6 +98,38 @@ extension LocalStoreConformance {
                 let batch = try fixture.push(.knowing(ServerModels(StoreFixture<Store>.catalog)))
                 try fixture.expect(batch.transactions.map(\.number), is: [TransactionNumber(1)], "its next number")
             },
+            Check("a transaction that a server turned out not to know is sent again when nothing else is to be sent") {
+                fixture in
+                let everything = ServerModels(StoreFixture<Store>.catalog)
+                let unknown = Rejection(code: .unknownCollection, message: "there is no users", mutation: 0)
+                let (ada, _) = try fixture.createUser("ada")
+                _ = try fixture.push(.knowing(everything))
+                try fixture.response(.first, .rejected(unknown))
+                let (bob, _) = try fixture.createUser("bob")
+                let others = try fixture.push(.knowing(everything))
+                try fixture.expect(
+                    others.transactions.flatMap(\.transaction.createdRecords), is: [bob], "what is sent first")
+                try fixture.response(TransactionNumber(1), fixture.applied(1))
+                let batch = try fixture.push(.knowing(everything))
+                try fixture.expect(batch.transactions.map(\.number), is: [TransactionNumber(2)], "its next number")
+                try fixture.expect(
+                    batch.transactions.flatMap(\.transaction.createdRecords), is: [ada], "what is sent again")
+                try fixture.expect(try fixture.store.outboxSummary().held, is: 0, "the count of held entries")
+            },
+            Check("models for which another transaction was held before do not keep one that they have") { fixture in
+                let (ada, _) = try fixture.createUser("ada")
+                let old = try fixture.written(.update("users", ada, ["age": .integer(40)]))
+                _ = try fixture.push(.knowing(Self.withoutAge))
+                try fixture.response(.first, fixture.applied(1))
+                try fixture.store.cancel(old, now: fixture.now())
+                _ = try fixture.written(.update("users", ada, ["username": .text("ann")]))
+                _ = try fixture.push(.knowing(Self.withoutAge))
+                let unknown = Rejection(code: .unknownCollection, message: "there is no users", mutation: 0)
+                let summary = try fixture.response(TransactionNumber(1), .rejected(unknown))
+                try fixture.expect(summary.held, is: 1, "the count of held entries")
+                let batch = try fixture.push(.knowing(Self.withoutAge))
+                try fixture.expect(batch.transactions.map(\.number), is: [TransactionNumber(2)], "its next number")
+            },
         ]
     }
 

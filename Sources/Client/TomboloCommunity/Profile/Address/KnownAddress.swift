@@ -47,13 +47,19 @@ public struct AddressRule: Sendable {
         self.holds = holds
     }
 
-    /// A text of 1 to 200 characters, at least one of which is not white space. Control characters are not allowed.
+    /// A text of 1 to 200 characters, at least one of which is not white space. Control characters and the separators
+    /// of lines and paragraphs (U+2028, U+2029) are not allowed.
     public static let line = AddressRule(
         "a line of 1 to \(CommunityLimits.addressPartCharacters) characters, without control characters"
     ) { text in
         text.count <= CommunityLimits.addressPartCharacters
             && text.unicodeScalars.contains { !$0.properties.isWhitespace }
-            && !text.unicodeScalars.contains { $0.properties.generalCategory == .control }
+            && !text.unicodeScalars.contains { scalar in
+                switch scalar.properties.generalCategory {
+                case .control, .lineSeparator, .paragraphSeparator: true
+                default: false
+                }
+            }
     }
 
     /// Returns a rule for exactly `count` ASCII digits.
