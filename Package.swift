@@ -295,7 +295,7 @@ let package = Package(
         .testTarget(
             name: "TomboloTests",
             dependencies: [
-                "TestRings", "CommonNames", "Tombolo", "TomboloCommunity", "SyncTestKit", "SmallClient",
+                "TestRings", "CommonNames", "Tombolo", "TomboloCommunity", "SyncTestKit", "SmallClient", "SyncCore",
                 "SyncConcurrency", "SyncSimulation", .product(name: "Logging", package: "swift-log"),
             ]),
         .testTarget(name: "SyncConcurrencyTests", dependencies: ["SyncConcurrency"]),

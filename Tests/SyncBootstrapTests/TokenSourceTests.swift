@@ -19,17 +19,30 @@ import Testing
         defer { try? FileManager.default.removeItem(atPath: path) }
         try Self.write("first\n", to: path)
         let source = try TokenSource(file: path)
-        #expect(source.current.secret == "first")
+        #expect(source.current?.secret == "first")
         try Self.write("other\n", to: path)
-        #expect(source.current.secret == "other")
+        #expect(source.current?.secret == "other")
         try Self.write("not a token\n", to: path)
-        #expect(source.current.secret == "other")
+        #expect(source.current?.secret == "other")
         try FileManager.default.removeItem(atPath: path)
-        #expect(source.current.secret == "other")
+        #expect(source.current?.secret == "other")
         try Self.write("third\n", to: path)
-        #expect(source.current.secret == "third")
+        #expect(source.current?.secret == "third")
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
-        #expect(source.current.secret == "third")
+        #expect(source.current?.secret == "third")
+    }
+
+    @Test func `a token file that is missing at the start is used once it has a token`() throws {
+        let path = NSTemporaryDirectory() + "tombolo-token-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let source = TokenSource(awaiting: path)
+        #expect(source.current == nil && source.canChange)
+        try Self.write("not a token\n", to: path)
+        #expect(source.current == nil)
+        try Self.write("first\n", to: path)
+        #expect(source.current?.secret == "first")
+        try FileManager.default.removeItem(atPath: path)
+        #expect(source.current?.secret == "first")
     }
 
     @Test func `a rotated token is announced only while the server refuses the old one`() throws {
@@ -73,7 +86,7 @@ import Testing
     }
 
     @Test func `a token without a file does not change`() {
-        #expect(TokenSource(Token("fixed")).current.secret == "fixed")
+        #expect(TokenSource(Token("fixed")).current?.secret == "fixed")
     }
 
     @Test func `the description of a token source contains no secret`() {

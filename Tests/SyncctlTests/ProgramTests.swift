@@ -460,6 +460,10 @@ import Testing
         let url = try programs.serve("--catalog", catalog).url
         let refused = try sync(["CONTACTS_SERVER_URL": url, "CONTACTS_SERVER_TOKEN": "wrong"])
         #expect(refused.status == 5 && refused.output.contains("another token"), "\(refused)")
+        // A device without its token works offline, and says that the token is missing.
+        let missing = try sync(["CONTACTS_SERVER_URL": url, "CONTACTS_SERVER_TOKEN_FILE": token + "-missing"])
+        #expect(missing.status == 5, "\(missing)")
+        #expect(missing.output.contains("server.token-file: \(token)-missing does not exist"), "\(missing)")
         let variables = ["CONTACTS_SERVER_URL": url, "CONTACTS_SERVER_TOKEN_FILE": token]
         let synced = try programs.run("contacts", ["sync", "60"], variables: variables)
         #expect(synced.status == 0 && synced.output == "in sync\n", "\(synced)")

@@ -1,5 +1,6 @@
 import Foundation
 import SyncConcurrency
+import SyncCore
 import SyncSimulation
 import TestRings
 import Testing
@@ -102,5 +103,43 @@ import Testing
             "todo", models: [Person.self], server: "http://127.0.0.1:1", token: { nil }, options: options)
         await client.close()
         #expect(made.withLock { $0 } == 1)
+    }
+
+    @Test func `a refusal asks for a sign-in only if it is about the current token`() throws {
+        let simulation = Simulation(seed: 1)
+        let answer = Guarded<Result<String?, any Error>>(.success(nil))
+        let keeper = TokenKeeper(
+            provider: { try answer.withLock { $0 }.get() }, timeout: .seconds(30), expiry: nil,
+            runtime: simulation.makeRuntime(device: "phone"))
+        func refresh(_ next: Result<String?, any Error>) throws {
+            answer.withLock { $0 = next }
+            _ = simulation.start("refresh") { await keeper.refresh() }
+            try simulation.advance(by: .seconds(1))
+        }
+        let refused = SyncStatus(
+            connection: .refused(TransportError(.unauthorized, "expected a bearer token")), push: .idle, spaces: [],
+            outbox: OutboxSummary())
+        func phase(_ problem: String? = nil) -> ClientStatus.Phase {
+            ClientStatus.phase(of: refused, token: keeper, problem: problem).0
+        }
+        try refresh(.success(nil))
+        #expect(keeper.use() == nil && phase() == .needsToken)
+        // The user has signed in. No request has used the new token yet.
+        try refresh(.success("new"))
+        #expect(phase() == .connecting)
+        #expect(keeper.use() == "new" && phase() == .needsToken)
+        // Nobody knows whether the user is signed in.
+        try refresh(.failure(CancellationError()))
+        #expect(phase() == .offline)
+        let configured = ClientStatus.phase(of: refused, token: nil, problem: "the file is missing")
+        #expect(configured == (.needsToken, "the file is missing"))
+        try simulation.finish()
+    }
+
+    @Test func `a push that waits gives its reason while the connection is live`() {
+        let waiting = SyncStatus(
+            connection: .online, push: .waiting("the server failed", retryIn: .seconds(3)), spaces: [],
+            outbox: OutboxSummary(waiting: 1))
+        #expect(ClientStatus.phase(of: waiting, token: nil, problem: nil) == (.live, "the server failed"))
     }
 }

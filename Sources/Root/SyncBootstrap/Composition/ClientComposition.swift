@@ -199,7 +199,7 @@ public final class ClientComposition {
                     "no server is configured: server.url is not set",
                     advice: "set \(settings.program.variable("server.url")), or server.url in the configuration file")
             }
-            if server.bearer == nil, let problem = server.tokenProblem { throw problem }
+            if server.bearer == nil, !server.waitsForToken, let problem = server.tokenProblem { throw problem }
             let made = try recipes.remote.connect(server, catalog, runtime)
             openTransport = made
             return made.transport

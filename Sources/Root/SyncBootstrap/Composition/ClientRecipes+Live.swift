@@ -109,7 +109,7 @@ extension ClientRecipes.Remote {
                     configuration: configuration, catalog: catalog, runtime: runtime,
                     token: {
                         if let bearer = server.bearer { return bearer() }
-                        return token?.current.secret
+                        return token?.current?.secret
                     })
                 return OpenTransport(transport) { try? await transport.shutdown() }
             } catch {

@@ -37,11 +37,13 @@ public struct ClientSettings: Sendable {
     public struct RemoteSettings: Sendable {
         /// The base URL of the server.
         public let address: ServerAddress
-        /// The source of the bearer token; nil when there is none, or when its file cannot be used.
+        /// The source of the bearer token; nil when none is configured.
         public let token: TokenSource?
-        /// The reason why the token file cannot be used; nil if there is none. Only operations that need the server
-        /// fail then.
+        /// The reason why the token file could not be used at the start; nil if there is none. Only operations that need
+        /// the server fail then.
         public let tokenProblem: ConfigurationError?
+        /// Whether a transport can be created in spite of `tokenProblem`. It sends no token until the file has one.
+        public var waitsForToken = false
         /// Returns the application's current token, or nil while there is none. If this closure is set, `token` is not
         /// used.
         public var bearer: (@Sendable () -> String?)?
@@ -85,7 +87,7 @@ extension ClientSettings.RemoteSettings {
                 ?? keys.token.map { TokenSource(Token($0)) }
             tokenProblem = nil
         } catch {
-            token = nil
+            token = keys.tokenFile.map { TokenSource(awaiting: $0) }
             tokenProblem = error
         }
         certificateFile = keys.certificateFile

@@ -9,7 +9,7 @@ public import SyncProgram
 /// be in progress.
 public final class TokenSource: Sendable {
     private struct Reading {
-        var token: Token
+        var token: Token?
         var stamp: Stamp?
     }
 
@@ -50,11 +50,17 @@ public final class TokenSource: Sendable {
         reading = Guarded(Reading(token: try Token(file: path), stamp: stamp))
     }
 
+    /// Waits for a file that does not contain a token yet.
+    init(awaiting path: String) {
+        self.path = path
+        reading = Guarded(Reading(token: nil, stamp: nil))
+    }
+
     /// Whether the token comes from a file, and so can change.
     var canChange: Bool { path != nil }
 
-    /// The last valid token.
-    public var current: Token {
+    /// The last valid token; nil while there has been none.
+    public var current: Token? {
         reading.withLock { reading in
             guard let path, let stamp = Stamp(path: path), stamp != reading.stamp else { return reading.token }
             // The stamp was taken before the file is read, so that a change in between is noticed the next time.

@@ -66,9 +66,11 @@ public final class Client: ModelAccess {
             if let token {
                 let made = TokenKeeper(
                     provider: token, timeout: options.tokenTimeout, expiry: options.tokenExpiry, runtime: runtime)
-                settings.server?.bearer = { made.current }
+                settings.server?.bearer = { made.use() }
                 keeper = made
             }
+            // A device without its token works offline, and says in its status that the token is missing.
+            settings.server?.waitsForToken = true
             let logger = options.logger ?? ProgramLog.logger(label: name, level: settings.logLevel)
             let composition = ClientComposition(
                 settings: settings, models: catalog, recipes: recipes, logger: logger, creatingStore: true,

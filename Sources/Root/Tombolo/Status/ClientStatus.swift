@@ -6,7 +6,8 @@ public import SyncModel
 public struct ClientStatus: Hashable, Sendable {
     /// The main state of the sync.
     public var phase: Phase
-    /// The reason for this phase, as a sentence for people; empty if there is none.
+    /// The reason for this phase, as a sentence for people; empty if there is none. In the phase `live`, it tells why a
+    /// push or a space waits.
     public var reason: String
     /// The number of transactions that the server has not confirmed.
     public var pending: Int
@@ -37,7 +38,7 @@ public struct ClientStatus: Hashable, Sendable {
     public enum Phase: String, Hashable, Sendable, CaseIterable {
         /// The client has no server, was opened without sync, or waits for the first ``Client/syncNow()``.
         case notSyncing
-        /// The server cannot be reached, or fails. The client tries again by itself.
+        /// The server cannot be reached, or fails, or the token closure fails. The client tries again by itself.
         case offline
         /// The device has a network, and the server has not responded yet.
         case connecting
@@ -72,7 +73,11 @@ extension ClientStatus: CustomStringConvertible {
 
 extension ClientStatus {
     /// Returns the phase of a running engine, with its reason.
-    static func phase(of status: SyncStatus, token: TokenKeeper.Outcome?) -> (Phase, String) {
+    ///
+    /// - Parameters:
+    ///   - token: the keeper of the application's token; nil if the token comes from the settings.
+    ///   - problem: the reason why the token of the settings cannot be used; nil if there is none.
+    static func phase(of status: SyncStatus, token: TokenKeeper?, problem: String?) -> (Phase, String) {
         if let failure = status.storeFailure { return (.blocked, failure.message) }
         for space in status.spaces {
             if case .braked(let deletes, let total) = space.pull {
@@ -84,15 +89,17 @@ extension ClientStatus {
         }
         switch status.connection {
         case .notRunning, .connecting: return (.connecting, "")
-        case .online: return (.live, "")
+        case .online: return (.live, status.push.obstacle ?? status.spaces.compactMap(\.pull.obstacle).first ?? "")
         case .offline(let reason): return (.offline, reason)
         case .waiting(let failure, _), .recovering(let failure, _): return (.offline, failure.message)
         case .refused(let failure):
             guard failure.code == .unauthorized else { return (.blocked, failure.message) }
-            switch token {
+            switch token?.outcome {
             case .signedOut?: return (.needsToken, "the user is signed out")
-            case .failed(let message)?: return (.needsToken, message)
-            case .unknown?, .known?, nil: return (.needsToken, failure.message)
+            // The closure could not tell whether somebody is signed in. It is called again by itself.
+            case .failed(let message)?: return (.offline, message)
+            case .known? where token?.isUntried == true: return (.connecting, "")
+            case .unknown?, .known?, nil: return (.needsToken, problem ?? failure.message)
             }
         case .stopped: return (.stopped, "")
         }

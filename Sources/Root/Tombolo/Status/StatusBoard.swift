@@ -2,6 +2,7 @@ import Foundation
 public import SyncConcurrency
 import SyncCore
 import SyncObjects
+import SyncProgram
 
 /// Derives the client's status from the engine, the lease, the token, and the journal, and publishes each change.
 final class StatusBoard: Sendable {
@@ -122,6 +123,12 @@ final class StatusBoard: Sendable {
             })
     }
 
+    /// The reason why the token of the settings cannot be used; nil if it can, or if there is none.
+    private var missingToken: String? {
+        guard let server = parts.settings.server, server.token?.current == nil else { return nil }
+        return server.tokenProblem?.message
+    }
+
     private func phase(_ engine: SyncStatus?) -> (ClientStatus.Phase, String) {
         let (holder, failure, isStopped, isWaiting) = facts.withLock {
             ($0.holder, $0.failure, $0.isStopped, $0.isWaiting)
@@ -136,7 +143,8 @@ final class StatusBoard: Sendable {
                 .otherProcess,
                 process.map { "process \($0) syncs this database" } ?? "another process syncs this database"
             )
-        case .thisProcess?, nil: return ClientStatus.phase(of: engine, token: token?.outcome)
+        case .thisProcess?, nil:
+            return ClientStatus.phase(of: engine, token: token, problem: token == nil ? missingToken : nil)
         }
     }
 }

@@ -27,6 +27,8 @@ final class TokenKeeper: Sendable {
 
     private struct State: Sendable {
         var token: String?
+        /// The token of the last request.
+        var used: String?
         var outcome = Outcome.unknown
         /// The newest call, unless it has ended.
         var call: Call?
@@ -89,6 +91,17 @@ final class TokenKeeper: Sendable {
     }
 
     var current: String? { state.withLock { $0.token } }
+
+    /// Returns the current token for a request, and remembers that it was used.
+    func use() -> String? {
+        state.withLock { state in
+            state.used = state.token
+            return state.token
+        }
+    }
+
+    /// Whether no request has used the current token yet. A refusal was then about an earlier one.
+    var isUntried: Bool { state.withLock { $0.token != nil && $0.token != $0.used } }
 
     var outcome: Outcome { state.withLock { $0.outcome } }
 
