@@ -97,6 +97,16 @@ import Testing
         #expect(code { try Self.migrations().run(on: folder.open(), folder.file) } == expected)
     }
 
+    @Test func `a damaged application id is named`() throws {
+        let folder = try TemporaryFolder()
+        try Self.migrations().run(on: folder.open(), folder.file)
+        try folder.open().execute("PRAGMA application_id = 8")
+        let error = #expect(throws: DatabaseError.self) {
+            try Self.migrations().run(on: folder.open(), folder.file)
+        }
+        #expect(error?.message == "\(folder.file) is damaged: its header has the application id 8; expected 7")
+    }
+
     @Test func `a database of another program is not written`() throws {
         let folder = try TemporaryFolder()
         try folder.open().execute("CREATE TABLE recipes (name TEXT)")

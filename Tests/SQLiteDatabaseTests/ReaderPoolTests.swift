@@ -22,6 +22,17 @@ import Testing
         #expect(code { try pool.read { try $0.execute("INSERT INTO item VALUES (1)") } } == .readOnly)
     }
 
+    @Test func `a connection that two readers share is idle only after both`() throws {
+        let pool = ReaderPool(count: 2) { try Connection(opening: ":memory:", busyTimeout: .zero) }
+        try pool.withConnection { first in
+            try pool.withConnection { second in
+                // Both connections are busy, so further readers share them in turn.
+                let shared = [try pool.withConnection { $0 }, try pool.withConnection { $0 }]
+                #expect(shared.contains { $0 === first } && shared.contains { $0 === second })
+            }
+        }
+    }
+
     @Test func `after close, every read throws`() throws {
         let pool = ReaderPool(count: 1) { try Connection(opening: ":memory:", busyTimeout: .zero) }
         _ = try pool.read { try $0.integer(of: "SELECT 1") }

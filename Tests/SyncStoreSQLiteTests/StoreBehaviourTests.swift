@@ -156,9 +156,15 @@ import Testing
         #expect(try !scratch.holds(Self.secret))
     }
 
-    @Test func `what a reader keeps in the WAL of a vacated space goes with a later checkpoint`() throws {
+    @Test(arguments: [StoreConfiguration.Connections.pool(readers: 2), .single])
+    func `what a reader keeps in the WAL of a vacated space goes with a later checkpoint`(
+        connections: StoreConfiguration.Connections
+    ) throws {
         let scratch = try Scratch()
-        let store = try scratch.open()
+        let store = try scratch.open {
+            $0.connections = connections
+            $0.limits.busyTimeout = .zero
+        }
         defer { store.close() }
         try Self.showSecrets(to: store)
         let reader = try RawDatabase(scratch.file)

@@ -107,7 +107,9 @@ import TomboloModeling
         _ = try note(phone, "mine", in: testbed)
         let refused = #expect(throws: ModelError.self) { try phone.unfollow("team") }
         #expect(refused?.code == .unsentWrites)
-        #expect(refused?.message.contains("1 unsent transaction") == true, "\(refused?.message ?? "")")
+        #expect(
+            refused?.message.contains("1 transaction in the space team is not confirmed by the server") == true,
+            "\(refused?.message ?? "")")
         #expect(try texts(phone, in: testbed) == ["mine"])
         phone.isOnline = true
         try testbed.settle()

@@ -203,9 +203,15 @@ struct GuideSamples {
         options.sync = .manual
         options.logger = Logger(label: "todo")
         let server = try TestServer(models: [Todo.self, Person.self])
-        options.transport = server.transport(for: "ned")
-        options.reachability = FakeReachability()
+        let (transport, link) = (server.transport(for: "ned"), FakeReachability())
+        options.folder = NSTemporaryDirectory() + "todo-test-\(UUID())"
+        options.transport = transport
+        options.reachability = link
+        link.setOffline()
+        transport.script(.push, .dropResponse, .captivePortal)
+        link.setOnline()
         options.runtime = .mock()
+        options.sync = .off
         var recipes = ClientRecipes.live
         recipes.machine.reachability = { _ in FakeReachability() }
         options.recipes = recipes

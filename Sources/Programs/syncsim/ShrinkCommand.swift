@@ -17,9 +17,9 @@ struct ShrinkCommand: ParsableCommand {
 
     func run() throws {
         let script = try options.load()
-        Output.note("\(script.size) happenings")
+        Output.note("\(script.size) events")
         var shrinker = Shrinker(
-            budget: budget, progress: { Output.note("\($0.size) happenings, \($0.setting.devices) devices") },
+            budget: budget, progress: { Output.note("\($0.size) events, \($0.setting.devices) devices") },
             run: { script in
                 do throws(WorldError) {
                     _ = try World(script, parts: .onSQLite()).run()
@@ -32,7 +32,7 @@ struct ShrinkCommand: ParsableCommand {
             throw ProgramError(
                 message: "this world breaks no invariant: there is nothing to shrink", status: ProgramError.noInput)
         }
-        Output.note("\(smallest.size) happenings after \(shrinker.runs) runs")
+        Output.note("\(smallest.size) events after \(shrinker.runs) runs")
         guard let to else { return Output.write(smallest.text) }
         do {
             try Data(smallest.text.utf8).write(to: URL(fileURLWithPath: to), options: .atomic)

@@ -51,8 +51,14 @@ struct SoakCommand: ParsableCommand {
     }
 
     func validate() throws {
-        guard seeds > 0, UInt64.max - from >= seeds else { throw ValidationError("--seeds \(seeds) is not possible.") }
-        guard (1...10_000_000).contains(steps) else { throw ValidationError("--steps \(steps) is not possible.") }
+        guard seeds > 0, UInt64.max - from >= seeds else {
+            throw ValidationError(
+                "--from \(from) and --seeds \(seeds) are not possible together; give 1 seed or more, and a last seed below 2^64 − 1."
+            )
+        }
+        guard (1...10_000_000).contains(steps) else {
+            throw ValidationError("--steps \(steps) is not possible; give a number from 1 to 10000000.")
+        }
     }
 
     func run() throws {
@@ -76,14 +82,14 @@ struct SoakCommand: ParsableCommand {
             """
             \(result.worlds) worlds, \(result.operations) operations (\(result.effective) had an effect), \(result.commits) commits, \(result.broken.count) broken promises
             \(Int(rate)) operations a second, \(Int(rate / Double(workers.count))) on each of \(workers.count) threads
-            longest way to rest after the last fault: \(result.longestRest.components.seconds) seconds of virtual time
+            longest time to rest after the last fault: \(result.longestRest.components.seconds) seconds of virtual time
             trace of all: \(String(result.hash, radix: 16))
             """)
         for broken in result.broken { Output.note("seed \(broken.seed): \(broken.text)\n") }
         if !result.broken.isEmpty {
             let seeds = result.broken.map { "\($0.seed)" }.joined(separator: ", ")
             throw ProgramError(
-                message: "invariants were violated by seeds \(seeds)", status: ProgramError.propertyViolation)
+                message: "failed seeds: \(seeds)", status: ProgramError.propertyViolation)
         }
         if covered, !result.coverage.missing.isEmpty {
             throw ProgramError(
@@ -122,7 +128,7 @@ struct SoakCommand: ParsableCommand {
         switch result {
         case .failure(let failure):
             tally.broken.append((seed, "\(failure)"))
-            Output.note("seed \(seed) violates an invariant")
+            Output.note("seed \(seed) failed")
         case .success(let report):
             tally.operations += steps
             tally.effective += report.operations

@@ -6,7 +6,7 @@ import SyncSimulation
 
 /// Threads that share the work. Each world stays on one thread.
 struct Workers: ParsableArguments {
-    @Option(help: "Number of worlds to run at once. Defaults to the number of processors.")
+    @Option(help: "Number of worlds to run at once, at most one per processor. Defaults to the number of processors.")
     var threads: Int?
 
     func validate() throws {
@@ -15,10 +15,13 @@ struct Workers: ParsableArguments {
         }
     }
 
-    var count: Int { threads ?? Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
+    /// The number of worlds that run at once: `concurrentPerform` makes at most one call per processor at a time.
+    var count: Int {
+        let processors = Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+        return min(threads ?? processors, processors)
+    }
 
-    /// Calls `body` `count` times with the number of the call, and waits for all calls. At most as many run in parallel
-    /// as there are processors.
+    /// Calls `body` `count` times in parallel with the number of the call, and waits for all calls.
     func run(_ body: @Sendable (Int) -> Void) {
         SimulatedDisk.prepareForManyThreads()
         DispatchQueue.concurrentPerform(iterations: count, execute: body)

@@ -13,11 +13,11 @@ struct WorldOptions: ParsableArguments {
     @Option(help: "Number of devices, from 1 to 64. Drawn from the seed by default.")
     var clients: Int?
 
-    @Option(help: "Number of user operations, over all devices.")
-    var steps = 500
+    @Option(help: "Number of user operations, over all devices. Defaults to 500.")
+    var steps: Int?
 
-    @Option(help: "The faults to inject, separated by commas: \(FaultClass.list).")
-    var faults: FaultSelection = .all
+    @Option(help: "The faults to inject, separated by commas: \(FaultClass.list). Defaults to all.")
+    var faults: FaultSelection?
 
     @Option(
         help: ArgumentHelp(
@@ -27,10 +27,14 @@ struct WorldOptions: ParsableArguments {
 
     func validate() throws {
         guard (seed == nil) != (script == nil) else { throw ValidationError("Give either --seed or --script.") }
+        let ofSeeds = [("--clients", clients != nil), ("--steps", steps != nil), ("--faults", faults != nil)]
+        if script != nil, let (name, _) = ofSeeds.first(where: { $0.1 }) {
+            throw ValidationError("\(name) applies to --seed only; a script lists its devices, operations, and faults.")
+        }
         if let clients, !(1...64).contains(clients) {
             throw ValidationError("--clients \(clients) is not possible; give a number from 1 to 64.")
         }
-        guard (1...10_000_000).contains(steps) else {
+        if let steps, !(1...10_000_000).contains(steps) {
             throw ValidationError("--steps \(steps) is not possible; give a number from 1 to 10000000.")
         }
         if let until, until < 1 { throw ValidationError("--until \(until) is not possible; steps are counted from 1.") }
@@ -45,9 +49,9 @@ struct WorldOptions: ParsableArguments {
                 throw ProgramError(message: "\(path): \(error)", status: ProgramError.noInput)
             }
         } else {
-            var plan = WorldPlan.drawn(seed: seed ?? 0, steps: steps)
+            var plan = WorldPlan.drawn(seed: seed ?? 0, steps: steps ?? 500)
             if let clients { plan.setting.devices = clients }
-            faults.limit(&plan)
+            (faults ?? .all).limit(&plan)
             result = plan.script
         }
         if let until { result.moments = Array(result.moments.prefix(until)) }
@@ -105,8 +109,6 @@ struct FaultSelection: ExpressibleByArgument {
             self.init(classes: Set(classes.compactMap { $0 }))
         }
     }
-
-    var defaultValueDescription: String { classes.count == FaultClass.allCases.count ? "all" : "none" }
 
     /// Removes from the plan the faults that are not selected.
     func limit(_ plan: inout WorldPlan) {

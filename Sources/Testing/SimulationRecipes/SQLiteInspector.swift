@@ -19,7 +19,7 @@ final class SQLiteInspector {
         }
         guard code == SQLITE_OK else {
             sqlite3_close_v2(handle)
-            throw Failure(description: "\(path) cannot be looked at: \(code)")
+            throw Failure(description: "\(path) cannot be opened: SQLite error \(code)")
         }
     }
 

@@ -20,7 +20,7 @@ package final class SQLiteWork {
     }()
 
     package init(file: String) {
-        precondition(Self.isHooked, "SQLite tells of its new connections")
+        precondition(Self.isHooked, "SQLite did not accept the hook for new connections")
         self.file = file
         Self.steps.withLock { $0[file] = [:] }
     }

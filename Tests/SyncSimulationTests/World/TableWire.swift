@@ -14,6 +14,8 @@ final class TableWire: SimulatedWire {
 
     private let table = Guarded(Table())
 
+    var requestHeaderBytes: Int { 0 }
+
     func encode(_ request: ServerRequest) -> [UInt8] {
         write(
             table.withLock { table in

@@ -67,7 +67,7 @@ struct ImportPlan {
         for row in rows {
             let address = RecordAddress(row.collection, Self.id(of: row, identity))
             if let earlier = addresses[address] {
-                problems.append(ImportError(line: row.line, "the same record as in line \(earlier)"))
+                problems.append(ImportError(line: row.line, "this row is for the same record as line \(earlier)"))
                 continue
             }
             addresses[address] = row.line
@@ -200,7 +200,7 @@ struct ImportPlan {
                 ordered.append(targets[row])
             } else {
                 problems += group.map {
-                    ImportError(line: targets[$0].row.line, "its required references lead back to the row itself")
+                    ImportError(line: targets[$0].row.line, "its required references form a cycle")
                 }
             }
         }

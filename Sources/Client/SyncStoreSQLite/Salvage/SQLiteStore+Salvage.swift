@@ -68,13 +68,13 @@ extension SQLiteStore {
             let described = connection.flatMap { try? StoredModels.described(in: $0) }
             let fitting = found.filter { catalog in
                 guard let connection else { return true }
-                let isDescribed = described.map { StoredModels.describe(catalog, $0) }
+                let isDescribed = described.map { StoredModels.matches(catalog, described: $0) }
                 return isDescribed == true || StoredModels.hasTables(of: catalog, in: connection)
                     || (isDescribed == nil && !has("sync_meta", connection))
             }
             // Models only grow, so the largest ones are the newest.
             return fitting.max { $0.fieldCount < $1.fieldCount }
-                ?? known.first { catalog in described.map { StoredModels.describe(catalog, $0) } ?? false }
+                ?? known.first { catalog in described.map { StoredModels.matches(catalog, described: $0) } ?? false }
         }
     }
 

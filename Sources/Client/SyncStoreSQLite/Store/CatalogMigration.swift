@@ -91,7 +91,7 @@ struct CatalogMigration {
         for name in stored.keys.sorted() where !tables.contains(where: { $0.name == name }) {
             throw StoreError(
                 .newerSchema,
-                "the database has a collection \(name), which this build does not know: a newer one made it")
+                "the database has a collection \(name), which this build does not know: a newer build created it")
         }
         for table in tables {
             if let fields = stored[table.name] { try refuseOtherFields(than: fields, in: table) }
@@ -107,13 +107,13 @@ struct CatalogMigration {
             guard !new.isEmpty else {
                 throw StoreError(
                     .newerSchema,
-                    "\(table.name) has fields that this build does not know (\(names)): a newer one made them")
+                    "\(table.name) has fields that this build does not know (\(names)): a newer build created them")
             }
             throw StoreError(
                 .otherSchema,
                 """
-                \(table.name) has the fields \(names), and this build has \(new.map(\.name).joined(separator: ", ")) instead; a \
-                field is renamed by renaming the property in Swift, and keeping the name that is stored
+                \(table.name) has the fields \(names), and this build has \(new.map(\.name).joined(separator: ", ")) instead; \
+                to rename a field, rename the Swift property and keep the stored name
                 """)
         }
         for column in stored {

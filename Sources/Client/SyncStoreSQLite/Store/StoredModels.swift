@@ -99,7 +99,7 @@ struct StoredModels {
     }
 
     /// Whether a catalog has the collections and fields that `sync_field` describes, in any order.
-    static func describe(_ catalog: SchemaCatalog, _ described: [String: [Column]]) -> Bool {
+    static func matches(_ catalog: SchemaCatalog, described: [String: [Column]]) -> Bool {
         described.count == catalog.models.count
             && catalog.models.allSatisfy { model in
                 described[model.collection.rawValue].map(Set.init) == Set(model.fields.map(Column.init))
@@ -136,7 +136,7 @@ struct StoredModels {
             return nil
         }
         let catalog = try StoredCatalog.decode(text, of: file, rule: rule)
-        guard describe(catalog, models.described) else {
+        guard matches(catalog, described: models.described) else {
             throw StoreError(.corrupt, "\(file) is damaged: sync_catalog and sync_field have different fields")
         }
         return catalog

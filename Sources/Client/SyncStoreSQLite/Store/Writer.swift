@@ -172,7 +172,12 @@ final class Writer {
             decoded.rolledBack()
             throw error
         }
-        if commits { hasCommitted = true } else { decoded.rolledBack() }
+        if commits {
+            hasCommitted = true
+            decoded.committed()
+        } else {
+            decoded.rolledBack()
+        }
         return value
     }
 
@@ -213,12 +218,13 @@ final class Writer {
     }
 
     /// Checkpoints and truncates the WAL through this connection alone. With a single connection, nothing can run in
-    /// between.
+    /// between. The truncation does not happen while another process reads from the WAL for longer than the busy
+    /// timeout.
     func checkpointAlone() throws {
         try inTransaction { _ in .rollBack(try trustWAL()) }
-        _ = try copyingWAL { try connection.checkpoint(.truncate) }
+        let isTruncated = try copyingWAL { try connection.checkpoint(.truncate) }
         connection.forgetPagesInWAL()
-        needsTruncation = false
+        if isTruncated { needsTruncation = false }
     }
 
     /// Calls `body`, which copies the WAL into the database file, after making the WAL durable. If the copy is cut

@@ -116,7 +116,8 @@ extension Verification {
             let name = "outbox entry \(entry.sequence)"
             try expect(
                 entry.space == entry.transaction.space,
-                "\(name) is for \(entry.transaction.space), and is listed for \(entry.space)")
+                "\(name): its transaction is for the space \(entry.transaction.space), and its row names \(entry.space)"
+            )
             let number = entry.number
             try expect(
                 number.map { $0.rawValue >= 0 && $0 < next } ?? (entry.version == nil),

@@ -18,7 +18,6 @@ final class DecodedEntries {
     /// Forgets everything if another connection has committed since the last call. It must be called at the start of
     /// each write.
     func prepare(_ connection: Connection) throws {
-        hasChanged = false
         guard !transactions.isEmpty else { return otherCommits = try Self.otherCommits(connection) }
         let commits = try Self.otherCommits(connection)
         if commits != otherCommits { removeAll() }
@@ -46,9 +45,15 @@ final class DecodedEntries {
         if let old = transactions.removeValue(forKey: sequence) { bytes -= old.bytes }
     }
 
+    /// Keeps what a write has decoded. It must be called after each commit.
+    func committed() {
+        hasChanged = false
+    }
+
     /// Forgets what a write that was rolled back may have decoded. It must be called after each such write.
     func rolledBack() {
         if hasChanged { removeAll() }
+        hasChanged = false
     }
 
     private func removeAll() {

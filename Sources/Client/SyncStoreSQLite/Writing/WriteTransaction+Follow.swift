@@ -22,7 +22,7 @@ extension WriteTransaction {
             rollsBack = true
             return nil
         }
-        try requireNothingUnsent(in: name)
+        try requireNothingUnconfirmed(in: name)
         return try overwritingDeletedData {
             let removed = try remove(space).records
             try forgetDeletedBases(in: space)
@@ -37,12 +37,13 @@ extension WriteTransaction {
     }
 
     /// Throws if only this device has something of the space.
-    private func requireNothingUnsent(in name: SpaceID) throws {
-        let unsent = try count("SELECT count(*) FROM sync_outbox WHERE space = ?1 AND version IS NULL", name)
-        guard unsent == 0 else {
+    private func requireNothingUnconfirmed(in name: SpaceID) throws {
+        let pending = try count("SELECT count(*) FROM sync_outbox WHERE space = ?1 AND version IS NULL", name)
+        guard pending == 0 else {
+            let isOne = pending == 1
             throw StoreError(
                 .unsentWrites,
-                "\(unsent) unsent \(unsent == 1 ? "transaction changes" : "transactions change") the space \(name): sync first, or cancel \(unsent == 1 ? "it" : "them")"
+                "\(pending) \(isOne ? "transaction" : "transactions") in the space \(name) \(isOne ? "is" : "are") not confirmed by the server: sync first, or cancel \(isOne ? "it if it was" : "those that were") not sent"
             )
         }
         let lost = try count(

@@ -118,7 +118,7 @@ extension WriteTransaction {
     private func values(of place: RecordPlace) throws -> Patch? {
         let table = tables[place.table]
         if let record = try row(place)?.record { return record.patch(schema: table.model) }
-        if let base = try lastShown(place) { return base }
+        if let base = try lastValues(of: place) { return base }
         let statement = try connection.statement("SELECT fields FROM sync_deleted WHERE collection = ?1 AND id = ?2")
         statement.bind(1, table.name)
         statement.bind(2, place.id)

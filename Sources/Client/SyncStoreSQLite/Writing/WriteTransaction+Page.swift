@@ -74,7 +74,7 @@ extension WriteTransaction {
         guard bytes < limits.databaseBytes else {
             throw StoreError(
                 .databaseFull,
-                "the database holds \(bytes) bytes; nothing more is downloaded from \(limits.databaseBytes) bytes on (store.database-bytes)"
+                "the database holds \(bytes) bytes; downloads stop at \(limits.databaseBytes) bytes (setting store.database-bytes)"
             )
         }
         // The journal offers what the server has lost, and this data is kept nowhere else.
@@ -258,7 +258,7 @@ extension WriteTransaction {
 
     private func sweep(_ places: [RecordPlace], in space: SpaceRow, now: WallTime) throws {
         var lost: Set<RecordPlace> = []
-        for place in places where try isUnheardOf(place) { lost.insert(place) }
+        for place in places where try isOnlyInLostHistory(place) { lost.insert(place) }
         try offer(lost: lost.sorted(), in: space.space, now: now)
         try keepValues(ofDeleted: places, in: space)
         for place in places {
@@ -275,7 +275,7 @@ extension WriteTransaction {
     ///
     /// A server that was restored from a backup has not deleted such a record: the server does not know the record yet.
     /// The device that created the record may still send it (I15).
-    private func isUnheardOf(_ place: RecordPlace) throws -> Bool {
+    private func isOnlyInLostHistory(_ place: RecordPlace) throws -> Bool {
         let shown = try hasPending(place) ? try base(place).record : try row(place)?.record
         return shown?.version == .zero
     }

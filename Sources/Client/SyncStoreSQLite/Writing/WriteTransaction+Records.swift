@@ -96,7 +96,7 @@ extension WriteTransaction {
         guard uid.isValid else { return }
         // The SELECT comes first because a holder exists only after a restore, and an UPDATE that finds nothing takes
         // several times as long as the SELECT.
-        if let holder = try holder(of: uid, besides: id, in: table), try givesWay(holder, in: table) {
+        if let holder = try holder(of: uid, besides: id, in: table), try mayLoseUID(holder, in: table) {
             try setUID(.none, of: holder.id, in: table)
             // The base of a record with pending changes has the same uid.
             try clearBaseUID(of: holder.id, in: table)
@@ -125,7 +125,7 @@ extension WriteTransaction {
         return Holder(id: try row.recordID(0), version: Version(row.integer(1)), space: row.integer(2))
     }
 
-    private func givesWay(_ holder: Holder, in table: RecordTable) throws -> Bool {
+    private func mayLoseUID(_ holder: Holder, in table: RecordTable) throws -> Bool {
         if holder.version == .zero { return true }
         guard holder.space == freshSnapshot else { return false }
         let seen = try connection.statement("SELECT 1 FROM sync_seen WHERE space = ?1 AND collection = ?2 AND id = ?3")
@@ -202,7 +202,7 @@ extension WriteTransaction {
         case .deleted:
             let last = try storedBase(place).base.record?.patch(schema: table.model)
             // The base is already marked as deleted. Keep it, with the values from before the deletion.
-            if last == nil, try lastShown(place) != nil { return }
+            if last == nil, try lastValues(of: place) != nil { return }
             statement.bind(3, 1)
             statement.bind(4, UID.none.rawValue)
             statement.bind(5, 0)
@@ -233,7 +233,7 @@ extension WriteTransaction {
 
     /// Returns the current values of a record with pending changes or, if it is deleted here or on the server, the last
     /// values that the server has shown; nil for a record that no server has shown, or without pending changes.
-    func lastShown(_ place: RecordPlace) throws -> Patch? {
+    func lastValues(of place: RecordPlace) throws -> Patch? {
         let table = tables[place.table]
         let statement = try connection.statement("SELECT fields FROM sync_base WHERE collection = ?1 AND id = ?2")
         statement.bind(1, table.name)

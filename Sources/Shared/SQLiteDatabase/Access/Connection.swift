@@ -135,7 +135,8 @@ package final class Connection {
                 return value
             }
         } catch {
-            try rollBack()
+            // The first error is the one to report.
+            try? rollBack()
             throw error
         }
     }

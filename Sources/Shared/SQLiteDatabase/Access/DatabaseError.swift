@@ -13,7 +13,7 @@ package struct DatabaseError: Error, CustomStringConvertible {
         case cannotOpen
         /// A file or folder does not exist.
         case missingFile
-        /// There is no database, and this command does not create one.
+        /// There is no database, and the caller did not ask to create one.
         case noDatabase
         /// The files are not safe to use: another user can write them, the path leads to a link or a device or is too
         /// long, or the file has several names.

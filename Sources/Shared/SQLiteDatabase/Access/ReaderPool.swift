@@ -3,7 +3,8 @@ import SyncConcurrency
 /// Connections for readers, opened on first use. Readers never wait for the writer, and seldom for each other.
 package final class ReaderPool: Sendable {
     private struct Use {
-        var busy: [Bool]
+        /// The number of reads that use or wait for each connection.
+        var readers: [Int]
         var next = 0
     }
 
@@ -24,7 +25,7 @@ package final class ReaderPool: Sendable {
                 return connection
             }
         }
-        use = Guarded(Use(busy: Array(repeating: false, count: count)))
+        use = Guarded(Use(readers: Array(repeating: 0, count: count)))
     }
 
     /// Calls `body` with a connection that nobody else uses during the call.
@@ -37,14 +38,13 @@ package final class ReaderPool: Sendable {
     package func withConnection<Result>(_ body: (SharedConnection) throws -> Result) throws -> Result {
         let index = use.withLock { use in
             // Take an idle connection, or else wait for the next one in turn.
-            if let idle = use.busy.firstIndex(of: false) {
-                use.busy[idle] = true
-                return idle
-            }
-            use.next = (use.next + 1) % use.busy.count
-            return use.next
+            let idle = use.readers.firstIndex(of: 0)
+            if idle == nil { use.next = (use.next + 1) % use.readers.count }
+            let index = idle ?? use.next
+            use.readers[index] += 1
+            return index
         }
-        defer { use.withLock { $0.busy[index] = false } }
+        defer { use.withLock { $0.readers[index] -= 1 } }
         return try body(connections[index])
     }
 

@@ -78,7 +78,9 @@ package struct Migrations: Sendable {
         guard owner == applicationID else {
             // The header may be damaged. The names of the migrations still tell whose database it is.
             guard names.first == nil || names.first != steps.first?.name else {
-                throw DatabaseError(.corrupt, "\(file) is damaged: its header has no application id")
+                throw DatabaseError(
+                    .corrupt,
+                    "\(file) is damaged: its header has the application id \(owner); expected \(applicationID)")
             }
             throw DatabaseError(
                 .otherSchema,

@@ -41,7 +41,7 @@ public final class SimulatedDisk: Sendable {
     /// Adds a planned fault. The first plan that matches an operation decides.
     public func plan(_ fault: DiskFault) {
         let fits = fault_disk_add_rule(pointer, fault.rule)
-        precondition(fits, "a disk keeps 64 plans at most that still have something to do")
+        precondition(fits, "a disk holds at most 64 unfinished plans")
     }
 
     public func clearPlans() {

@@ -5,6 +5,8 @@ public import SyncModel
 ///
 /// An implementation uses the codec under test, so that damaged messages pass through it.
 public protocol SimulatedWire: Sendable {
+    /// The number of bytes before the body in an encoded request. Over HTTP, they are not part of the body.
+    var requestHeaderBytes: Int { get }
     func encode(_ request: ServerRequest) throws -> [UInt8]
     /// Decodes a request. Throws when the bytes are not a valid request.
     func decodeRequest(_ bytes: [UInt8]) throws -> ServerRequest

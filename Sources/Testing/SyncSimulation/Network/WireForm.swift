@@ -18,6 +18,8 @@ public struct WireForm: SimulatedWire {
 
     // MARK: Requests: call and body
 
+    public var requestHeaderBytes: Int { 1 }
+
     public func encode(_ request: ServerRequest) throws -> [UInt8] {
         let place = ServerCall.allCases.firstIndex(of: request.call) ?? 0
         return try [UInt8(place)] + request.encode()

@@ -61,7 +61,7 @@ extension FeedOracle.State {
         case .mustReset(.cursor):
             guard known == nil, request.cursor != nil else {
                 throw Violation(
-                    .I8, "\(asker) showed a cursor of \(space) that the server had made, and was not believed")
+                    .I8, "\(asker) sent a cursor of \(space) that the server had issued, and the server refused it")
             }
         case .mustReset(.horizon):
             guard let known else {

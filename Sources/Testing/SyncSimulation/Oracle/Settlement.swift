@@ -28,7 +28,7 @@ struct Settlement {
         for event in told {
             switch event {
             case .cancelled where !wasCancelled:
-                throw Violation(.I1, "\(device) took transaction \(sequence) back, which nobody had asked for")
+                throw Violation(.I1, "\(device) cancelled transaction \(sequence), which its user had not cancelled")
             case .cancelled(let kept): try checkIsWhole(kept)
             case .rejected(let kept, let rejection):
                 try check(rejection, of: kept)

@@ -195,7 +195,8 @@ public final class SimulatedServer: Sendable {
         let request = try? instance.wire.decodeRequest(bytes)
         let phase: OperationPhase = request?.call == .push ? .serverCommitting : .serverReading
         let response = tally.watch(phase, on: disk) {
-            self.response(request, of: bytes.count, instance, device: device, caller)
+            self.response(
+                request, of: bytes.count - instance.wire.requestHeaderBytes, instance, device: device, caller)
         }
         removeDead()
         return instance.process.isDead ? nil : response
@@ -254,7 +255,7 @@ public final class SimulatedServer: Sendable {
 /// An observer of the server's requests and responses, before the network can change them.
 protocol ServerObserver: Sendable {
     /// - Parameters:
-    ///   - bytes: the length of the encoded request. `WireForm` adds one byte to the body.
+    ///   - bytes: the length of the request's body.
     ///   - device: the device that the server takes for the sender. The sender may be a copy of that device.
     func pushArrived(_ request: PushRequest, of bytes: Int, from device: String, now: WallTime)
     func pushAnswered(_ request: PushRequest, _ response: PushResponse, now: WallTime)

@@ -113,7 +113,7 @@ public struct ReachabilityConformance: Sendable {
         var checks = [
             Check("the current state can be read before a watch begins") { links, _ in
                 if case .down(let reason) = links.reachability.current {
-                    try links.expect(!reason.isEmpty, "the links are down, and no word says why")
+                    try links.expect(!reason.isEmpty, "the state is down, but its reason is empty")
                 }
             },
             Check("a watch ends when its task is cancelled, and can be restarted") { links, pause in
