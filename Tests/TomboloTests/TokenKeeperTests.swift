@@ -1,6 +1,6 @@
 import Foundation
 import SyncConcurrency
-import SyncCore
+@testable import SyncCore
 import SyncSimulation
 import TestRings
 import Testing
