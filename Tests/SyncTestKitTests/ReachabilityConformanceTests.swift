@@ -16,6 +16,15 @@ import Testing
         try await Self.simulated.run(rule)
     }
 
+    private static let fake = ReachabilityConformance(
+        .init(make: { FakeReachability() }, set: { ($0 as? FakeReachability)?.set($1) }))
+
+    @Test(.timeLimit(.minutes(10)), arguments: fake.rules) func `fake links keep the rules of the port`(
+        rule: String
+    ) async throws {
+        try await Self.fake.run(rule)
+    }
+
     /// Flaws of links that the suite must detect.
     enum Flaw: CaseIterable {
         case endsAtOnce, forgets, tellsTooEarly

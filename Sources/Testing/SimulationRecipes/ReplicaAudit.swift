@@ -140,7 +140,7 @@ struct ReplicaAudit: ReplicaInspector {
         try inspector.each("SELECT id, version, sync_fields FROM \"\(name)\"") { row in
             let version = Version(row.integer(1))
             bases[try id(row.bytes(0))] = ReplicaFacts.Base(
-                version: version, fields: row.isNull(2) ? [] : try versions(row.bytes(2)), isPending: false)
+                version: version, fields: row.isNull(2) ? [] : try versions(row.bytes(2)))
         }
         try inspector.each("SELECT DISTINCT id FROM sync_pending WHERE collection = '\(name)' AND link = 'changes'") {
             row in
@@ -151,7 +151,7 @@ struct ReplicaAudit: ReplicaInspector {
         ) { row in
             let version = Version(row.integer(1))
             bases[try id(row.bytes(0))] = ReplicaFacts.Base(
-                version: version, fields: row.isNull(2) ? [] : try versions(row.bytes(2)), isPending: true)
+                version: version, fields: row.isNull(2) ? [] : try versions(row.bytes(2)))
         }
         return bases
     }

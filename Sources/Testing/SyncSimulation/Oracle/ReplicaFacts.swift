@@ -7,13 +7,10 @@ public struct ReplicaFacts: Hashable, Sendable {
         public var version: Version
         /// The versions of the fields in the order of the schema; empty when all are equal to `version`.
         public var fields: [Version]
-        /// Whether the record has pending changes.
-        public var isPending: Bool
 
-        public init(version: Version, fields: [Version], isPending: Bool) {
+        public init(version: Version, fields: [Version]) {
             self.version = version
             self.fields = fields
-            self.isPending = isPending
         }
     }
 

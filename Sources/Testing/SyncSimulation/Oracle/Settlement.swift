@@ -15,7 +15,7 @@ struct Settlement {
     /// The conflicts of which the user has learned from notices. A notice may arrive before the outcome.
     let noticed: Set<FieldConflict>
     /// The rejected transactions among those written earlier, according to the journal.
-    let refusedBefore: [Transaction]
+    let rejectedBefore: [Transaction]
     /// Whether the journal's entry about a conflict may have been removed with the access to the space.
     let mayBeUntold: Bool
     /// Whether a hostile server has refused the transaction.
@@ -85,10 +85,10 @@ struct Settlement {
     private func check(_ rejection: Rejection, of kept: Transaction) throws(Violation) {
         // A dependent transaction was never sent.
         if rejection.code == .dependsOnRejected {
-            guard refusedBefore.contains(where: kept.depends) else {
+            guard rejectedBefore.contains(where: kept.depends) else {
                 throw Violation(
                     .I17,
-                    "\(device) gave transaction \(sequence) up, as if it depended on one that was refused: \(kept)")
+                    "\(device) gave transaction \(sequence) up, as if it depended on one that was rejected: \(kept)")
             }
             return
         }

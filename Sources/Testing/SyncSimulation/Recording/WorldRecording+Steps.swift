@@ -9,7 +9,7 @@ extension WorldRecording {
             var found = inspect(at: device.disk, of: device.name, isUp: device.isUp, simulation, device.holdings)
             found.add("engine", device.status.map(\.words) ?? "down")
             found.add("clock", device.wallClock.words)
-            if let ending = device.ending { found.add("ended", ending) }
+            if let end = device.engineEnd { found.add("ended", end) }
             holdings[device.name] = found
         }
         var found = inspect(at: server.disk, of: "server", isUp: server.isUp, simulation, server.holdings)

@@ -74,7 +74,7 @@ public final class SimulatedDevice: Sendable {
         var lives = 0
         /// The reason why the engine of the current process has ended, whether or not it was asked to stop; nil while
         /// it runs.
-        var ending: String?
+        var engineEnd: String?
         /// The time when the current engine was asked to stop, or when the device last woke up after that; nil when the
         /// engine was not asked to stop.
         var stopping: Duration?
@@ -170,10 +170,10 @@ public final class SimulatedDevice: Sendable {
     public var status: SyncStatus? { state.withLock { $0.life?.engine }?.currentStatus }
 
     /// The reason why the engine has ended, whether or not it was asked to stop; nil while it runs.
-    public var ending: String? { state.withLock { $0.ending } }
+    public var engineEnd: String? { state.withLock { $0.engineEnd } }
 
     /// Whether no engine is running, or only one that was asked to stop.
-    var needsStart: Bool { state.withLock { $0.life == nil || $0.ending != nil || $0.stopping != nil } }
+    var needsStart: Bool { state.withLock { $0.life == nil || $0.engineEnd != nil || $0.stopping != nil } }
 
     /// Returns the number of events so far after which the version of a space may have gone back.
     func setbackCount(of space: SpaceID) -> Int {
@@ -187,7 +187,7 @@ public final class SimulatedDevice: Sendable {
         let life = try makeLife(suffix: nil)
         state.withLock { state in
             state.life = life
-            state.ending = nil
+            state.engineEnd = nil
             state.stopping = nil
         }
         simulation.note("up", by: name, as: .up)
@@ -226,13 +226,13 @@ public final class SimulatedDevice: Sendable {
             recorder: isRival ? nil : recorder?(opened, runtime),
             trace: { [weak self] turn in self?.note(turn, opened, process) })
         let task = simulation.start(name) { [weak self] in
-            var ending = "the engine has ended"
+            var engineEnd = "the engine has ended"
             do {
                 try await engine.run()
             } catch {
-                ending = "the engine has failed: \(error)"
+                engineEnd = "the engine has failed: \(error)"
             }
-            if !isRival, !process.isDead, !Task.isCancelled { self?.ended(ending, life: life) }
+            if !isRival, !process.isDead, !Task.isCancelled { self?.ended(engineEnd, life: life) }
         }
         return Life(
             number: life, process: process, store: store, engine: engine, transport: transport, task: task)
@@ -240,7 +240,7 @@ public final class SimulatedDevice: Sendable {
 
     private func ended(_ reason: String, life: Int) {
         simulation.note(reason, by: name, as: .fault)
-        state.withLock { state in if state.life?.number == life { state.ending = reason } }
+        state.withLock { state in if state.life?.number == life { state.engineEnd = reason } }
     }
 
     private func note(_ turn: SyncEngine.HandledEvent, _ store: Store, _ process: DiskProcess) {
@@ -325,7 +325,7 @@ public final class SimulatedDevice: Sendable {
     /// The time since the engine was asked to stop, or since the device last woke up after that; nil when the engine
     /// was not asked to stop, or has ended.
     var timeSinceStop: Duration? {
-        state.withLock { state in state.ending == nil ? state.stopping.map { simulation.now - $0 } : nil }
+        state.withLock { state in state.engineEnd == nil ? state.stopping.map { simulation.now - $0 } : nil }
     }
 
     /// Notifies the engines that the device has a new token.

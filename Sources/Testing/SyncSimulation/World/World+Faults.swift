@@ -43,7 +43,7 @@ extension World {
             count(.deviceKilled)
             simulation.start("kill \(device.name)") { device.kill() }
         case .stops:
-            guard device.isUp, device.ending == nil else { return }
+            guard device.isUp, device.engineEnd == nil else { return }
             count(.engineStopped)
             device.stop()
         case .losesPower(let seed):

@@ -292,8 +292,8 @@ public final class World {
             record("coming to rest")
             if devices.allSatisfy({ $0.status?.isInSync == true }), try isShownToAll() { break }
             for device in devices { device.allowDeletes() }
-            if let device = devices.first(where: { $0.ending != nil }) {
-                throw Violation(.I18, "\(device.name) has stopped: \(device.ending ?? "")")
+            if let device = devices.first(where: { $0.engineEnd != nil }) {
+                throw Violation(.I18, "\(device.name) has stopped: \(device.engineEnd ?? "")")
             }
             guard simulation.now - start < timeout else {
                 try checkRefusalsAreHeeded()

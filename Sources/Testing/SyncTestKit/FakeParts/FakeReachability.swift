@@ -1,7 +1,7 @@
 public import SyncConcurrency
 public import SyncCore
 
-/// A network state that a test controls. `run()` returns at once, because there is nothing to watch.
+/// A network state that a test controls.
 public final class FakeReachability: Reachability {
     private let state: Guarded<LinkState>
     public let changes = Broadcast<LinkState>()
@@ -25,10 +25,13 @@ public final class FakeReachability: Reachability {
         set(.down("the test is offline"))
     }
 
-    private func set(_ link: LinkState) {
+    package func set(_ link: LinkState) {
         state.withLock { $0 = link }
         changes.publish(link)
     }
 
-    public func run() async {}
+    /// Waits until the task is cancelled. The test publishes every change, so there is nothing to watch.
+    public func run() async {
+        for await _ in changes.subscribe() {}
+    }
 }

@@ -57,10 +57,7 @@ public final class FaultyTransport: RemoteTransport {
         if delay > .zero { try await pause(delay) }
         guard !isDown else { throw TransportError(.unreachable, "the network is down") }
         switch fate {
-        case .passes:
-            let response = try await transport.send(request)
-            guard !isDown else { throw TransportError(.unreachable, "the network went down before the response") }
-            return response
+        case .passes: return try await exchange(request)
         case .refused: throw TransportError(.unreachable, "the connection was refused")
         case .throttled(let retryAfter):
             throw TransportError(.throttled, "the server is busy", retryAfter: retryAfter)
@@ -72,9 +69,16 @@ public final class FaultyTransport: RemoteTransport {
             try await pause(timeout)
             throw TransportError(.timedOut, "the response was lost")
         case .repeated:
-            _ = try await transport.send(request)
-            return try await transport.send(request)
+            _ = try await exchange(request)
+            return try await exchange(request)
         }
+    }
+
+    /// Sends a request, and loses its response if the network has gone down by then.
+    private func exchange(_ request: ServerRequest) async throws(TransportError) -> ServerResponse {
+        let response = try await transport.send(request)
+        guard !isDown else { throw TransportError(.unreachable, "the network went down before the response") }
+        return response
     }
 
     public func hints(for spaces: [SpaceID]) -> AsyncThrowingStream<Hint, any Error> {

@@ -72,7 +72,7 @@ extension TransportConformance {
         ]
     }
 
-    var accessChecks: [Check] {
+    var tokenChecks: [Check] {
         [
             Check("a request without a valid token is refused") { fixture in
                 guard let stranger = fixture.subject.stranger else { return }
@@ -104,7 +104,12 @@ extension TransportConformance {
                 try fixture.expect(
                     try await fixture.fetch(request.transactions[0].transaction.mutations[0].record) == nil,
                     "a stranger's push took effect")
-            },
+            }
+        ]
+    }
+
+    var accountChecks: [Check] {
+        [
             Check("a request for an account other than the token's is refused") { fixture in
                 let account = AccountID(rawValue: fixture.hello.account.rawValue + " and someone else")
                 let whole = try fixture.request(fixture.makeClient(), [fixture.create(fixture.makeRecord())])
@@ -127,7 +132,7 @@ extension TransportConformance {
                 try fixture.expect(
                     try await fixture.fetch(request.transactions[0].transaction.mutations[0].record) == nil,
                     "a push of another account took effect")
-            },
+            }
         ]
     }
 }

@@ -62,9 +62,9 @@ public struct TransportConformance: Sendable {
     }
 
     private var checks: [Check] {
-        var checks = helloChecks + pushChecks + pullChecks + snapshotChecks + fetchChecks + hintChecks
+        var checks = helloChecks + pushChecks + pullChecks + snapshotChecks + fetchChecks + hintChecks + accountChecks
         if subject.exchange != nil { checks += malformedChecks }
-        if subject.stranger != nil { checks += accessChecks }
+        if subject.stranger != nil { checks += tokenChecks }
         return checks
     }
 }
@@ -89,11 +89,11 @@ extension TransportConformance {
         public var exchange: (@Sendable (ServerCall, [UInt8]) async -> TransportError?)?
         /// The longest body that the server accepts, in bytes; nil skips the rule about longer ones.
         public var maximumBodyBytes: Int?
-        /// A transport with an invalid token; nil skips the rules about access.
+        /// A transport with an invalid token; nil skips the rule about such tokens.
         public var stranger: (any RemoteTransport)?
 
         /// Creates a subject. Without `exchange`, the rules about malformed requests are skipped; without `stranger`,
-        /// those about access.
+        /// the rule about invalid tokens.
         public init(
             transport: any RemoteTransport, space: SpaceID, collection: CollectionName, textField: FieldName,
             values: @escaping @Sendable (Int) -> Patch, random: @escaping @Sendable () -> UInt64,

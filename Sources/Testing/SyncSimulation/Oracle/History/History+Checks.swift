@@ -200,7 +200,7 @@ extension History.State {
             if case .overwritten(let conflicts, _) = entry.event { noticed.formUnion(conflicts) }
             if let sequence = entry.sequence { told[sequence, default: []].append(entry.event) }
         }
-        let refused = told.mapValues { events in
+        let rejected = told.mapValues { events in
             events.lazy.compactMap { if case .rejected(let transaction, _) = $0 { transaction } else { nil } }
         }
         for (sequence, unconfirmed) in settled {
@@ -212,12 +212,12 @@ extension History.State {
                 device: device, sequence: sequence, unconfirmed: unconfirmed, outcome: outcome,
                 former: formerOutcomes(of: unconfirmed),
                 told: told[sequence] ?? [], noticed: noticed,
-                refusedBefore: refused.filter { $0.key < sequence }.flatMap(\.value),
+                rejectedBefore: rejected.filter { $0.key < sequence }.flatMap(\.value),
                 mayBeUntold: lostAccess ?? false,
                 isRefusedByLiar: unconfirmed.hash.map { refusedByLiars.contains($0) } ?? false
             ).check(wasCancelled: cancelled[device]?.contains(sequence) ?? false)
-            let isRefused = told[sequence]?.contains { if case .merged = $0 { false } else { true } } ?? false
-            if isRefused {
+            let isInJournal = told[sequence]?.contains { if case .merged = $0 { false } else { true } } ?? false
+            if isInJournal {
                 self.unconfirmed[device]?[sequence] = nil
             } else if case .applied? = outcome {
                 self.unconfirmed[device]?[sequence] = nil
