@@ -30,8 +30,8 @@ extension ForeignDecoder {
         ForeignDecoder(
             "error", seeds: { try GoldenExamples.wire("error-") }, decode: ErrorBody.decode, encode: { $0.encode() }),
         ForeignDecoder(
-            "transaction", seeds: { [try TransactionCodec.encode(transaction)] }, decode: TransactionCodec.decode,
-            encode: TransactionCodec.encode),
+            "transaction", seeds: { [try TransactionCodec.encode(transaction)] },
+            decode: { try TransactionCodec.decode($0) }, encode: TransactionCodec.encode),
         ForeignDecoder(
             "outcome",
             seeds: {

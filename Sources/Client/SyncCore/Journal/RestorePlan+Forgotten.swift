@@ -10,6 +10,7 @@ extension RestorePlan {
             var edits: [RecordEdit] = []
             for mutation in restored { if let edit = try edit(restoring: mutation) { edits.append(edit) } }
             transactions.append(try addingTargets(of: edits))
+            parts.append(restored)
         }
         guard postponed.count < forgotten.mutations.count else {
             throw StoreError(

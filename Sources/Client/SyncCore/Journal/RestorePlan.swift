@@ -5,6 +5,9 @@ package struct RestorePlan {
     package let space: SpaceID
     /// The edits of each transaction, in writing order.
     package internal(set) var transactions: [[RecordEdit]] = []
+    /// For each transaction of a forgotten entry, the changes that it restores, which do not depend on the other
+    /// transactions' success. Empty for other entries, which are restored whole.
+    package internal(set) var parts: [[Mutation]] = []
     /// Mutations that cannot be restored yet: they require a record that is not on this device, or their record is in
     /// another space. They stay in the journal, in a new entry.
     package internal(set) var postponed: [Mutation] = []

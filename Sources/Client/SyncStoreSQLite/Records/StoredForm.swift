@@ -16,11 +16,13 @@ enum StoredForm {
         }
     }
 
+    /// Decodes a transaction. It may exceed the limits of one transaction: lost records that refer to each other stay in
+    /// one entry of the journal, however many they are.
     static func transaction(
         from bytes: [UInt8], of place: @autoclosure () -> String
     ) throws(StoreError) -> Transaction {
         do throws(WireError) {
-            return try TransactionCodec.decode(bytes)
+            return try TransactionCodec.decode(bytes, maximumMutations: .max)
         } catch {
             throw StoreError(.corrupt, "\(place()): the stored transaction cannot be read: \(error)")
         }

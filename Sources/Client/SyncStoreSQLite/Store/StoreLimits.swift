@@ -48,6 +48,10 @@ public struct StoreLimits: Hashable, Sendable {
     /// Number of own commits whose versions are kept, to recognize this device's values after the server was restored
     /// from a backup: months of one person's edits in a few hundred kilobytes.
     static let confirmedVersions: Int64 = 10_000
+    /// Maximum number of records, and of their bytes, that an entry of the journal keeps so that a restore can create
+    /// them again: all that a transaction can name, and many that those require.
+    static let keptRecords = 10_000
+    static let keptRecordBytes = 16 * 1_024 * 1_024
     /// Maximum number of missing records for which the journal is searched when an entry cannot be restored. Each
     /// search reads the whole journal, and one found record is enough for the message.
     static let searchesForCreates = 16

@@ -13,10 +13,8 @@ struct KeptRecords {
         known = others
     }
 
-    /// Whether one transaction has room for more records.
-    var hasRoom: Bool {
-        creates.count < SchemaLimits.mutationsPerTransaction && bytes < SchemaLimits.transactionBytes
-    }
+    /// Whether the entry has room for more records.
+    var hasRoom: Bool { creates.count < StoreLimits.keptRecords && bytes < StoreLimits.keptRecordBytes }
 
     func holds(_ address: RecordAddress) -> Bool { known.contains(address) }
 

@@ -51,25 +51,85 @@ extension WriteTransaction {
                 }))
         var sequences: [OutboxSequence] = []
         func write(_ edits: [RecordEdit]) throws {
-            // The edits may change nothing, or join the previous entry.
-            guard let sequence = try commit(edits, in: plan.space, now: now), sequences.last != sequence else { return }
-            sequences.append(sequence)
-        }
-        for edits in plan.transactions {
+            let sequence = try commit(edits, in: plan.space, now: now)
             try forgetDroppedReferences(in: edits)
-            try write(edits)
+            // The edits may change nothing, or join the previous entry.
+            if let sequence, sequences.last != sequence { sequences.append(sequence) }
         }
-        let regained = try referencesThatWereDropped(to: plan.creations, in: plan.space)
-        if !regained.isEmpty { try write(regained) }
-        if !plan.postponed.isEmpty {
+        func writeInParts(_ edits: [RecordEdit]) throws {
+            do {
+                return try write(edits)
+            } catch let error as StoreError {
+                let parts = error.code == .tooLarge ? edits.inParts(catalog) : []
+                guard parts.count > 1 else { throw error }
+                for part in parts { try write(part) }
+            }
+        }
+        let refused: [Mutation]
+        if plan.parts.isEmpty {
+            for edits in plan.transactions { try writeInParts(edits) }
+            refused = []
+        } else {
+            refused = try writeValidParts(of: plan, writeInParts)
+        }
+        let isHere = { (made: RestorePlan.Replacement) in
+            try self.table(made.collection).space(of: made.replacement, on: self.connection) != nil
+        }
+        let regained = try referencesThatWereDropped(to: plan.creations.filter(isHere), in: plan.space)
+        if !regained.isEmpty { try writeInParts(regained) }
+        let rest = plan.postponed + refused
+        if !rest.isEmpty {
             try note(
-                forgotten: Transaction(space: plan.space, mutations: plan.postponed),
+                forgotten: Transaction(space: plan.space, mutations: rest),
                 keeping: entry.records?.mutations ?? [], now: now)
         }
-        for made in plan.replacements { try keep(made) }
+        for made in try plan.replacements.filter(isHere) { try keep(made) }
         for reference in plan.droppedReferences { try keep(reference) }
         try setState(.restored, of: entry)
         return sequences
+    }
+
+    /// Writes the transactions of a forgotten entry, except those that the current models forbid, and those that depend
+    /// on such a one.
+    ///
+    /// - Returns: The changes that were not written.
+    /// - Throws: The first refusal, if nothing can be written.
+    private func writeValidParts(
+        of plan: RestorePlan, _ write: ([RecordEdit]) throws -> Void
+    ) throws -> [Mutation] {
+        var refused: [Mutation] = []
+        var missing: Set<RecordAddress> = []
+        var firstRefusal: StoreError?
+        for (part, edits) in zip(plan.parts, plan.transactions) {
+            var refusal: StoreError?
+            if !missing.isEmpty, edits.contains(where: { needs(missing, $0) }) {
+                refusal = firstRefusal
+            } else {
+                do {
+                    try write(edits)
+                } catch let error as StoreError {
+                    guard error.code == .invalidValue || error.code == .tooLarge else { throw error }
+                    refusal = part.count == 1 ? StoreError(error.code, "\(part[0].address): \(error.message)") : error
+                }
+            }
+            guard let refusal else { continue }
+            firstRefusal = firstRefusal ?? refusal
+            refused += part
+            for case .create(let collection, let id, _) in edits { missing.insert(RecordAddress(collection, id)) }
+        }
+        if let firstRefusal, refused.count == plan.parts.reduce(0, { $0 + $1.count }) { throw firstRefusal }
+        return refused
+    }
+
+    /// Whether an edit changes one of these records, or refers to one.
+    private func needs(_ records: Set<RecordAddress>, _ edit: RecordEdit) -> Bool {
+        if records.contains(RecordAddress(edit.collection, edit.record)) { return true }
+        return edit.patch.contains { name, value in
+            guard case .reference(let id) = value,
+                let target = catalog[edit.collection]?.field(named: name)?.target
+            else { return false }
+            return records.contains(RecordAddress(target, id))
+        }
     }
 
     /// Returns edits that set the references that earlier restores dropped, because these target records were missing

@@ -135,6 +135,7 @@ struct RestoreJournal: AsyncParsableCommand {
     /// refers.
     private func restore(_ numbers: [Int64], in store: any LocalStore, _ client: ClientComposition) throws {
         var (left, saved) = (numbers, false)
+        var failures: [(number: Int64, failure: StoreError)] = []
         while !left.isEmpty {
             var waiting: [(number: Int64, failure: StoreError)] = []
             for number in left {
@@ -144,13 +145,25 @@ struct RestoreJournal: AsyncParsableCommand {
                     if !sequences.isEmpty { saved = true }
                     say(number, sequences, rest: try store.forgottenEntry(after: before), isSaved: saved)
                 } catch {
-                    guard error.code == .danglingReference, left.count > 1 else { throw error }
-                    waiting.append((number, error))
+                    switch error.code {
+                    case .danglingReference: waiting.append((number, error))
+                    case .missingRecord, .invalidValue, .tooLarge: failures.append((number, error))
+                    default: throw error
+                    }
                 }
             }
-            if waiting.count == left.count, let first = waiting.first { throw first.failure }
+            if waiting.count == left.count {
+                failures += waiting
+                break
+            }
             left = waiting.map(\.number)
         }
+        guard let first = failures.first else { return }
+        guard numbers.count > 1 else { throw first.failure }
+        for (number, failure) in failures.dropFirst() {
+            options.terminal.note("entry \(number) was not restored: \(failure.message)")
+        }
+        throw StoreError(first.failure.code, "entry \(first.number) was not restored: \(first.failure.message)")
     }
 
     private func restore(
@@ -201,7 +214,7 @@ struct RestoreJournal: AsyncParsableCommand {
                 default: "entry \(entry) was restored: it is in the outbox as \(sequences.count) transactions"
                 }
             let left: TerminalText =
-                if let rest { "; its changes that need a missing record are entry \(rest) now" } else { "" }
+                if let rest { "; its other changes are entry \(rest) now" } else { "" }
             options.terminal.say("\(answer)\(left)", after: effect)
         }
     }

@@ -9,8 +9,9 @@ public struct HybridTime: RawRepresentable, Hashable, Comparable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// The latest wall time that 48 bits can represent, in the year 10889.
-    public static let latestWall = WallTime(milliseconds: 0xFFFF_FFFF_FFFF)
+    /// The latest wall time of a reading, in the year 6429. With a later one, a reading would be negative in a database,
+    /// whose integers have a sign.
+    public static let latestWall = WallTime(milliseconds: 0x7FFF_FFFF_FFFF)
 
     /// Creates a reading. Wall times before 1970 or after `latestWall` are clamped.
     public init(wall: WallTime, counter: UInt16 = 0) {

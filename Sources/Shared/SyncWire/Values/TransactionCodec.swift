@@ -13,8 +13,14 @@ package enum TransactionCodec {
     }
 
     /// Decodes a transaction with its keys in any order. Rejects unknown keys.
-    package static func decode(_ bytes: [UInt8]) throws(WireError) -> Transaction {
-        try Message.read(bytes, "transaction", read)
+    ///
+    /// - Parameter maximum: the maximum number of mutations; by default, that of a transaction on the wire.
+    package static func decode(
+        _ bytes: [UInt8], maximumMutations maximum: Int = SchemaLimits.mutationsPerTransaction
+    ) throws(WireError) -> Transaction {
+        try Message.read(bytes, "transaction") { (reader) throws(JSONError) in
+            try read(&reader, maximumMutations: maximum)
+        }
     }
 
     package static func write(_ transaction: Transaction, to writer: inout JSONWriter) throws(WireError) {
@@ -63,7 +69,9 @@ package enum TransactionCodec {
         writer.endObject()
     }
 
-    package static func read(_ reader: inout JSONReader) throws(JSONError) -> Transaction {
+    package static func read(
+        _ reader: inout JSONReader, maximumMutations maximum: Int = SchemaLimits.mutationsPerTransaction
+    ) throws(JSONError) -> Transaction {
         var space: SpaceID?
         var mutations: [Mutation]?
         var members = try reader.beginObject()
@@ -74,9 +82,8 @@ package enum TransactionCodec {
                 var count = 0
                 mutations = try reader.list { (reader) throws(JSONError) in
                     count += 1
-                    guard count <= SchemaLimits.mutationsPerTransaction else {
-                        throw reader.content(
-                            "at most \(SchemaLimits.mutationsPerTransaction) mutations in one transaction are allowed")
+                    guard count <= maximum else {
+                        throw reader.content("at most \(maximum) mutations in one transaction are allowed")
                     }
                     return try readMutation(&reader)
                 }
