@@ -144,7 +144,7 @@ import Testing
             arguments: ["sync", "--server", "http://127.0.0.1:9", "--token-file", "$HOME/none"], status: .configuration,
             text: """
                 syncctl: server.token-file: $HOME/none does not exist
-                  syncd token add NAME on the server makes a token
+                  on the server, its command token add NAME makes a token
 
                 """),
         Failure(

@@ -295,4 +295,10 @@ import Testing
         #expect(application.problem?.code == .unknownModel)
         #expect(application.problem?.message.contains("add Stranger.self to it") == true)
     }
+
+    @Test func `a rule for a collection that the server does not have stops the start`() {
+        #expect(Self.application { server in server.authorize("todo") { _ in false } }.problemOfRules == nil)
+        let error = Self.application { server in server.authorize("tood") { _ in false } }.problemOfRules
+        #expect(error?.message.contains("the collection tood") == true && error?.advice == "did you mean todo?")
+    }
 }

@@ -54,7 +54,7 @@ public struct Token: Hashable, Sendable, CustomStringConvertible, CustomDebugStr
         case ENOENT, ENOTDIR:
             ConfigurationError(
                 "server.token-file: \(path) does not exist",
-                advice: "syncd token add NAME on the server makes a token")
+                advice: "on the server, its command token add NAME makes a token")
         case ELOOP:
             ConfigurationError(
                 "server.token-file: \(path) is a symbolic link; expected the file itself",

@@ -1,5 +1,6 @@
 public import SyncAuthority
 public import SyncModel
+import SyncProgram
 public import TomboloModeling
 
 /// The models and the rules of the application that a server serves.
@@ -52,6 +53,18 @@ public struct ServerApplication: Sendable {
 
     /// Whether there are rules for pushes.
     var hasRules: Bool { !writeRules.isEmpty || !writeChecks.isEmpty || !validations.isEmpty }
+
+    /// The error of a rule for a collection that is not served, and that would therefore protect nothing; nil if there is
+    /// none.
+    var problemOfRules: ConfigurationError? {
+        let known = catalog.models.map(\.collection)
+        let ruled = Set(writeRules.keys).union(writeChecks.keys)
+        guard let unknown = ruled.subtracting(known).min() else { return nil }
+        let nearest = NearestName.suggestion(for: unknown.rawValue, among: known.map(\.rawValue))
+        return ConfigurationError(
+            "there is a rule for the collection \(unknown), which is not among the models of this server",
+            advice: nearest.map { "did you mean \($0)?" } ?? "add its model, or remove the rule")
+    }
 
     /// Whether there are rules for the records of a collection.
     func hasRules(for collection: CollectionName) -> Bool {

@@ -101,6 +101,7 @@ public final class ServerComposition {
         metricsListening: @escaping @Sendable (_ port: Int) async -> Void = { _ in },
         listening: @escaping @Sendable (_ port: Int) async throws -> Void
     ) async throws {
+        if let problem = application.problemOfRules { throw problem }
         // The cheap check comes first: without tokens, no request could be authorized.
         let authentication = try recipes.authentication(settings, application, runtime, logger)
         let authority = try authority

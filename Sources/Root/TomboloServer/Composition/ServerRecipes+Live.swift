@@ -55,7 +55,7 @@ extension ServerRecipes {
             } catch {
                 throw ConfigurationError(
                     "authority.token-file: \(error)",
-                    advice: error.hasNoToken ? "syncd token add NAME makes a token" : nil)
+                    advice: error.hasNoToken ? "\(ServerOptions.program.name) token add NAME makes a token" : nil)
             }
         },
         listener: { service in
