@@ -1,10 +1,10 @@
 import Foundation
 import SyncConcurrency
-@testable import SyncCore
 import SyncSimulation
 import TestRings
 import Testing
 
+@testable import SyncCore
 @testable import Tombolo
 
 /// The token of a client, on virtual time.
