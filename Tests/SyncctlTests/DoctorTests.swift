@@ -459,7 +459,7 @@ import Testing
         try programs.syncctl("init")
         let lines = (0..<400).map { #"{"type":"user","username":"user \#($0)"}"# }.joined(separator: "\n")
         #expect(try programs.syncctl("import", "--jsonl", "-", input: lines).status == 0)
-        #expect(try programs.syncctl("doctor", "--fix").output.contains("fixed      log: "))
+        #expect(try programs.syncctl("doctor", "--fix").output.contains("fixed      wal: "))
         let path = programs.folder + "/.local/share/syncctl/tombolo.sqlite"
         var bytes = try Data(contentsOf: URL(filePath: path))
         // The pages after the first ten hold rows and indexes.
