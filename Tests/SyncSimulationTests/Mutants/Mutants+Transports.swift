@@ -90,7 +90,7 @@ extension Mutant {
                 }
             }),
         transport(
-            "refusal taken for the whole batch", breaks: [.I17],
+            "refusal taken for the whole batch", breaks: [.I17, .I16],
             "when the server refuses a push for one transaction, all of its transactions are rejected",
             shape: { $0.rates.lie = 0.1 },
             plant: {
@@ -184,7 +184,7 @@ extension Mutant {
         },
         transport(
             "epoch omitted from pushes", breaks: [.I15, .I18, .I16], "a push does not name its epoch",
-            shape: { $0.rates.restoreServer = 0.03 },
+            shape: { $0.rates.restoreServer = 0.06 },
             plant: {
                 $0.onPush = { (base, request, _) async throws(TransportError) in
                     try await base.push(

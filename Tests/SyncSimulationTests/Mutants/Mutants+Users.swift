@@ -57,7 +57,7 @@ extension Mutant {
             },
             shape: { plan in
                 apart(&plan)
-                plan.rates.refuseIdentities = 0.05
+                plan.rates.refuseIdentities = 0.1
                 plan.rates.recover = 0.05
                 plan.setting.network = .calm
                 plan.pause = .seconds(10)...(.seconds(100))

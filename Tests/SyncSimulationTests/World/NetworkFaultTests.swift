@@ -11,7 +11,10 @@ import Testing
 @Suite(.ring(.test), .onWorldThreads) struct NetworkFaultTests {
     @Test func `a lie that refuses a push is counted before the server has handled the push`() throws {
         var script = WorldPlan.calm(seed: 1, devices: 1, steps: 60).script
-        script.moments[0].happenings.insert(.device(0, .receivesFalseResponses(.refusal, times: 1_000)), at: 0)
+        // In each moment, because a device that reconnects no longer receives them.
+        for moment in script.moments.indices {
+            script.moments[moment].happenings.append(.device(0, .receivesFalseResponses(.refusal, times: 1_000)))
+        }
         let counts = try World(script, parts: .onSQLite()).run().coverage.counts
         #expect((counts[FaultCoverage.Cell(.serverLies, .pushTravels)] ?? 0) > 0)
         #expect(counts[FaultCoverage.Cell(.serverLies, .pushCommitted)] == nil)

@@ -151,7 +151,10 @@ final class DeviceOracle: DeviceObserver, ServerObserver {
                             "\(device) sent transaction \(entry.sequence) as number \(earlier.number), now as \(number)"
                         ))
                 }
-                known.numbers[entry.sequence] = (batch.identity, number)
+                // An empty transaction uses up the number. If the server then says that it does not have the transaction
+                // under former numbers either, the transaction is sent under the next one.
+                let isEmptied = batch.isEmptied && batch.transactions.contains { $0.number == number }
+                known.numbers[entry.sequence] = isEmptied ? nil : (batch.identity, number)
             }
             state.devices[device] = known
         }
