@@ -31,12 +31,18 @@ import Testing
     }
 
     private static func hasChanged(_ writer: TestbedDevice) throws -> Bool {
-        let entries = try writer.store.journal(state: .active, limit: 9)
-        guard let entry = entries.first, case .forgotten(let changes) = entry.event, entries.count == 1 else {
+        let entries = try forgotten(writer)
+        guard let changes = entries.first, entries.count == 1 else {
             Issue.record("the journal has \(entries)")
             return false
         }
         return try writer.store.hasChanged(since: changes)
+    }
+
+    private static func forgotten(_ writer: TestbedDevice) throws -> [Transaction] {
+        try writer.store.journal(state: .active, limit: 9).compactMap {
+            if case .forgotten(let changes) = $0.event { changes } else { nil }
+        }
     }
 
     @Test func `a field that nobody has written since has not changed`() throws {
@@ -59,6 +65,47 @@ import Testing
             try testbed.settle()
             #expect(try Self.hasChanged(writer))
         }
+    }
+
+    @Test func `a field that another device wrote after the backup has changed, even before its entry was made`() throws
+    {
+        let testbed = SyncTestbed(catalog: Self.catalog)
+        let (writer, other) = (try testbed.device("writer"), try testbed.device("other"))
+        var random = writer.runtime.generator
+        let note = RecordID.make(at: writer.runtime.now(), random: &random)
+        try Self.write(.create("note", note, ["title": .text("shopping")]), on: writer)
+        try testbed.settle()
+        let backup = testbed.backUpServer()
+        try Self.write(.update("note", note, ["body": .text("lost")]), on: writer)
+        try testbed.settle()
+        for device in [writer, other] { device.isOnline = false }
+        testbed.restoreServer(backup)
+        // The other device has seen the lost value, and writes over it.
+        try Self.write(.update("note", note, ["title": .text("a")]), on: other)
+        try Self.write(.update("note", note, ["title": .text("b"), "body": .text("newer")]), on: other)
+        other.isOnline = true
+        try testbed.settle()
+        writer.isOnline = true
+        try testbed.settle()
+        #expect(try Self.hasChanged(writer))
+    }
+
+    @Test func `a lost value that this device has replaced meanwhile is not offered`() throws {
+        let (testbed, writer, other, note) = try Self.afterRestore()
+        _ = try writer.store.dismissJournal(upTo: .max)
+        let backup = testbed.backUpServer()
+        try Self.write(.update("note", note, ["body": .text("second")]), on: writer)
+        try testbed.settle()
+        writer.isOnline = false
+        try Self.write(.update("note", note, ["body": .text("third")]), on: writer)
+        testbed.restoreServer(backup)
+        try Self.write(.update("note", note, ["title": .text("other")]), on: other)
+        try testbed.settle()
+        writer.isOnline = true
+        try testbed.settle()
+        let offered = try Self.forgotten(writer).flatMap(\.mutations)
+        #expect(offered.allSatisfy { $0.patch["body"] == nil }, "\(offered)")
+        #expect(try other.store.records(matching: RecordQuery("note")).map(\.values[1]) == [.text("third")])
     }
 
     @Test func `an edit of a record that was deleted since creates the record again`() throws {

@@ -89,6 +89,8 @@ extension LocalStore {
                 for edit in edits {
                     guard let position = schema.position(of: edit.field) else { continue }
                     let (shown, version) = (record.values[position], record.version(ofFieldAt: position))
+                    // The record had never come from a server, and still has the value over which the edit was written.
+                    if edit.seen == .zero, shown == edit.before { continue }
                     // A pending edit of this device changes the value but not its version.
                     let isNewer = version > edit.seen || version == edit.seen && shown != edit.before
                     if isNewer, shown != edit.value { return true }

@@ -53,8 +53,17 @@ extension WriteTransaction {
     /// field.
     static let alwaysLost = Version(.max)
 
-    /// In `sync_former`, gives the version `alwaysLost` to the fields that this device wrote in the lost history, and
-    /// forgets the versions of its own commits. The rows must still have the versions of the lost history.
+    /// The bit that marks, in `sync_former`, the version of a field that this device wrote. With it, the version is later
+    /// than any that a history gives.
+    private static let ownBit: Int64 = 1 << 60
+
+    /// Returns a version of `sync_former` without the mark of own fields; nil if its number is not known.
+    static func unmarked(_ former: Version) -> Version? {
+        former == alwaysLost ? nil : Version(former.rawValue & ~ownBit)
+    }
+
+    /// In `sync_former`, marks the versions of the fields that this device wrote in the lost history, and forgets the
+    /// versions of its own commits. The rows must still have the versions of the lost history.
     ///
     /// The next history gives the same versions to other commits.
     func markOwnFormerVersions() throws {
@@ -84,7 +93,7 @@ extension WriteTransaction {
             guard let own = own[row.integer(3)] else { return }
             let id = try row.recordID(2)
             let versions = try fieldVersions(row, at: 0, in: table) { "the versions of \(table.name) \(id)" }
-            let marked = versions.map { own.contains($0) ? Self.alwaysLost : $0 }
+            let marked = versions.map { own.contains($0) ? Version($0.rawValue | Self.ownBit) : $0 }
             guard marked != versions else { return }
             mark.bind(1, table.name)
             mark.bind(2, id)

@@ -49,9 +49,24 @@ extension WriteTransaction {
         // A record that was created again in another space has lost all its values, because versions of two spaces
         // cannot be compared.
         let isElsewhere = old.space != space
-        let edits = old.record.edits(
+        var edits = old.record.edits(
             lostBy: record, former: isElsewhere ? former.map { _ in Self.alwaysLost } : former, schema: model
         ).filter { !isElsewhere || !$0.value.isNull }
+        if isPending {
+            // The user has replaced these values, and had seen them.
+            let replaced = Set(
+                try pendingTransactions(of: place).flatMap(\.mutations).filter { $0.address.id == place.id }
+                    .flatMap { $0.patch.map(\.field) })
+            edits.removeAll { replaced.contains($0.field) }
+        }
+        edits = edits.map { edit in
+            // A field with a later version than it had here was written after the backup. Its entry then says that the
+            // field has changed since.
+            guard !isElsewhere, let position = model.position(of: edit.field),
+                let version = Self.unmarked(former[position]), version < edit.seen
+            else { return edit }
+            return FieldEdit(field: edit.field, value: edit.value, before: edit.value, seen: version)
+        }
         guard !edits.isEmpty else { return nil }
         return Mutation(collection: model.collection, record: place.id, time: .zero, intent: .update(edits))
     }

@@ -29,9 +29,10 @@ extension WriteTransaction {
     private func restore(
         _ entry: JournalEntry, now: WallTime, newID: @escaping @Sendable () -> RecordID
     ) throws -> [OutboxSequence] {
-        // Each search reads the whole journal, and many changes can name one record.
+        // Many changes can name one record.
         var offered: [RecordAddress: Bool] = [:]
         var restored: [RecordAddress: Patch?] = [:]
+        let search = CreationSearch()
         let plan = try RestorePlan(
             of: entry, in: try JournalReading.space(of: entry.number, connection),
             RestorePlan.Records(
@@ -39,13 +40,13 @@ extension WriteTransaction {
                 space: { try self.table($0.collection).space(of: $0.id, on: self.connection) },
                 isOffered: { record in
                     if let known = offered[record] { return known }
-                    let isOffered = try self.openEntry(creating: record, besides: entry.number) != nil
+                    let isOffered = try self.openEntry(creating: record, besides: entry.number, search) != nil
                     offered[record] = isOffered
                     return isOffered
                 },
                 restoredCreation: { record in
                     if let known = restored[record] { return known }
-                    let patch = try self.creation(of: record, isRestored: true, besides: entry.number)?.patch
+                    let patch = try self.creation(of: record, isRestored: true, besides: entry.number, search)?.patch
                     restored.updateValue(patch, forKey: record)
                     return patch
                 }))
@@ -246,12 +247,13 @@ extension WriteTransaction {
             }
         }
         var searches = 0
+        let search = CreationSearch()
         for record in needed where searches < StoreLimits.searchesForCreates {
             guard let table = tables.first(where: { $0.model.collection == record.collection }),
                 try table.space(of: record.id, on: connection) == nil
             else { continue }
             searches += 1
-            if let first = try openEntry(creating: record, besides: entry.number) {
+            if let first = try openEntry(creating: record, besides: entry.number, search) {
                 return (first.record.description, first.entry)
             }
         }
@@ -263,14 +265,16 @@ extension WriteTransaction {
     ///
     /// - Returns: The entry, and the record as the entry names it.
     private func openEntry(
-        creating record: RecordAddress, besides number: Int64
+        creating record: RecordAddress, besides number: Int64, _ search: CreationSearch
     ) throws -> (entry: Int64, record: RecordAddress)? {
         var names = [record]
         if let id = try replacement(of: record.collection, record.id) {
             names.append(RecordAddress(record.collection, id))
         }
         for name in names {
-            if let found = try creation(of: name, isRestored: false, besides: number) { return (found.entry, name) }
+            if let found = try creation(of: name, isRestored: false, besides: number, search) {
+                return (found.entry, name)
+            }
         }
         return nil
     }
@@ -278,8 +282,9 @@ extension WriteTransaction {
     /// Returns an entry that creates a record, with its values: the newest one that has been restored, or the oldest
     /// one that has not; nil when there is none.
     private func creation(
-        of record: RecordAddress, isRestored: Bool, besides number: Int64
+        of record: RecordAddress, isRestored: Bool, besides number: Int64, _ search: CreationSearch
     ) throws -> (entry: Int64, patch: Patch)? {
+        if let ids = try search.createdIDs(connection), !ids.contains(record.id) { return nil }
         let statement = try connection.statement(
             """
             SELECT number, payload FROM sync_journal
@@ -317,5 +322,34 @@ extension WriteTransaction {
         statement.bind(2, made.deleted)
         statement.bind(3, made.replacement)
         try statement.run()
+    }
+}
+
+/// Knows the ids of all records that entries of the journal create, once a restore has searched for several.
+///
+/// A search reads the payloads of the whole journal. For one record, that takes less time than decoding them; for the
+/// records of a large entry, it would hold the write lock for as many reads.
+private final class CreationSearch {
+    private var searches = 0
+    private var ids: Set<RecordID>?
+
+    /// The number of searches after which the payloads are decoded once.
+    private static let fewSearches = 4
+
+    /// Returns the ids of all records that entries create; nil while a search is cheaper.
+    func createdIDs(_ connection: Connection) throws -> Set<RecordID>? {
+        searches += 1
+        if let ids { return ids }
+        guard searches > Self.fewSearches else { return nil }
+        var found: Set<RecordID> = []
+        let statement = try connection.statement(
+            "SELECT number, payload FROM sync_journal WHERE event IN ('rejected', 'cancelled', 'forgotten')")
+        defer { statement.reset() }
+        while try statement.step() {
+            let place = "journal entry \(statement.integer(0))"
+            found.formUnion(try StoredForm.transaction(from: statement.bytes(1), of: place).createdRecords)
+        }
+        ids = found
+        return found
     }
 }

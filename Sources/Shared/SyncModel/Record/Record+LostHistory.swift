@@ -10,7 +10,7 @@ extension Record {
     /// - Parameters:
     ///   - restored: the record as the server shows it now.
     ///   - former: the versions of this record's fields in the lost history, in the schema's order. A field that this
-    ///     device wrote has the latest version of all, so that its value counts as lost.
+    ///     device wrote has a version later than any in a history, so that its value counts as lost.
     public func edits(lostBy restored: Record, former: [Version], schema: ModelSchema) -> [FieldEdit] {
         var edits: [FieldEdit] = []
         for (position, field) in schema.fields.enumerated() {
