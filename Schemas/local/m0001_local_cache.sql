@@ -145,7 +145,8 @@ CREATE TABLE sync_server_models (
 -- The versions of this device's own commits. After a restored server has lost its history, they tell which values this device
 -- wrote, even where others have changed the field under a later version since (I15).
 CREATE TABLE sync_confirmed (
-    -- The sequence of the transaction, modulo the number of rows that are kept.
+    -- The sequence of the transaction, modulo the number of rows that are kept. Below zero for a version that a later history has
+    -- shown again.
     slot INTEGER PRIMARY KEY,
     -- The key of the space.
     space INTEGER NOT NULL,

@@ -43,7 +43,8 @@ CREATE TABLE sync_catalog (
 ) STRICT;
 
 CREATE TABLE sync_confirmed (
-    -- The sequence of the transaction, modulo the number of rows that are kept.
+    -- The sequence of the transaction, modulo the number of rows that are kept. Below zero for a version that a later history has
+    -- shown again.
     slot INTEGER PRIMARY KEY,
     -- The key of the space.
     space INTEGER NOT NULL,

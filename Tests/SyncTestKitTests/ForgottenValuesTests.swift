@@ -108,6 +108,36 @@ import Testing
         #expect(try other.store.records(matching: RecordQuery("note")).map(\.values[1]) == [.text("third")])
     }
 
+    @Test func `a value of this device is offered after the second history that shows it is lost, too`() throws {
+        let testbed = SyncTestbed(catalog: Self.catalog)
+        let (writer, other) = (try testbed.device("writer"), try testbed.device("other"))
+        var random = writer.runtime.generator
+        let note = RecordID.make(at: writer.runtime.now(), random: &random)
+        try Self.write(.create("note", note, ["title": .text("shopping")]), on: other)
+        try testbed.settle()
+        let without = testbed.backUpServer()
+        try Self.write(.update("note", note, ["body": .text("lost")]), on: writer)
+        try testbed.settle()
+        let with = testbed.backUpServer()
+        try Self.write(.update("note", note, ["title": .text("a")]), on: other)
+        try testbed.settle()
+        testbed.restoreServer(with)
+        try testbed.settle()
+        for device in [writer, other] { _ = try device.store.dismissJournal(upTo: .max) }
+        writer.isOnline = false
+        testbed.restoreServer(without)
+        try testbed.settle()
+        // The field gets a later version than the lost value had.
+        for body in ["b", "c", "d"] {
+            try Self.write(.update("note", note, ["body": .text(body)]), on: other)
+            try testbed.settle()
+        }
+        writer.isOnline = true
+        try testbed.settle()
+        let offered = try Self.forgotten(writer).flatMap(\.mutations)
+        #expect(offered.contains { $0.patch["body"] == .text("lost") }, "\(offered)")
+    }
+
     @Test func `an edit of a record that was deleted since creates the record again`() throws {
         let (testbed, writer, other, note) = try Self.afterRestore()
         try Self.write(.delete("note", note), on: other)

@@ -335,7 +335,7 @@ struct Salvage {
             "INSERT OR IGNORE INTO sync_confirmed (slot, space, version) VALUES (?1, ?2, ?3)")
         let isWhole = try damaged.forEachRow(of: "sync_confirmed", orderedBy: ["slot"]) { row in
             guard let slot = row.integer("slot"), let space = row.integer("space").flatMap({ keys[$0] }),
-                let version = row.integer("version"), version >= 0, (0..<StoreLimits.confirmedVersions).contains(slot)
+                let version = row.integer("version"), version >= 0, StoreLimits.confirmedSlots.contains(slot)
             else {
                 unreadable += 1
                 return

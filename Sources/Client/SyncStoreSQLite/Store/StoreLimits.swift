@@ -48,6 +48,8 @@ public struct StoreLimits: Hashable, Sendable {
     /// Number of own commits whose versions are kept, to recognize this device's values after the server was restored
     /// from a backup: months of one person's edits in a few hundred kilobytes.
     static let confirmedVersions: Int64 = 10_000
+    /// The slots of these versions. Those below zero are for versions that a later history has shown again.
+    static let confirmedSlots = -confirmedVersions..<confirmedVersions
     /// Maximum number of records, and of their bytes, that an entry of the journal keeps so that a restore can create
     /// them again: all that a transaction can name, and many that those require.
     static let keptRecords = 10_000

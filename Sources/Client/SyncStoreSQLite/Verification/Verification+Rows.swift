@@ -209,7 +209,7 @@ extension Verification {
     private func checkConfirmed() throws {
         try each("sync_confirmed", "slot, version") { row in
             try expect(
-                (0..<StoreLimits.confirmedVersions).contains(row.integer(0)) && row.integer(1) >= 0,
+                StoreLimits.confirmedSlots.contains(row.integer(0)) && row.integer(1) >= 0,
                 "sync_confirmed has version \(row.integer(1)) in slot \(row.integer(0))")
         }
     }

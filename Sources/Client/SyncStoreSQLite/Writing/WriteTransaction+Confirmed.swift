@@ -103,6 +103,27 @@ extension WriteTransaction {
         }
     }
 
+    /// Remembers the versions of own fields again that the current history shows as the former one did: it has the same
+    /// commits. Without them, a third history that lacks these commits would look as if others had written the fields.
+    func rememberOwnVersions(
+        _ former: [Version], of old: Record, shownAs new: Record, in space: Int64
+    ) throws {
+        var known: Set<Version> = []
+        for (position, marked) in former.enumerated() {
+            guard let version = Self.unmarked(marked), version != marked,
+                new.version(ofFieldAt: position) == version, new.values[position] == old.values[position],
+                known.insert(version).inserted
+            else { continue }
+            let statement = try connection.statement(
+                "INSERT OR REPLACE INTO sync_confirmed (slot, space, version) VALUES (?1, ?2, ?3)")
+            // Below zero, because these versions have no sequence.
+            statement.bind(1, -1 - version.rawValue % StoreLimits.confirmedVersions)
+            statement.bind(2, space)
+            statement.bind(3, version.rawValue)
+            try statement.run()
+        }
+    }
+
     /// Reads the versions of a record's fields from two columns: the record's version, and the blob of `FieldVersions`,
     /// which is NULL when all fields have that version.
     func fieldVersions(

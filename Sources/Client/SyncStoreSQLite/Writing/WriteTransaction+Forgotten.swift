@@ -49,6 +49,7 @@ extension WriteTransaction {
         // A record that was created again in another space has lost all its values, because versions of two spaces
         // cannot be compared.
         let isElsewhere = old.space != space
+        if !isElsewhere { try rememberOwnVersions(former, of: old.record, shownAs: record, in: space) }
         var edits = old.record.edits(
             lostBy: record, former: isElsewhere ? former.map { _ in Self.alwaysLost } : former, schema: model
         ).filter { !isElsewhere || !$0.value.isNull }
