@@ -19,7 +19,7 @@ extension Mutant {
                 }
             }, shape: apart),
         Mutant(
-            "notices not kept", breaks: [.I1], "a device leaves out of its journal what gave way to a deletion",
+            "notices not kept", breaks: [.I1, .I15], "a device leaves out of its journal what gave way to a deletion",
             parts: {
                 .wrappingStores {
                     $0.onApply = { (base, page, cursor, brake, now) throws(StoreError) in
