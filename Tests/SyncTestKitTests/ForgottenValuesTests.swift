@@ -10,12 +10,17 @@ import Testing
         ModelSchema(collection: "note", fields: [.text("title", required: true), .text("body")])
     ])
 
-    /// Returns a writer whose last body "lost" a restored server has lost, the other device, and the note.
-    private static func afterRestore() throws -> (SyncTestbed, TestbedDevice, TestbedDevice, RecordID) {
+    /// Returns two devices, and the id of a note that neither has created.
+    private static func devices() throws -> (SyncTestbed, TestbedDevice, TestbedDevice, RecordID) {
         let testbed = SyncTestbed(catalog: catalog)
         let (writer, other) = (try testbed.device("writer"), try testbed.device("other"))
         var random = writer.runtime.generator
-        let note = RecordID.make(at: writer.runtime.now(), random: &random)
+        return (testbed, writer, other, RecordID.make(at: writer.runtime.now(), random: &random))
+    }
+
+    /// Returns a writer whose last body "lost" a restored server has lost, the other device, and the note.
+    private static func afterRestore() throws -> (SyncTestbed, TestbedDevice, TestbedDevice, RecordID) {
+        let (testbed, writer, other, note) = try devices()
         try write(.create("note", note, ["title": .text("shopping"), "body": .text("old")]), on: writer)
         try testbed.settle()
         let backup = testbed.backUpServer()
@@ -69,10 +74,7 @@ import Testing
 
     @Test func `a field that another device wrote after the backup has changed, even before its entry was made`() throws
     {
-        let testbed = SyncTestbed(catalog: Self.catalog)
-        let (writer, other) = (try testbed.device("writer"), try testbed.device("other"))
-        var random = writer.runtime.generator
-        let note = RecordID.make(at: writer.runtime.now(), random: &random)
+        let (testbed, writer, other, note) = try Self.devices()
         try Self.write(.create("note", note, ["title": .text("shopping")]), on: writer)
         try testbed.settle()
         let backup = testbed.backUpServer()
@@ -108,11 +110,24 @@ import Testing
         #expect(try other.store.records(matching: RecordQuery("note")).map(\.values[1]) == [.text("third")])
     }
 
+    @Test func `a lost value is offered beside a pending edit of another field`() throws {
+        let (testbed, writer, _, note) = try Self.devices()
+        try Self.write(.create("note", note, ["title": .text("shopping"), "body": .text("old")]), on: writer)
+        try testbed.settle()
+        let backup = testbed.backUpServer()
+        try Self.write(.update("note", note, ["body": .text("lost")]), on: writer)
+        try testbed.settle()
+        writer.isOnline = false
+        try Self.write(.update("note", note, ["title": .text("groceries")]), on: writer)
+        testbed.restoreServer(backup)
+        writer.isOnline = true
+        try testbed.settle()
+        let offered = try Self.forgotten(writer).flatMap(\.mutations)
+        #expect(offered.map { $0.patch["body"] } == [.text("lost")], "\(offered)")
+    }
+
     @Test func `a value of this device is offered after the second history that shows it is lost, too`() throws {
-        let testbed = SyncTestbed(catalog: Self.catalog)
-        let (writer, other) = (try testbed.device("writer"), try testbed.device("other"))
-        var random = writer.runtime.generator
-        let note = RecordID.make(at: writer.runtime.now(), random: &random)
+        let (testbed, writer, other, note) = try Self.devices()
         try Self.write(.create("note", note, ["title": .text("shopping")]), on: other)
         try testbed.settle()
         let without = testbed.backUpServer()

@@ -116,8 +116,10 @@ extension WriteTransaction {
             else { continue }
             let statement = try connection.statement(
                 "INSERT OR REPLACE INTO sync_confirmed (slot, space, version) VALUES (?1, ?2, ?3)")
-            // Below zero, because these versions have no sequence.
-            statement.bind(1, -1 - version.rawValue % StoreLimits.confirmedVersions)
+            // Below zero, because these versions have no sequence. Versions of several spaces are often equal, so each
+            // space begins at another slot.
+            let slot = (version.rawValue &+ space &* 1_009) % StoreLimits.confirmedVersions
+            statement.bind(1, -1 - slot)
             statement.bind(2, space)
             statement.bind(3, version.rawValue)
             try statement.run()

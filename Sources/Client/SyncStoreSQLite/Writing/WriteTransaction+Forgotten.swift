@@ -54,11 +54,9 @@ extension WriteTransaction {
             lostBy: record, former: isElsewhere ? former.map { _ in Self.alwaysLost } : former, schema: model
         ).filter { !isElsewhere || !$0.value.isNull }
         if isPending {
-            // The user has replaced these values, and had seen them.
-            let replaced = Set(
-                try pendingTransactions(of: place).flatMap(\.mutations).filter { $0.address.id == place.id }
-                    .flatMap { $0.patch.map(\.field) })
-            edits.removeAll { replaced.contains($0.field) }
+            let pending = try pendingEdits(of: place, in: space)
+            // The user has seen these values, and replaced them.
+            edits.removeAll { lost in pending.contains { $0.field == lost.field && $0.before == lost.value } }
         }
         edits = edits.map { edit in
             // A field with a later version than it had here was written after the backup. Its entry then says that the
@@ -70,6 +68,18 @@ extension WriteTransaction {
         }
         guard !edits.isEmpty else { return nil }
         return Mutation(collection: model.collection, record: place.id, time: .zero, intent: .update(edits))
+    }
+
+    /// Returns the edits of a record in one space that the current history has not shown yet.
+    private func pendingEdits(of place: RecordPlace, in space: Int64) throws -> [FieldEdit] {
+        let collection = tables[place.table].model.collection
+        return try pendingTransactions(of: place).filter { try key(of: $0.space) == space }.flatMap(\.mutations)
+            .flatMap { mutation -> [FieldEdit] in
+                guard mutation.collection == collection, mutation.record == place.id,
+                    case .update(let edits) = mutation.intent
+                else { return [] }
+                return edits
+            }
     }
 
     /// Returns a record as the server has shown it, and the key of its space; nil when the server has not shown it.

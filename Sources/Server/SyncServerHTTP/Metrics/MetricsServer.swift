@@ -46,7 +46,10 @@ package struct MetricsServer: Service {
             responder: MetricsRoutes(registry: registry),
             server: ConnectionChannel.builder(configuration, tls: nil, connections: connections),
             configuration: ApplicationConfiguration(address: .hostname(host, port: port), serverName: nil),
-            onServerRunning: { [onRunning] channel in await onRunning(channel.localAddress?.port ?? 0) },
+            // A channel that another failure has closed already has no port.
+            onServerRunning: { [onRunning] channel in
+                if let port = channel.localAddress?.port { await onRunning(port) }
+            },
             logger: logger)
         do {
             try await withTaskCancellationHandler {
