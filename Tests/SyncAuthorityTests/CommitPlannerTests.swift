@@ -198,6 +198,33 @@ import Testing
         #expect(try world.fetch("user", .id(id(1))) == nil)
     }
 
+    @Test(arguments: [false, true], ["bio", "rank", "nickname"] as [FieldName])
+    func `creates of one record give the same record in either order`(emptyFirst: Bool, field: FieldName) throws {
+        let world = AuthorityWorld()
+        let value: FieldValue = field == "rank" ? .integer(3) : .text("a")
+        var (full, empty) = (Device(1), Device(2, principal: "ben"))
+        // The clock of the device whose create leaves the field empty is ahead.
+        let first = create("user", 1, at: 5, ["username": .text("ann"), field: value])
+        let second = create("user", 1, at: 9, ["username": .text("ann"), field: .null])
+        let third = create("user", 1, at: 9, ["username": .text("ann")])
+        var conflicts: [FieldConflict] = []
+        if emptyFirst { conflicts += try world.push(&empty, third).conflicts }
+        conflicts += try world.push(&full, first).conflicts
+        conflicts += try world.push(&empty, second).conflicts
+        #expect(try world.value("user", 1, field) == value)
+        #expect(conflicts.isEmpty, "nothing was lost")
+    }
+
+    @Test func `a create does not bring back in silence a value that a user has cleared`() throws {
+        let world = AuthorityWorld()
+        var (ann, ben) = (Device(1), Device(2, principal: "ben"))
+        try world.push(&ann, create("user", 1, at: 1, ["username": .text("ann"), "bio": .text("hi")]))
+        try world.push(&ann, update("user", 1, at: 7, "bio", .null, before: .text("hi"), seen: Version(1)))
+        let outcome = try world.push(&ben, create("user", 1, at: 5, ["username": .text("ann"), "bio": .text("hi")]))
+        #expect(try world.value("user", 1, "bio") == .null)
+        #expect(outcome.conflicts.map(\.loser.value) == [.text("hi")])
+    }
+
     @Test func `a repeated create is recognized even if its clock was in the future`() throws {
         let world = AuthorityWorld()
         var device = Device(1)

@@ -16,6 +16,7 @@ struct NaiveServer {
         var space: SpaceID
         var claimed: HybridTime
         var creator: ClientID
+        var created: Version
         var cells: [FieldName: Cell]
         var isDeleted = false
     }
@@ -63,9 +64,13 @@ struct NaiveServer {
                     guard row.space == transaction.space else { return nil }
                     if row.creator != client || row.claimed != mutation.time {
                         // Another client has created the record, so the values of this create are merged into it.
+                        // A field that has been empty since then has no value that could be lost.
                         guard !row.isDeleted else { return nil }
-                        let edits = patch.map {
-                            FieldEdit(field: $0.field, value: $0.value, before: .null, seen: .zero)
+                        let edits = patch.filter { $0.value != .null }.map { name, value in
+                            let isUnset = row.cells[name].map { $0.value == .null && $0.version == row.created }
+                            return FieldEdit(
+                                field: name, value: value, before: .null,
+                                seen: isUnset == true ? row.created : .zero)
                         }
                         guard
                             let found = edit(&row, edits, stamp, schema, head: before.heads[transaction.space] ?? .zero)
@@ -80,7 +85,8 @@ struct NaiveServer {
                         cells[field.name] = Cell(value: patch[field.name] ?? .null, stamp: stamp, version: version)
                     }
                     rows[key] = Row(
-                        uid: .none, space: transaction.space, claimed: mutation.time, creator: client, cells: cells)
+                        uid: .none, space: transaction.space, claimed: mutation.time, creator: client, created: version,
+                        cells: cells)
                     touched.append(key)
                 }
                 told.append(key)

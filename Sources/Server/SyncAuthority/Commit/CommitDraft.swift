@@ -63,11 +63,7 @@ struct CommitDraft<Lookup: RecordLookup> {
                 guard before.isAlive else {
                     throw rejected(.recordDeleted, "\(address) has been deleted; a new record needs a new id", index)
                 }
-                // Two devices that create a record with the same id mean the same record, for example when both import
-                // one list. The values are merged field by field.
-                try update(
-                    address, patch.map { FieldEdit(field: $0.field, value: $0.value, before: .null, seen: .zero) },
-                    stamp, index)
+                try update(address, before.edits(merging: patch), stamp, index)
             }
         } else {
             records[position].creation = PlannedCreation(stamp: stamp, claimedTime: claimed)
@@ -285,6 +281,23 @@ struct CommitDraft<Lookup: RecordLookup> {
 
 extension TransactionAuthor {
     func isOrWas(_ client: ClientID) -> Bool { client == identity.client || formerClients.contains(client) }
+}
+
+extension StoredRecord {
+    /// Returns the edits that merge the values of a second create of this record.
+    ///
+    /// Two devices that create a record with the same id mean the same record, for example when both import one list.
+    /// The outcome must not depend on which of them pushes first. For this reason, an empty field of a create never
+    /// competes with a value: the edits set no field to nothing, and they count as having seen a field that has been
+    /// empty since the record was created.
+    fileprivate func edits(merging patch: Patch) -> [FieldEdit] {
+        patch.compactMap { name, value in
+            guard !value.isNull else { return nil }
+            let stored = field(name)
+            let isUnset = stored.value.isNull && stored.origin.version == creation.origin.version
+            return FieldEdit(field: name, value: value, before: .null, seen: isUnset ? stored.origin.version : .zero)
+        }
+    }
 }
 
 extension PlannedRecord {

@@ -47,11 +47,13 @@ struct NaiveModel: Hashable, Sendable {
         var origins: [Origin]
         /// The version at which each field was last changed.
         var versions: [Version]
+        /// The version at which the record was created.
+        let created: Version
 
         fileprivate func prefix(_ count: Int) -> Row {
             Row(
                 values: Array(values.prefix(count)), origins: Array(origins.prefix(count)),
-                versions: Array(versions.prefix(count)))
+                versions: Array(versions.prefix(count)), created: created)
         }
     }
 
@@ -108,11 +110,14 @@ struct NaiveModel: Hashable, Sendable {
                 guard !dead.contains(address) else {
                     throw Violation(.I12, "\(address) was deleted, and created again at \(version)")
                 }
-                guard rows[address] == nil else {
+                if let row = rows[address] {
                     // Two devices that create the same id mean the same record: the later creation is an edit of it.
-                    for (field, value) in patch {
+                    // A field that one of the creations left empty takes the value of the other.
+                    for (field, value) in patch where value != .null {
+                        let position = schema.position(of: field)
+                        let isUnset = position.map { row.values[$0] == .null && row.versions[$0] == row.created }
                         let pushed = Pushed(
-                            value: value, before: .null, origin: origin, seen: .zero)
+                            value: value, before: .null, origin: origin, seen: isUnset == true ? row.created : .zero)
                         if let met = try edit(address, field, of: schema, pushed, at: version) { conflicts.append(met) }
                     }
                     continue
@@ -121,7 +126,8 @@ struct NaiveModel: Hashable, Sendable {
                 let count = schema.fields.count
                 rows[address] = Row(
                     values: schema.fields.map { patch[$0.name] ?? .null },
-                    origins: Array(repeating: origin, count: count), versions: Array(repeating: version, count: count))
+                    origins: Array(repeating: origin, count: count), versions: Array(repeating: version, count: count),
+                    created: version)
             case .update(let edits):
                 guard rows[address] != nil else {
                     throw Violation(
