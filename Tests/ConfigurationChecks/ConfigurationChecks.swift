@@ -15,8 +15,8 @@ package func checkSettings<Values: SettingValues>(_ settings: [Setting<Values>])
     }
 }
 
-/// Checks that the JSON schema in `Schemas/config` equals the schema that the settings generate, and that its properties
-/// are `$schema` and the settings.
+/// Checks that the JSON schema in `Schemas/config` equals the schema that the settings generate, and that its
+/// properties are `$schema` and the settings.
 ///
 /// - Parameter program: The program that prints the schema. The failure message names it.
 package func checkSchema<Values: SettingValues>(
