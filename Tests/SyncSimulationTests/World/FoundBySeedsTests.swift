@@ -138,6 +138,8 @@ struct FoundBySeedsTests {
 
     // MARK: Found by the users' oracle
 
+    // In these scenarios, the loss of a value was not reported to its author, or was reported twice.
+
     /// The pending edit hides the other device's name of version 7, so the delete may claim only version 6.
     @Test func `a delete does not claim to have seen a value that a pending edit hides`() throws {
         let store = try makeStore()
