@@ -3,8 +3,8 @@ import Testing
 
 /// Checks the dependencies against the security advisories that concern this package.
 @Suite struct DependencyTests {
-    /// The first versions with the fixes of the advisories that are known to concern this package. Extend the list when
-    /// an advisory is published: https://github.com/advisories lists them by package.
+    /// The first version with the fix of each advisory that is known to concern this package. Extend the list when
+    /// another advisory is published: https://github.com/advisories lists them by package.
     private static let fixes: [(package: String, version: [Int], advisory: String)] = [
         ("swift-nio", [2, 100, 0], "GHSA-cq87-8r7h-962v: a line break in a request line"),
         (
@@ -27,7 +27,7 @@ import Testing
             }
         }
         #expect(names.contains("swift-nio") && names.contains("hummingbird"))
-        // No dependency follows a branch or a fork that could change without a new version.
+        // A dependency on a branch could change without a new version.
         let count = manifest.matches(of: /\.package\(/).count
         #expect(count == names.count, "each package has a lower bound: from:")
     }
@@ -41,7 +41,7 @@ import Testing
             }
             let pins: [Pin]
         }
-        // A package that depends on this one resolves versions itself.
+        // SwiftPM writes this file only for the root package of a build. It is not in the repository.
         guard let text = try? Data(contentsOf: SourceTree.root.appending(path: "Package.resolved")) else { return }
         let pins = try JSONDecoder().decode(Pins.self, from: text).pins
         for fix in Self.fixes {

@@ -1,7 +1,7 @@
-/// The allowed imports: each module with all modules that its files may import.
+/// The table of allowed imports: for each module, the modules that its files may import.
 ///
-/// SwiftPM does not report an import of a module that is not a declared dependency but is built anyway, so this table
-/// is checked against the text of every file.
+/// SwiftPM accepts an import of any module that it has built, even if the target does not declare the dependency. The
+/// tests therefore compare this table with the text of every file.
 enum ImportArrows {
     /// The modules of the standard library, which may be imported anywhere.
     static let everywhere: Set<String> = ["Swift", "Glibc", "Musl", "Synchronization"]
@@ -19,7 +19,7 @@ enum ImportArrows {
         "SyncRecording": ["SyncModel", "SyncCore", "SyncJSON", "Crypto", "Logging"],
         // Embedded text.
         "Schemas": [],
-        // SQLite, for both stores. Only this target imports its C API.
+        // SQLite, for both stores. Of the modules that clients and servers link, only this one imports its C API.
         "SQLiteDatabase": ["SyncModel", "SyncConcurrency", "CSQLite"],
         // Adapters of the client.
         "SyncStoreSQLite": [
@@ -49,7 +49,7 @@ enum ImportArrows {
         // Live objects and queries, and the community's models. The engine uses neither.
         "SyncObjects": ["SyncModel", "TomboloModeling", "SyncCore", "SyncConcurrency", "Observation"],
         "TomboloCommunity": ["SyncModel", "TomboloModeling", "SyncCore", "SyncObjects", "SyncJSON"],
-        // The time, randomness, threads, and network links of a real machine.
+        // The clocks, random source, threads, and network links of a real machine.
         "SyncRuntimeLive": ["SyncModel", "SyncCore", "Dispatch"],
         "SyncReachabilityLinux": ["SyncCore", "SyncConcurrency", "CNetlink", "Dispatch"],
         // Imports of data into a local store.
@@ -60,8 +60,8 @@ enum ImportArrows {
             "Logging",
             "Foundation",
         ],
-        // The composition roots, which alone see the adapters: the client's, without anything of the server, and the
-        // server's.
+        // The composition roots of the client and of the server. In production, only they import the stores, the
+        // transport, and the HTTP server.
         "SyncBootstrap": [
             "SyncProgram", "SyncModel", "SyncConcurrency", "SyncCore", "SyncObjects", "TomboloModeling",
             "SyncStoreSQLite",
@@ -124,7 +124,8 @@ enum ImportArrows {
         "TomboloServer", "SyncAuthority", "AuthorityStoreSQLite", "SyncServerHTTP", "Hummingbird", "HummingbirdCore",
     ]
 
-    /// Modules that a server must not link. It takes time, chance, and threads from `SyncCore`.
+    /// Modules that a server must not link. `SyncCore` is not one of them, because a server uses its `EngineRuntime`
+    /// for time, random numbers, and tasks.
     static let clientOnly: Set<String> = [
         "SyncBootstrap", "SyncStoreSQLite", "SyncTransportHTTP", "SyncReachabilityLinux", "SyncObjects",
         "AsyncHTTPClient",

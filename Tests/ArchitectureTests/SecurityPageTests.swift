@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-/// Checks that the documentation's page on security names only tests that exist.
+/// Checks the table of attacks in the documentation's page on security: its numbers, its states, and the tests that it
+/// names.
 @Suite struct SecurityPageTests {
     private struct Row {
         let number: String

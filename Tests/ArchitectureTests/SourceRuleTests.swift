@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Rules for the sources that the compiler does not check.
+/// Checks rules for the sources that the compiler cannot check.
 @Suite struct SourceRuleTests {
     struct Rule: Sendable, CustomTestStringConvertible {
         let title: String
@@ -10,7 +10,7 @@ import Testing
         let samples: [String]
         /// Similar lines that are allowed.
         var harmless: [String] = []
-        /// The path prefixes of files that are exempt from the rule, each with the reason.
+        /// The path prefixes of the files that are exempt from the rule, each with the reason.
         let except: [String: String]
 
         var testDescription: String { title }

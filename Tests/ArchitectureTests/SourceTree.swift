@@ -25,7 +25,7 @@ enum SourceTree {
 
         /// Returns the lines that match a pattern, with their numbers.
         func lines(matching pattern: NSRegularExpression) -> [(number: Int, text: String)] {
-            // Most files match nowhere, and one search of the whole text takes less time than one of each line.
+            // Most files have no match, and one search of the whole text is faster than a search of each line.
             guard pattern.matches(text) else { return [] }
             return lines.enumerated().filter { pattern.matches($0.element) }.map { ($0.offset + 1, $0.element) }
         }
@@ -72,7 +72,7 @@ enum SourceTree {
         }
     }
 
-    /// Returns the names of all tests that are sentences.
+    /// Returns the names of all tests that are declared with a sentence in backticks.
     static func testNames() throws -> Set<String> { try names.get() }
 
     private static let names = Result {
@@ -102,7 +102,7 @@ enum SourceTree {
 }
 
 extension NSRegularExpression {
-    /// Creates a pattern for lines. It matches a text of several lines if it matches one of them.
+    /// Creates a pattern whose `^` and `$` match at the start and end of each line.
     static func ofLines(_ pattern: String) throws -> NSRegularExpression {
         try NSRegularExpression(pattern: pattern, options: .anchorsMatchLines)
     }

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Rules for the tests: each slow suite declares its ring, and no test depends on the machine's speed.
+/// Checks rules for the tests: each slow suite declares its ring, and no test depends on the machine's speed.
 @Suite struct TestRuleTests {
     /// Targets whose suites use processes, sockets, or simulated worlds. Some of these suites are slow.
     static let slowTargets = ["BlackBoxTests", "SyncSimulationTests", "SyncTransportTests", "SyncctlTests"]
@@ -38,7 +38,8 @@ import Testing
         }.map { $0 + 1 }
     }
 
-    /// Files that read the machine's clock or sleep, with the reason why this does not decide a test.
+    /// Path prefixes of files that may read the machine's clock or sleep, each with the reason why this does not change
+    /// the result of a test.
     static let clocks = [
         "Tests/ArchitectureTests/": "they hold these words",
         "Tests/BlackBoxTests/Chaos/ChaosRun.swift": "prints how long it took",

@@ -4,11 +4,11 @@ import Glibc
 import SyncConcurrency
 import Testing
 
-/// A PostgreSQL server of a suite's own, in a temporary folder, behind a socket in that folder and a free port of loopback.
+/// A PostgreSQL server for one suite. Its data and its socket are in a temporary folder, and it does not listen on TCP.
 ///
 /// It ends with the suite. If the test process dies, the kernel ends it.
 final class DatabaseServer: Sendable {
-    /// The folder of PostgreSQL's programs; nil when it is not installed.
+    /// The folder of the programs of an installed version of PostgreSQL; nil if there is none.
     static let programs: String? = {
         let versions = (try? FileManager.default.contentsOfDirectory(atPath: "/usr/lib/postgresql")) ?? []
         return versions.sorted().map { "/usr/lib/postgresql/\($0)/bin" }.last {
@@ -16,7 +16,7 @@ final class DatabaseServer: Sendable {
         }
     }()
 
-    /// The server of the suite that is running.
+    /// The server of the suite that runs the current task.
     @TaskLocal static var current: DatabaseServer?
 
     static var running: DatabaseServer {
@@ -44,7 +44,7 @@ final class DatabaseServer: Sendable {
         try start()
     }
 
-    /// The connection string, with a database that exists.
+    /// The connection string of an existing database.
     var connection: String { "host=\(folder) user=tester dbname=postgres" }
 
     /// Returns the name of a schema that no other test uses.
@@ -70,7 +70,7 @@ final class DatabaseServer: Sendable {
         Issue.record("PostgreSQL ended with \(server.terminationStatus); see \(folder)/log")
     }
 
-    /// Stops the server as a crash does: it closes nothing, and recovers at the next start.
+    /// Stops the server without a clean shutdown, as a crash does. It recovers at the next start.
     func crash() {
         stop(SIGQUIT)
     }
@@ -91,10 +91,10 @@ final class DatabaseServer: Sendable {
         try? FileManager.default.removeItem(atPath: folder)
     }
 
-    /// Starts a process on a thread that lives as long as the process.
+    /// Starts a process on a thread that ends with the process.
     ///
-    /// The kernel sends the death signal when the *thread* that started the process ends, and a thread of a pool ends when
-    /// it has been idle for some seconds.
+    /// The kernel sends the death signal when the *thread* that started the process ends, and a thread of a pool ends
+    /// when it has been idle for some seconds.
     private func startOnOwnThread(_ words: [String]) throws -> Process {
         let started = Guarded<Result<Process, any Error>?>(nil)
         let isStarted = DispatchSemaphore(value: 0)

@@ -25,7 +25,7 @@ import Testing
         try transaction.takeVersion(in: .default)
     }
 
-    /// The configuration of a new schema.
+    /// Returns the configuration of a new schema.
     private func configuration(_ change: (inout PostgresConfiguration) -> Void = { _ in }) throws
         -> PostgresConfiguration
     {
@@ -59,7 +59,7 @@ import Testing
         let read = #expect(throws: AuthorityStoreError.self) {
             try store.read { view in try view.state() }
         }
-        // Not `unreachable`, which would send the operator to the connection.
+        // The code is not `unreachable`, which would make the operator check the connection.
         #expect(write?.code == .inputOutput && read?.code == .inputOutput)
     }
 
@@ -247,7 +247,7 @@ import Testing
         #expect(failure?.code == .unreachable)
         try database.start()
         #expect(try store.write(Self.take) == Version(2))
-        // A crash between two calls is not noticed.
+        // The caller does not notice a crash between two calls.
         database.crash()
         try database.start()
         #expect(try store.write(Self.take) == Version(3))
@@ -271,7 +271,7 @@ import Testing
         }
         #expect(failure?.code == .unreachable)
         #expect(failure?.message.hasSuffix("the database has not responded for 3000 ms") == true, "\(failure as Any)")
-        // The process that holds the lock of the writers ends when it finds its connection closed.
+        // The process of the database that holds the writers' lock ends when it detects that its connection is closed.
         for process in stopped { kill(process, SIGCONT) }
         #expect(try store.write(Self.take) == Version(2))
         stopped = try processesOfStores()
@@ -296,7 +296,7 @@ import Testing
 
     // MARK: Commits of other servers
 
-    /// libpq reads the notification of this connection with the response to `NOTIFY`, before anything asks for it.
+    /// libpq reads a notification of this connection together with the response to `NOTIFY`, before the listener polls.
     @Test func `a notification that arrives with a response is among the heads`() throws {
         let configuration = try configuration()
         let store = try open(configuration)
@@ -348,7 +348,7 @@ import Testing
         }
     }
 
-    /// Ends every connection of the store, as an operator or a failover does.
+    /// Ends every connection of a store, as an operator or a failover would.
     private func endOtherConnections() throws {
         try run(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'tombolo' AND pid <> pg_backend_pid()"

@@ -6,7 +6,8 @@ import SyncTestKit
 import TestRings
 import Testing
 
-/// Runs the real SQLite on a disk that loses power. Answered pushes must be stored once, and others can be sent again.
+/// Runs the real SQLite on a simulated disk that loses power. A push that was answered must be stored exactly once. Any
+/// other push can be sent again.
 @Suite struct PowerLossTests {
     @Test(arguments: TestRing.sample(0..<8, 0..<24) as Range<UInt64>)
     func `an answered push survives a power loss, and an unanswered one is stored completely or not at all`(
@@ -104,7 +105,7 @@ import Testing
 
         let second = disk.makeProcess()
         let server = try open(second)
-        // This push is a repeat, or is applied now. The next push comes after it.
+        // This push is either a repeat or is applied now.
         try push(1, to: server)
         try push(2, to: server)
         disk.losePower(seed: seed)

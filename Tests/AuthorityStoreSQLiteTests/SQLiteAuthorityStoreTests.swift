@@ -72,7 +72,7 @@ import Testing
         _ = try store.write(take)
         let backup = try Connection(opening: folder.file, busyTimeout: .zero)
         try backup.readSnapshot { backup in
-            // A snapshot with a part of the WAL, which goes on behind it.
+            // The snapshot of the backup contains only a part of the WAL, because later commits are appended.
             _ = try backup.integer(of: "SELECT count(*) FROM server")
             _ = try store.write(take)
             try store.close()
@@ -362,7 +362,7 @@ import Testing
         try store.close()
         let sound = try Data(contentsOf: URL(filePath: folder.file))
         var damaged = sound
-        // Overwrites pages at the end of the file, which hold records and not the state.
+        // Overwrites the second half of the file, which has records but not the state.
         damaged.replaceSubrange(
             sound.count / 2..<sound.count, with: Data(repeating: 0xA5, count: sound.count - sound.count / 2))
         for (bytes, isSound) in [(damaged, false), (sound, true)] {
@@ -463,7 +463,7 @@ final class Folder {
             at: file, newHistory: .fixed(Epoch(rawValue: "e")), configuration: .init(durability: .normal))
     }
 
-    /// Runs SQL as another program would.
+    /// Runs SQL on a separate connection, as another program would.
     func execute(_ sql: String) throws {
         try Connection(opening: file, busyTimeout: .zero).execute(sql)
     }

@@ -6,10 +6,10 @@ import SyncTestKit
 import TestRings
 import Testing
 
-/// SQLite's work for one record must not depend on the number of other records, or on how many of them refer to the
-/// same record.
+/// Tests that SQLite's work per record does not depend on the number of other records, or on how many of them refer to
+/// the same record.
 @Suite(.ring(.test)) struct WorkTests {
-    /// A stage in the life of a server. The work of earlier stages is not measured.
+    /// An operation on all records. The work that prepares the database for it is not measured.
     enum Chapter: CaseIterable {
         case created, createdAgain, edited, deleted, shown, followed, fetched
     }
@@ -33,7 +33,7 @@ import Testing
     }
 }
 
-/// A server, and a client that writes `count` pictures of one model.
+/// A server with a client that writes `count` pictures, all of which refer to one model.
 private struct Server {
     let authority: Authority
     let count: Int

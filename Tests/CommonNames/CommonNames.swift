@@ -1,5 +1,5 @@
-// Names that an application, or another library that it imports, is likely to have. If a product exported one of them, every use of
-// the name would be ambiguous.
+// Names that an application, or another library that it imports, is likely to declare. If a product exported one of
+// these names, every use of the name would be ambiguous.
 
 public struct Account { public init() {} }
 public struct Change { public init() {} }

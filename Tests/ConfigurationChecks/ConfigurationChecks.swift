@@ -3,8 +3,8 @@ import Testing
 
 @testable package import SyncProgram
 
-/// Checks that each setting is listed once, with `environment` first, that its description is a sentence, and that it
-/// accepts its own default value.
+/// Checks that each setting is listed once and `environment` comes first, that each description ends with a period, and
+/// that each setting accepts its default value.
 package func checkSettings<Values: SettingValues>(_ settings: [Setting<Values>]) {
     #expect(Set(settings.map(\.name)).count == settings.count)
     #expect(settings.first?.name == "environment")
@@ -15,9 +15,10 @@ package func checkSettings<Values: SettingValues>(_ settings: [Setting<Values>])
     }
 }
 
-/// Checks that the JSON schema in `Schemas/config` is the one that the settings generate, and that it names them all.
+/// Checks that the JSON schema in `Schemas/config` equals the schema that the settings generate, and that its
+/// properties are `$schema` and the settings.
 ///
-/// - Parameter program: The program that prints the schema.
+/// - Parameter program: The program that prints the schema. The failure message names it.
 package func checkSchema<Values: SettingValues>(
     _ settings: [Setting<Values>], _ name: String, of program: String
 ) throws {

@@ -4,7 +4,7 @@ import Tombolo
 
 @testable import contacts
 
-/// The contact book on two devices, with virtual time.
+/// Tests the contact book on two devices, on virtual time.
 @Suite struct ContactsTests {
     private func run(_ testbed: SyncTestbed, _ device: TestbedDevice, _ arguments: String...) throws -> [String] {
         let command = try Command(arguments)
@@ -64,7 +64,7 @@ import Tombolo
         try testbed.finish()
     }
 
-    /// The contacts of a server that takes no long phone numbers.
+    /// The model of contacts on a server that rejects long phone numbers.
     private struct StrictContact: Model {
         static let collection = "contact"
         let name = Field<String>("name", .required)

@@ -37,8 +37,8 @@ package struct FileDamage: Sendable {
         return file
     }
 
-    /// Returns encoded damage: one to the header of each page, including that of the file, and one that cuts the file
-    /// in half.
+    /// Returns encoded damages. One for each page overwrites its first eight bytes, which on the first page are those
+    /// of the file's header. The last one truncates the file to half of its length.
     static func seeds(size: Int) -> [[UInt8]] {
         func number(_ value: Int) -> [UInt8] {
             [UInt8(value >> 16 & 255), UInt8(value >> 8 & 255), UInt8(value & 255)]

@@ -2,8 +2,8 @@ import SyncAuthority
 import SyncModel
 
 extension ForeignDecoder {
-    /// Texts that a server writes and later reads again: cursors, which clients send back, and the mark beside the
-    /// database.
+    /// Texts that a server writes and later reads again: cursors, which clients send back, and the history mark, which
+    /// is a file beside the database.
     static let cursors: [ForeignDecoder] = [
         ForeignDecoder(
             "cursor", seeds: { seeds.map { Array($0.rawValue.utf8) } },

@@ -17,7 +17,7 @@ extension ForeignDecoder {
         salvage,
     ]
 
-    /// A salvage succeeds for any damage, and its report has the counts of the entries in the new database.
+    /// A salvage must succeed for any damage, and the counts in its report must be those of the new database.
     private static let salvage = ForeignDecoder(
         "salvage", seeds: { FileDamage.seeds(size: try SampleDatabase.bytes.get().count) },
         check: { bytes in
@@ -50,8 +50,8 @@ extension ForeignDecoder {
             }
         })
 
-    /// Calls the store's methods. No call may crash, whatever the file contains, and none may find damage in a database
-    /// in which `verify()` has found none.
+    /// Calls the store's methods. No call may crash, whatever the file contains. If `verify()` finds no damage, the
+    /// calls must not find any either.
     private static func use(_ file: String) throws {
         guard let store = try? SampleDatabase.open(file) else { return }
         defer { store.close() }

@@ -56,7 +56,7 @@ extension ForeignDecoder {
         return value
     }
 
-    /// A catalog with rules that this program does not have, as a store remembers one.
+    /// A catalog as a store keeps it. It may name rules that this program does not have.
     private static let catalog = ForeignDecoder(
         "catalog", seeds: { [try GoldenExamples.catalog()] }, decode: { try CatalogCodec.decodeStored($0) },
         encode: { try CatalogCodec.encode($0) })
@@ -65,7 +65,7 @@ extension ForeignDecoder {
         "client-token", seeds: { ["0123456789abcdef\n", "token\r\nsecond line\n"].map { Array($0.utf8) } },
         decode: { try Token(contents: Data($0), of: "token") }, encode: { Array($0.secret.utf8) })
 
-    /// A token file of the server, with one line per token. The encoder writes lines in the form of this build.
+    /// A token file of the server, with one line per token. The encoder writes the lines in order, without comments.
     private static let serverTokens = ForeignDecoder(
         "server-tokens",
         seeds: {
@@ -109,7 +109,7 @@ extension ForeignDecoder {
             }
         })
 
-    /// Returns the entries of the golden recording, without the first and last lines of the file.
+    /// Returns the entries of the golden recording: its lines without the header and the closing line.
     @Sendable private static func recordingLines() throws -> [[UInt8]] {
         try GoldenExamples.recording().split(separator: UInt8(ascii: "\n")).dropFirst().dropLast().map(Array.init)
     }

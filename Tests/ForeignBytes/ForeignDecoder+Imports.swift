@@ -62,7 +62,8 @@ extension ForeignDecoder {
         return Array(lines.map { $0 + "\r\n" }.joined().utf8)
     }
 
-    /// Checks that every valid row can be written as a line of JSON that is read as the same row.
+    /// Checks that every valid row can be written as a line of JSON that is read as the same row, and that no
+    /// description of a problem is too long.
     private static func requireRows(_ input: ImportedRows) throws {
         for problem in input.problems where problem.reason.utf8.count > 4_096 {
             throw PropertyViolation("a problem of \(problem.reason.utf8.count) bytes")
@@ -84,7 +85,7 @@ extension ForeignDecoder {
             && Set(row.links) == Set(copy.links)
     }
 
-    /// Returns the values with JSON in a normal form, because the same JSON value has several encodings.
+    /// Returns the values with all JSON in one form, because a JSON value can be written in several ways.
     private static func plain(_ patch: Patch) throws -> [FieldName: FieldValue] {
         var values: [FieldName: FieldValue] = [:]
         for (field, value) in patch {

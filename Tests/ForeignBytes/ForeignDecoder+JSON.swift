@@ -1,7 +1,7 @@
 import SyncJSON
 
 extension ForeignDecoder {
-    /// The scanner that reads all JSON. All of its ways to read must accept the same texts.
+    /// The scanner that reads all JSON. Reading, skipping, and verbatim reading must accept the same texts.
     static let json: [ForeignDecoder] = [
         ForeignDecoder(
             "json",

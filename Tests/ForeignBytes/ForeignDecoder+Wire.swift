@@ -58,7 +58,7 @@ extension ForeignDecoder {
             encode: { try FetchCodec.encode($0, of: "avatars", catalog: catalog) })
     }()
 
-    /// A stream has the same events whether its bytes arrive all at once or one by one.
+    /// A stream must have the same events whether its bytes arrive all at once or one by one.
     private static let events = ForeignDecoder(
         "events",
         seeds: {

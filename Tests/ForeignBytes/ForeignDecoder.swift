@@ -1,10 +1,11 @@
 /// A decoder of untrusted bytes, with the properties that must hold for any input.
 ///
-/// The fuzzer and ordinary tests call the same decoders. The first property of each is that it returns.
+/// The fuzzer and ordinary tests call the same decoders. No decoder may crash or hang for any input. The other
+/// properties are in `check`.
 package struct ForeignDecoder: Sendable {
     /// The name of the decoder on the fuzzer's command line and in its corpus folders.
     package let name: String
-    /// Returns valid inputs, from which the search for failing ones starts.
+    /// Returns valid inputs, from which the fuzzer starts its search.
     package let seeds: @Sendable () throws -> [[UInt8]]
     /// Decodes the bytes and checks the properties.
     ///
@@ -20,8 +21,8 @@ package struct ForeignDecoder: Sendable {
         self.check = check
     }
 
-    /// Creates a decoder with an encoder. A decoded value must encode to bytes that decode to an equal value, and equal
-    /// values must encode to the same bytes.
+    /// Creates a decoder from a codec. A decoded value must encode to bytes that decode to an equal value, which must
+    /// encode to the same bytes.
     init<Value: Equatable & SendableMetatype>(
         _ name: String, seeds: @escaping @Sendable () throws -> [[UInt8]],
         decode: @escaping @Sendable ([UInt8]) throws -> Value, encode: @escaping @Sendable (Value) throws -> [UInt8]
@@ -36,7 +37,7 @@ package struct ForeignDecoder: Sendable {
     package static let all: [ForeignDecoder] = wire + cursors + files + imports + json + databases
 }
 
-/// A decoder has broken one of its promises for some input.
+/// The error that a check throws when a decoder violates a required property for some input.
 package struct PropertyViolation: Error, CustomStringConvertible {
     package let description: String
 
@@ -45,7 +46,8 @@ package struct PropertyViolation: Error, CustomStringConvertible {
     }
 }
 
-/// Throws `PropertyViolation` unless the value encodes to bytes that decode to the same value.
+/// Throws `PropertyViolation` unless the value encodes to bytes that decode to an equal value, which encodes to the
+/// same bytes.
 func requireRoundTrip<Value: Equatable>(
     of value: Value, decode: ([UInt8]) throws -> Value, encode: (Value) throws -> [UInt8]
 ) throws(PropertyViolation) {

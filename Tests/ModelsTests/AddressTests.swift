@@ -6,7 +6,7 @@ import Testing
 import TomboloCommunity
 import TomboloModeling
 
-/// A profile displays an address without knowing its kind.
+/// Tests that a profile displays an address without knowing its kind.
 @Suite struct AddressTests {
     static let winterfell = USAddress(street: "1 Godswood Way", city: "Winterfell", state: "AK", zip: "99501")
     static let raffles = SingaporeAddress(street: "1 Raffles Place", postalCode: "048616")

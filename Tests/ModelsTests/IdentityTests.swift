@@ -7,7 +7,7 @@ import Testing
 import TomboloCommunity
 import TomboloModeling
 
-/// Each record has one live object, and reference cycles between records do not leak memory.
+/// Tests that each record has one live object, and that reference cycles between records do not leak memory.
 @Suite struct IdentityTests {
     private let store = TinyStore()
     private var community: Community { .synced(store: store, runtime: .mock()) }

@@ -7,7 +7,7 @@ import SyncTestKit
 import Testing
 import TomboloModeling
 
-/// Live objects of an application's own models.
+/// Tests live objects of an application's own models.
 @Suite struct LiveTests {
     private let objects: LiveObjects
 
@@ -208,7 +208,7 @@ import TomboloModeling
         milk.isDone = true
         placeholder.isDone = false
         placeholder.effort = .infinity
-        // An observer compares versions: the one that it saw last must not come again with other values.
+        // An observer compares versions, so a version that it has seen must not occur again with other values.
         while placeholder.version < milk.version { placeholder.title += "!" }
         let (title, version) = (placeholder.title, placeholder.version)
         try await placeholder.load()

@@ -25,7 +25,7 @@ final class LiveServer: Sendable {
             principal: Principal(name: "ned"), now: EngineRuntime.live.now)
     }
 
-    /// A community that reads and writes directly on the server.
+    /// A new community that reads from the server and writes to it directly, without a local store.
     var community: Community {
         .remote(transport: transport, runtime: .live) { try PayloadHash(of: $0) }
     }

@@ -5,11 +5,11 @@ import SyncTestKit
 import Testing
 import TomboloModeling
 
-/// Typed queries, over a source in memory and over SQLite.
+/// Tests typed queries over a source in memory and over SQLite.
 @Suite struct QueryTests {
     private let day = Date(timeIntervalSince1970: 86_400)
 
-    /// Objects over each source, with five records.
+    /// Returns live objects over each source, each with five todos and a person.
     private func worlds() async throws -> [(objects: LiveObjects, keep: ScratchFolder?)] {
         let models = try ModelCatalog([Todo.self, Person.self])
         let folder = try ScratchFolder()
@@ -79,7 +79,7 @@ import TomboloModeling
             let begin = try #require(try await changes.next())
             #expect(begin.inserted == all && begin.removed.isEmpty && begin.moved.isEmpty && begin.changed.isEmpty)
 
-            // Another record changes: neither sequence has anything to tell.
+            // The query does not match this record, so neither sequence delivers anything.
             try await objects.create(Todo.self) { $0.title = "Salt" }
             try await objects.write { tx in
                 tx.edit(all[0]) { $0.title = "Byte" }

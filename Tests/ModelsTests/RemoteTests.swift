@@ -6,7 +6,7 @@ import Testing
 import TomboloCommunity
 import TomboloModeling
 
-/// Objects of a server, without a local store.
+/// Tests live objects that are read from a server and written to it directly, without a local store.
 @Suite struct RemoteTests {
     private let server = TinyServer()
     private let community: Community
@@ -55,7 +55,7 @@ import TomboloModeling
         server.loseNextResponse()
         await #expect(throws: ModelError.self) { try await bran.create() }
         let sansa = community.users.make(username: "Sansa")
-        // The first response settles the creation of Bran.
+        // The client first repeats the creation of Bran, which the server has applied. The rejection is for Sansa.
         server.rejectNext(Rejection(code: .forbidden, message: "not you", mutation: nil))
         let failure = await #expect(throws: ModelError.self) { try await sansa.create() }
         #expect(failure?.code == .rejected)

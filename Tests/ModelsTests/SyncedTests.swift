@@ -7,7 +7,7 @@ import Testing
 import TomboloCommunity
 import TomboloModeling
 
-/// Objects over a store that the engine and other processes change too.
+/// Tests live objects over a store that the engine and other processes change, too.
 @Suite struct SyncedTests {
     private let store = TinyStore()
     private let community: Community

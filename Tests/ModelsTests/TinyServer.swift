@@ -6,7 +6,7 @@ import SyncTestKit
 import TomboloCommunity
 import TomboloModeling
 
-/// A server that keeps values in memory and can lose a response after it has applied the push.
+/// A server that keeps its records in memory. It can apply a push and lose the response.
 final class TinyServer: RemoteTransport {
     private struct State: Sendable {
         var space = RemoteSpace(CommunityCatalog.catalog)
@@ -37,7 +37,7 @@ final class TinyServer: RemoteTransport {
     func refuseNext(_ refusal: PushRefusal) { state.withLock { $0.nextRefusal = refusal } }
     func refuseContents(because error: TransportError?) { state.withLock { $0.refusalOfContents = error } }
     func delayPulls(by body: @escaping @Sendable () async -> Void) { delay.withLock { $0 = body } }
-    /// Announces another page in every page.
+    /// Makes every page announce another one.
     func neverEndPulls() { state.withLock { $0.pullsEnd = false } }
     func comeBack() { state.withLock { $0.isDown = false } }
     var version: Version { state.withLock { $0.space.version } }

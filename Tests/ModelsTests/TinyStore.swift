@@ -5,7 +5,7 @@ import SyncObjects
 import TomboloCommunity
 import TomboloModeling
 
-/// A local store that keeps values in memory, with methods that play the server's part.
+/// A local store that keeps its records in memory, with methods that simulate the server.
 final class TinyStore: LocalStore {
     private struct State: Sendable {
         var records: [CollectionName: [RecordID: Record]] = [:]
@@ -156,7 +156,7 @@ final class TinyStore: LocalStore {
 
     func dismiss(journal number: Int64) throws(StoreError) {}
 
-    // MARK: The server's side
+    // MARK: Simulation of the server
 
     /// Confirms the whole outbox. Each created record gets the next uid of its collection.
     func confirmAll() {

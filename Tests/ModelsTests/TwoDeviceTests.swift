@@ -6,8 +6,8 @@ import Testing
 import TomboloCommunity
 import TomboloModeling
 
-/// The same objects on two devices and on the server, with SQLite on both sides, the real engine, and the real
-/// authority.
+/// Tests live objects of the same records on two devices and on the server, with SQLite on both sides, the real engine,
+/// and the real authority.
 @Suite(.ring(.test)) struct TwoDeviceTests {
     private let server: LiveServer
 

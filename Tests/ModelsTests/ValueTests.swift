@@ -6,7 +6,7 @@ import Testing
 import TomboloCommunity
 import TomboloModeling
 
-/// Invalid values are refused when they are written, with the name of the field and the expected form.
+/// Tests that invalid values are refused when they are written, and that the error names the field and the reason.
 @Suite struct ValueTests {
     @Test(arguments: [
         ("", "user.username is empty"),

@@ -5,9 +5,10 @@ import SyncTestKit
 import TomboloCommunity
 import TomboloModeling
 
-/// The kinds of the model, each with a separate composition. All kinds run the same tests.
+/// The ways to compose the community: as a mock, with a local store, with a server, or with both. The same tests run
+/// with each of them.
 enum Kind: CaseIterable, Sendable {
-    /// These run in memory, with a test double as the store or the server.
+    /// These work in memory, with test doubles for the store and the server.
     case mock, cached, remote, synced
     /// These use SQLite, the real engine, and the real authority.
     case cachedSQLite, remoteAuthority, syncedEngine
@@ -48,7 +49,8 @@ struct World: Sendable {
     let community: Community
     /// Whether a server assigns uids.
     var hasServer = true
-    /// Runs the server's part, if it does not run by itself.
+    /// Simulates the work of the server, if no server runs by itself. The closure also keeps the world's folder or
+    /// device alive.
     var server: @Sendable () -> Void = {}
 
     var users: any UserProvider { community.users }

@@ -1,20 +1,21 @@
 #!/usr/bin/env python3
-"""Tries to break Tombolo's promises using only the shipped programs, and then looks for every saved value.
+"""Runs the shipped programs with faults, and then checks that every saved name can still be found.
 
     outside.py --programs FOLDER [--from SEED] [--seeds N] [--steps N] [--keep]
 
 Each seed runs a server and three devices of one account, as processes over loopback. Users create, rename, and delete
 records. Syncs and the server are killed, the server is restored from an old backup without notice, and a device's
-folder is overwritten with that of another device or with an old copy of itself. At the end all devices sync. Then every
-name that a command has reported as saved must be in one of these places:
+folder is overwritten with that of another device or with an old copy of itself. At the end, all devices sync. Then, for
+every name that a command has reported as saved, at least one of these conditions must hold:
 
-- a record that a device shows;
-- a record that a command has renamed on a device that showed the name before;
-- the journal of a device whose folder contains the write.
+- A device shows a record with this name.
+- A command has renamed or deleted the record on a device that showed this name.
+- The journal of a device whose folder contains the write has the name.
+- No folder contains the write anymore, because each one that did was overwritten.
 
 The script uses only exit statuses and the output of the commands. It has no knowledge of versions, stamps, client ids,
-or merge rules. Two documented limits are excused: after a restore of the server, a delete may be undone, and a name
-that several devices have changed may keep the value of another device.
+or merge rules. It ignores two documented limits: after a restore of the server, a delete may be undone, and a record
+that several devices have changed may keep the name from another device.
 
 Exit status: 0 if nothing was lost, 1 otherwise.
 """
@@ -37,7 +38,7 @@ SYNCS_AT_THE_END = 8
 
 
 class Broken(Exception):
-    """A broken promise, with a description."""
+    """A violation of what the programs guarantee, with a description."""
 
 
 class Saved:
@@ -231,7 +232,7 @@ class World:
             self.replace(device, self.path(f"{device}.copy"), self.copies[device], "by an old copy of itself")
 
     def replace(self, device, folder, held, words):
-        """Replaces a device's folder. Names that only the old folder held may be lost, as the user knows."""
+        """Replaces a device's folder. Names that only the old folder contained may be lost, as the user expects."""
         shutil.rmtree(self.path(device))
         shutil.copytree(folder, self.path(device))
         for name, saved in self.saved.items():

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A second client of the protocol, which is small and slow and was written only from Schemas/wire.
+"""A second client of the protocol. It is small and slow, and was written only from Schemas/wire.
 
 It shares no code or design with the Swift client. It has no schema and no merge rules, and its store is one JSON file.
 If the two clients interpret the protocol differently, either the description or one of them is wrong.
@@ -13,7 +13,7 @@ If the two clients interpret the protocol differently, either the description or
     pull [--limit N]                       pulls one page
     sync [--limit N]                       pushes and pulls until nothing is left
     rows                                   prints the pulled records, one JSON line each
-    status                                 prints a JSON line: client, incarnation, version, waiting, and rejected
+    status                                 prints the state of the client as one JSON line
     check-examples FOLDER                  checks the hashes of the golden examples; needs no state
 
 Exit status: 0 success, 1 the server or the network failed and a retry may help, 2 the server broke the protocol.
@@ -34,7 +34,7 @@ SPACE = "default"
 
 
 class Unreachable(Exception):
-    """There was no response, or one that is not definite. The request must be repeated later."""
+    """There was no response, or none that proves the outcome. The request must be repeated later."""
 
 
 class Broken(Exception):
@@ -152,7 +152,7 @@ class State:
             }
 
     def save(self):
-        """Saves the state atomically. A client that dies here repeats its last step."""
+        """Saves the state atomically. A client that is killed here repeats its last step."""
         temporary = f"{self.path}.new"
         with open(temporary, "w", encoding="utf-8") as file:
             file.write(write(self.data, verbatim=True))
@@ -161,7 +161,7 @@ class State:
         os.replace(temporary, self.path)
 
     def hybrid_time(self):
-        """Returns the wall clock time, with a counter for readings at which the clock has not advanced."""
+        """Returns the time of the wall clock, and a counter that increases while the clock does not advance."""
         milliseconds, counter = self.data["last_time"]
         now = time.time_ns() // 1_000_000
         if now > milliseconds:
@@ -242,7 +242,7 @@ class Client:
         return reply
 
     def follow(self, epoch):
-        """Adopts a new history: forgets the pulled data, and renumbers the unconfirmed transactions."""
+        """Adopts a new history: forgets the position in the old one, and renumbers the unconfirmed transactions."""
         if self.data["epoch"] == epoch:
             return
         if self.data["epoch"] is not None:
@@ -274,7 +274,8 @@ class Client:
             "acknowledged": self.data["acknowledged"],
             "transactions": batch,
         }
-        # A receipt proves more than an older cursor, and still proves something when a newer cursor is below the horizon.
+        # A receipt proves more than an older cursor. If a newer cursor is below the horizon, only the receipt proves
+        # anything.
         proofs = [] if self.unreached() else [self.data["cursor"]]
         if self.data["receipt"]:
             proofs.append(self.data["receipt"]["cursor"])
@@ -318,7 +319,7 @@ class Client:
         if reason == "epoch_changed":
             self.follow(refusal["epoch"])
         elif reason == "gap":
-            # The server has lost outcomes that it had returned, so its history was lost. Start again.
+            # The server has lost outcomes that it had returned, so a part of its history was lost. Starts again.
             self.renumber()
         elif reason == "identity_conflict":
             # A copy of this state has used the number, so this client gets a new identity.
@@ -407,11 +408,11 @@ class Client:
         else:
             record = records.get(change["id"])
             if record is None:
-                # The snapshot started before the deletion but no longer contained the record.
+                # The record was deleted while the snapshot was read, so the snapshot does not contain it.
                 return
         record["version"] = max(record["version"], version)
         for name, value in (change.get("created") or change.get("updated")).items():
-            # The snapshot may already contain a later version of the field.
+            # The field in the snapshot may be as new as this change, or newer.
             if name not in record["fields"] or record["fields"][name][1] < version:
                 record["fields"][name] = [value, version]
 

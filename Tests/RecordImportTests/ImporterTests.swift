@@ -178,7 +178,7 @@ private final class Ground {
 
     @Test func `a large import is split into bounded transactions, and its references are kept`() throws {
         let ground = try Ground()
-        // The avatars come long before the users that they require.
+        // All avatars come before all users, although each avatar requires its user.
         let count = 700
         let avatars = (0..<count).map { #"{"type":"avatar","key":"\#($0)","author":"@\#($0)"}"# }
         let users = (0..<count).map { #"{"type":"user","key":"\#($0)","username":"u\#($0)","avatar":"@\#($0)"}"# }

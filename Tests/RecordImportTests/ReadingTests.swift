@@ -3,7 +3,7 @@ import Testing
 
 @testable import RecordImport
 
-/// A small schema with exactly the fields that these tests use.
+/// A small catalog with exactly the fields that these tests use, and the formats that read into it.
 enum Village {
     static let catalog = SchemaCatalog([
         ModelSchema(

@@ -85,7 +85,7 @@ import Testing
     @Test func `a database in memory needs no WAL, and a file system without shared memory is refused`() throws {
         try Connection(opening: ":memory:", busyTimeout: .zero).useWAL("memory")
         let folder = try TemporaryFolder()
-        // With locks that are files, SQLite has no shared memory, and keeps its rollback journal without a word.
+        // With the VFS `unix-dotfile`, SQLite has no shared memory, and silently keeps using the rollback journal.
         let uri = DatabaseURI.make(folder.file, vfs: "unix-dotfile", creating: true)
         let connection = try Connection(opening: uri, busyTimeout: .zero)
         #expect(code { try connection.useWAL(folder.file) } == .notDurable)

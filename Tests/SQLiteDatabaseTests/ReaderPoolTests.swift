@@ -14,7 +14,7 @@ import Testing
             return try Connection(opening: file, busyTimeout: .zero)
         }
         #expect(opened.withLock { $0 } == 0)
-        // The inner read would wait forever if it needed the outer one's connection.
+        // If the inner read used the connection of the outer read, it would wait forever.
         let counts = try pool.read { outer in
             [try outer.integer(of: "SELECT count(*) FROM item"), try pool.read { try $0.integer(of: "SELECT 1") }]
         }
@@ -26,7 +26,8 @@ import Testing
         let pool = ReaderPool(count: 2) { try Connection(opening: ":memory:", busyTimeout: .zero) }
         try pool.withConnection { first in
             try pool.withConnection { second in
-                // Both connections are busy, so further readers share them in turn.
+                // Both connections are busy, so further readers share them in turn. If the end of one of two readers
+                // made a connection idle, the next reader would get the same connection again.
                 let shared = [try pool.withConnection { $0 }, try pool.withConnection { $0 }]
                 #expect(shared.contains { $0 === first } && shared.contains { $0 === second })
             }

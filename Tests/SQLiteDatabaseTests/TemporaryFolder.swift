@@ -1,7 +1,7 @@
 import Glibc
 import SQLiteDatabase
 
-/// A private folder for one test. It is deleted afterward.
+/// A private folder for one test, which is deleted with this object.
 final class TemporaryFolder {
     let path: String
     var file: String { path + "/test.sqlite" }
@@ -31,7 +31,7 @@ final class TemporaryFolder {
     }
 }
 
-/// Returns the code of the error that `body` throws; nil if it throws none.
+/// Returns the code of the `DatabaseError` that `body` throws; nil if it throws nothing or another error.
 func code(_ body: () throws -> Void) -> DatabaseError.Code? {
     do {
         try body()

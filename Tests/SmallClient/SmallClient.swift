@@ -5,7 +5,7 @@ struct Todo: Model {
     let title = Field<String>("title", .required)
 }
 
-/// The smallest client, for the test that looks at what a client links.
+/// The smallest client. A test checks which modules it links, and `tools/bench size` measures it.
 @main struct SmallClient {
     static func main() async throws {
         try await withClient("small-client", models: [Todo.self]) { client in

@@ -6,9 +6,10 @@ import SyncTestKit
 import SyncWire
 import Testing
 
-/// A server whose database was restored from a copy detects this from the first client, without a command (I15).
+/// Tests that a server whose database was restored from a copy detects this when the first client proves it, without a
+/// command by the operator (I15).
 @Suite struct HistoryTests {
-    /// A server, and a copy of its database made after the first commit.
+    /// A server, and a copy of its database that was made after the first commit.
     private struct Restored {
         /// The server before the restore.
         let world: AuthorityWorld
@@ -188,8 +189,8 @@ import Testing
 
     // MARK: Below the horizon
 
-    /// A restored server that has made six more commits since and kept one of them, and the receipt for the lost
-    /// commit.
+    /// Returns a restored server that has made six more commits and kept only the last one in its feed, the device
+    /// whose commit was lost, and the receipt for that commit.
     private func restoredBelowHorizon() throws -> (world: AuthorityWorld, device: Device, receipt: CommitReceipt) {
         var setup = try Restored()
         let push = try setup.device.number([Self.second])
@@ -241,7 +242,8 @@ import Testing
         var device = Device(1)
         let push = try device.number([Self.second])
         let receipt = try receipt(world.response(device.request([push]), by: device.principal))
-        // The server forgets the outcome of the transaction, because the device has acknowledged it.
+        // The server forgets the outcome of the transaction, because the device has acknowledged it and many later
+        // ones.
         for number in 0...AuthorityLimits.keptOutcomes {
             device.acknowledged = device.next
             try world.push(&device, create("user", UInt64(10 + number), ["username": .text("c")]))
@@ -262,7 +264,7 @@ import Testing
         let evidence = LostHistory(
             epoch: AuthorityWorld.epoch, space: .default, reached: Version(2), head: Version(1),
             witness: .client(setup.device.principal))
-        // All proofs were read before the first new history was written.
+        // Simulates requests that have all read their proof before the first new history is written.
         for _ in 1...5 { #expect(try world.authority.renewHistory(because: evidence) == Self.renewed) }
         #expect(world.histories.lost == [evidence])
     }
@@ -391,7 +393,7 @@ import Testing
     }
 }
 
-/// The mark file next to a server's database.
+/// Tests the contents of the mark file next to a server's database.
 @Suite struct HistoryMarkTests {
     @Test func `a database that is behind its mark or has forked from it starts a new history`() throws {
         for forkedCommits in 0...2 {

@@ -1,7 +1,8 @@
 import SyncModel
 
-/// A second, naive implementation of the server: no plan, no store, whole copies, and linear searches. It merges fields
-/// according to the written rules and not by the code under test.
+/// A second, naive implementation of the server, without a plan or a store. It copies its whole state for each
+/// transaction, and searches linearly. It implements the written rules of the merge, and does not call the code under
+/// test.
 struct NaiveServer {
     struct Cell: Equatable {
         var value: FieldValue

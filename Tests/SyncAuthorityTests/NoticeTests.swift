@@ -3,7 +3,7 @@ import SyncModel
 import SyncTestKit
 import Testing
 
-/// Which clients get a notice when a value loses a conflict.
+/// Tests which clients get a notice when a value loses a conflict.
 @Suite struct NoticeTests {
     private let world = AuthorityWorld()
 
@@ -56,7 +56,7 @@ import Testing
                 ])
         }
         #expect(try losses(of: winner).isEmpty)
-        // The value has lost, and cannot lose again.
+        // A value that has already lost cannot lose again.
         var later = Device(6)
         try world.push(&later, update("user", 1, at: 10, "bio", .text("third")))
         for device in equal { #expect(try losses(of: device).count == 1) }

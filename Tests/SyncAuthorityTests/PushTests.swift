@@ -12,8 +12,8 @@ import Testing
         }
     }
 
-    /// Returns the outcomes of a response without receipts, because the place of a receipt depends on the other
-    /// results.
+    /// Returns the results of a response without receipts, because whether a result has a receipt depends on the
+    /// results after it.
     private func outcomes(_ response: PushResponse) throws -> [TransactionResult] {
         guard case .answered(let results, let epoch, _) = response else {
             Issue.record("\(response)")

@@ -8,7 +8,7 @@ import TomboloCommunity
 
 @testable import SyncBootstrap
 
-/// Records the parts that are created.
+/// Records the names of the parts that a composition creates.
 private final class Workshop: Sendable {
     let made = Guarded<[String]>([])
 

@@ -21,7 +21,7 @@ private func resolve(
             variables: variables, file: file))
 }
 
-/// Returns the message and the advice of the problem that `body` throws.
+/// Returns the message and the advice of the error that `body` throws, or "nothing was wrong".
 private func problem(_ body: () throws(ConfigurationError) -> Void) -> String {
     do throws(ConfigurationError) {
         try body()
@@ -325,8 +325,8 @@ private func problem(_ body: () throws(ConfigurationError) -> Void) -> String {
         #expect(ServerAddress.isLoopback(host))
     }
 
-    /// Other software reads some of these as octal or looks them up as names, so the token could go to another machine
-    /// in plain text.
+    /// Other software interprets some of these as octal numbers or as host names, so the token could be sent to another
+    /// machine in plain text.
     @Test(arguments: [
         "0127.0.0.1", "127.0.0.01", "+127.0.0.1", "127.0.0", "127.0.0.1.", "127.0.0.256", "128.0.0.1", "localhost.x",
     ])

@@ -10,7 +10,8 @@ import Testing
 import TomboloCommunity
 import TomboloModeling
 
-/// The rules of the models are part of the schema, so the server enforces them even if a client checks nothing.
+/// Tests that the server enforces the rules of the models, which are part of the schema, even if a client checks
+/// nothing.
 @Suite struct ModelRuleTests {
     /// Usernames, and whether they are allowed.
     static let names: [(text: String, isAllowed: Bool)] = [

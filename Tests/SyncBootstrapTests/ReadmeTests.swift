@@ -9,9 +9,9 @@ private struct Todo: Model {
     let isDone = Field<Bool>("is_done", default: false)
 }
 
-/// The program in the README.
+/// Tests that the program in the README is compiled.
 @Suite struct ReadmeTests {
-    /// Compiled, and never run: it would sync until it is stopped.
+    /// The program of the README. It is compiled but never run, because it would sync until it is stopped.
     private func program() async throws {
         try await withClient("todo", models: [Todo.self]) { client in  // the server comes from TODO_SERVER_URL
             let milk = try await client.create(Todo.self) { $0.title = "Milk" }  // durable here at once

@@ -3,9 +3,11 @@ import Testing
 
 @testable import SyncCore
 
-/// Cycles of cursors are found.
+/// The detection of cycles of cursors.
 @Suite struct CursorTrailTests {
-    /// Answers pulls and applies pages until another action is requested or `count` pulls have been answered.
+    /// Answers pulls and applies pages until the session does neither or `count` pulls have been answered.
+    ///
+    /// - Returns: The number of pulls that were answered.
     private static func pulls(_ harness: inout SessionHarness, _ count: Int, _ page: (Int) -> PullPage) -> Int {
         var served = 0
         for _ in 0..<10_000 where served < count {

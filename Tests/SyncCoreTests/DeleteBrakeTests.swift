@@ -2,7 +2,7 @@ import SyncCore
 import TestRings
 import Testing
 
-/// The rule in the manual: a device asks first if it holds more than 50 records and would delete more than 30% of them.
+/// The rule in the manual of `syncctl`: a device with more than 50 records asks before it deletes over 30% of them.
 @Suite(.ring(.unit)) struct DeleteBrakeTests {
     @Test(arguments: [
         (deletes: 40, total: 101, asks: true), (deletes: 31, total: 101, asks: true),

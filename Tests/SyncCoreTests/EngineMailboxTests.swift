@@ -32,7 +32,7 @@ import Testing
         #expect(
             waiting(.device(.linkChanged(.up)), .device(.linkChanged(.down("cut"))), .device(.linkChanged(.up)))
                 == [.device(.linkChanged(.down("cut"))), .device(.linkChanged(.up))])
-        // A change of the routes is published as a link that is up once more.
+        // When routes change while the link is up, it is reported as up a second time.
         #expect(
             waiting(.device(.linkChanged(.down("cut"))), .device(.linkChanged(.up)), .device(.linkChanged(.up)))
                 == [.device(.linkChanged(.down("cut"))), .device(.linkChanged(.up))])

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SyncCore
 
-/// Changes of the set of spaces that the device follows, while the session runs.
+/// Changes to the set of spaces that the device follows, while the session runs.
 @Suite struct FollowTests {
     private static func stored(_ space: SpaceID, cursor: String? = nil) -> StoredSpace {
         StoredSpace(space: space, cursor: cursor.map(Cursor.init(rawValue:)), version: .zero, isComplete: cursor != nil)

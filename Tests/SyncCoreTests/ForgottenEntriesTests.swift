@@ -15,7 +15,8 @@ import Testing
         Mutation(collection: "users", record: id(record), time: .zero, intent: .create(["name": .text(name)]))
     }
 
-    /// The entries have the numbers 1, 2, and so on. The journal lists the newest first.
+    /// Returns the selection from entries with the numbers 1, 2, and so on. The entries are added newest first, as the
+    /// journal lists them.
     private static func selection(_ entries: [Mutation]...) -> (restored: [Int64], left: [ForgottenEntries.Conflict]) {
         var forgotten = ForgottenEntries()
         for (index, mutations) in entries.enumerated().reversed() {

@@ -47,8 +47,8 @@ import Testing
             })
     }
 
-    /// Each line: state, event, next state, actions (report for the session). All other pairs of a state and an event
-    /// change nothing.
+    /// Each line has a state, an event, the next state with the count of failures, the actions, and, in parentheses,
+    /// the report to the session. All other pairs of a state and an event have no effect.
     private static let moves = """
         closed | contact | opening, 1 failures | hints
         opening | spaces added | opening, 1 failures | close#1 hints

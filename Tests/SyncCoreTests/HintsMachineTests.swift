@@ -3,7 +3,7 @@ import Testing
 
 @testable import SyncCore
 
-/// The stream of hints, and how it changes the polls.
+/// The stream of hints, and how it changes the intervals of the polls.
 @Suite struct HintsMachineTests {
     @Test func `a requested pause before the next hint stream is kept`() {
         var harness = SessionHarness.online()
@@ -37,7 +37,7 @@ import Testing
         #expect(harness.pull == nil)
         harness.send(.server(.hint(stream, Hint(space: .default, head: Version(4)))))
         #expect(harness.pull != nil)
-        // The pull in flight already reaches this version, so the hint requests nothing more.
+        // The page that answers the pull in flight reaches this version, so no further pull starts.
         harness.send(.server(.hint(stream, Hint(space: .default, head: Version(5)))))
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(5)))))
         harness.answerStore(SessionHarness.applied(version: Version(5)))
@@ -55,7 +55,7 @@ import Testing
     @Test func `an idle session wakes only for its poll, which is less frequent while hints arrive`() {
         var harness = SessionHarness.online()
         #expect(harness.requests.isEmpty)
-        // Until a stream has delivered a hint, the server may not have opened it.
+        // Before the first hint, the device cannot know whether the server has opened the stream, so it polls often.
         #expect(Array(harness.timers.values) == [harness.policy.pollInterval])
         let stream = harness.hintStreams.first!
         harness.send(.server(.hint(stream, Hint(space: .default, head: .zero))))

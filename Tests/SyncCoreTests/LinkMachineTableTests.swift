@@ -80,8 +80,8 @@ import Testing
             })
     }
 
-    /// Each line: state, event, next state, actions (report for the session). All other pairs of a state and an event
-    /// change nothing.
+    /// Each line has a state, an event, the next state with the counts of failures and doubts, and the actions. All
+    /// other pairs of a state and an event have no effect.
     private static let moves = """
         down | link up | awaiting, 0 failures, 1 doubts | hello arm
         down | link down | down, 1 failures, 1 doubts |

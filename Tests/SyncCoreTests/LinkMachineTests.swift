@@ -64,7 +64,7 @@ import Testing
         #expect(hello != nil)
         harness.send(.server(.pullEnded(serial, request.space, .failure(TransportError(.unauthorized, "revoked")))))
         #expect(harness.openHello == hello, "the new token is still being tried")
-        // A hello with the old token is replaced.
+        // If the credentials change again, another hello replaces the hello in flight.
         harness.send(.host(.credentialsChanged))
         #expect(harness.openHello != nil && harness.openHello != hello)
         harness.answerHello()
@@ -81,7 +81,8 @@ import Testing
         }
         var harness = SessionHarness.online()
         harness.send(.host(.syncRequested))
-        /// The page comes too late, and the next hello is answered.
+        /// Lets a page miss its deadline, and answers the next hello. Returns whether the session is recovering in
+        /// between.
         func letPageBeLate() -> Bool {
             harness.wake()
             defer {

@@ -2,15 +2,15 @@ import SyncModel
 
 @testable import SyncCore
 
-/// Sends every event to a machine in every state, and describes each move in one line.
+/// Sends every listed event to a machine in every listed state, and describes each transition in one line.
 struct MachineTable<Machine: Hashable & Sendable> {
-    /// The actions of a machine, and what it tells the session besides.
+    /// The actions of a machine, and its report to the session.
     typealias Output = (actions: [SyncAction], report: String?)
     typealias Event = (name: String, send: (inout Machine, inout Turn) -> Output)
 
     let states: [(name: String, machine: Machine)]
     let events: [Event]
-    /// Names the state that a machine is in.
+    /// Returns the name of a machine's state.
     let describe: (Machine) -> String
 
     /// One line for each event that a state does not ignore.
@@ -29,9 +29,10 @@ struct MachineTable<Machine: Hashable & Sendable> {
         }
     }
 
-    /// The events of which a second one, right after the first, does something again.
+    /// Returns the pairs of a state and an event in which the event has an effect even when it arrives a second time in
+    /// a row.
     ///
-    /// - Parameter responses: Names of the events that the machine waits for. Each of them ends the wait.
+    /// - Parameter responses: The names of the events to send. They should end a wait, so that a repeat is ignored.
     func repeatable(_ responses: Set<String>) -> [String] {
         states.flatMap { state in
             events.filter { responses.contains($0.name) }.compactMap { event in
@@ -86,9 +87,10 @@ extension String {
 }
 
 extension Serial {
-    /// The request and the timer that a state of a table waits for, and those of an earlier state.
+    // The request and the timer that a state of a table waits for.
     static let request = Serial(rawValue: 1)
     static let timer = Serial(rawValue: 2)
+    // A request and a timer that no state of a table waits for.
     static let lateRequest = Serial(rawValue: 3)
     static let lateTimer = Serial(rawValue: 4)
 }

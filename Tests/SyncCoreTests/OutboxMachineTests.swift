@@ -44,7 +44,7 @@ import Testing
         harness.answerStore(.batchTaken(SessionHarness.batch(0...4, outbox: OutboxSummary(sent: 5))))
         harness.answerPush(.success(SessionHarness.results(0...4, version: 1)))
         harness.answerStore(.resultsRecorded(OutboxSummary(answered: 5)))
-        // This count was read before the results were recorded, and arrives after them.
+        // This count was read before the results were recorded, and arrives afterward.
         harness.send(.store(.outboxCounted(OutboxSummary(sent: 5))))
         harness.answerStore(.nothingToPush(OutboxSummary(answered: 5)))
         #expect(!harness.session.status(now: harness.now).isInSync)
@@ -268,7 +268,7 @@ import Testing
             harness.answerStore(.resultsRecorded(OutboxSummary(answered: 1)))
             harness.answerPull(.success(.page(SessionHarness.page(version: Version(1), head: Version(1)))))
             harness.answerStore(SessionHarness.applied(version: Version(1), outbox: OutboxSummary(answered: 1)))
-            // The second time, the server may be one that never reports correct versions.
+            // From the second time on, the device waits instead, because the server may never report correct versions.
             #expect(harness.storeOrders.contains { $0 == .renewIdentity } == (round == 1))
             if round > 1 {
                 guard case .waiting(let reason, _) = harness.session.status(now: harness.now).push else {

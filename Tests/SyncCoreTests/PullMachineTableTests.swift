@@ -127,8 +127,8 @@ import Testing
             })
     }
 
-    /// Each line: state, event, next state, actions (report for the session). All other pairs of a state and an event
-    /// change nothing.
+    /// Each line has a state, an event, the next state, the actions, and, in parentheses, the report to the session.
+    /// All other pairs of a state and an event have no effect.
     private static let moves = """
         resting | requested | pulling, then rest | disarm#2 pull arm
         resting | requested without contact | idle | disarm#2

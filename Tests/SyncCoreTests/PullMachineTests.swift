@@ -63,8 +63,8 @@ import Testing
         #expect(harness.storeOrders.isEmpty)
     }
 
-    /// Returns a session that has pushed one transaction, and the receipt with which the server confirmed it at version
-    /// 2.
+    /// Returns a session that has pushed one transaction, and the receipt with which the server has confirmed it at
+    /// version 2.
     private func confirmedAtTwo() -> (SessionHarness, CommitReceipt) {
         let receipt = CommitReceipt(space: .default, version: Version(2), cursor: Cursor(rawValue: "receipt"))
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
@@ -224,7 +224,7 @@ import Testing
             harness.answerStore(.failed(.space(.default, .applyingPage), contradiction))
         }
         #expect(harness.session.pulls[0].contradictions == 2)
-        // A lost connection is made again while the snapshot is due.
+        // The device loses the connection and makes contact again while the snapshot is due.
         harness.send(.device(.linkChanged(.down("cut"))))
         harness.send(.device(.linkChanged(.up)))
         harness.answerHello()
@@ -280,7 +280,7 @@ import Testing
             Issue.record("\(harness.storeOrders)")
             return
         }
-        // Another engine has started a snapshot in the meantime.
+        // Another engine on the same database has started a snapshot in the meantime.
         let elsewhere = StoredSpace(
             space: .default, cursor: Cursor(rawValue: "page-2"), version: Version(11), isComplete: false)
         harness.answerStore(

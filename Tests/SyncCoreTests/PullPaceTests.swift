@@ -8,7 +8,7 @@ import Testing
     @Test func `a reduced page size grows again with each page that arrives`() {
         var harness = SessionHarness.online()
         harness.send(.host(.syncRequested))
-        // The page does not arrive before its deadline, so the session waits and sends another hello.
+        // The page misses its deadline, so the session waits and then sends another hello.
         harness.wake()
         harness.wake()
         harness.answerHello()

@@ -4,9 +4,9 @@ import Testing
 
 @testable import SyncCore
 
-/// Pages that never end.
+/// Pulls whose pages never end.
 @Suite struct PullRunTests {
-    /// A server that announces more with each page.
+    /// A server that announces another page with each page.
     private struct EndlessServer {
         var harness = SessionHarness.online()
         var pages: Int64 = 0
@@ -14,7 +14,7 @@ import Testing
         var changed = 0
         var sendsNotices = false
 
-        /// Answers pulls until the device makes no more, or for at most this many pages.
+        /// Answers pulls until the device sends none, and at most this many.
         mutating func answer(atMost most: Int64 = 10_000) {
             let last = pages + most
             while pages < last, harness.pull != nil {
@@ -89,12 +89,13 @@ import Testing
         var harness = SessionHarness.online()
         let stream = try #require(harness.hintStreams.first)
         var promised: Int64 = 9
-        /// Reports a version that the server never shows, during a pull and between two pulls.
+        /// Sends a hint of a new version, which no page shows.
         func promise() {
             promised += 1
             harness.send(.server(.hint(stream, Hint(space: .default, head: Version(promised)))))
         }
-        /// Answers the pulls of an hour of such reports, one each second, and returns their times.
+        /// Sends such hints for an hour, at least one each second and one during each pull, answers the pulls, and
+        /// returns their times.
         func pulls() -> [Duration] {
             var times: [Duration] = []
             let end = harness.now + .seconds(3_600)
@@ -119,7 +120,7 @@ import Testing
         #expect(waits.allSatisfy { $0 <= harness.policy.pollInterval + .seconds(1) }, "\(waits)")
         #expect((waits.max() ?? .zero) > .seconds(20))
 
-        // A pull that shows everything that was reported ends the waits.
+        // A pull that shows the newest version that a hint has named ends the waits.
         for _ in 0..<9 where harness.pull == nil { harness.wake() }
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(promised)))))
         harness.answerStore(SessionHarness.applied(version: Version(promised)))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SyncCore
 
-/// Transactions that are written in several parts, because they exceed the limits of one.
+/// Edits that are written in several transactions, because they exceed the limits of one transaction.
 @Suite struct RecordEditPartsTests {
     private static let catalog = SchemaCatalog([
         ModelSchema(
@@ -21,7 +21,7 @@ import Testing
     }
 
     /// Writes parts one after the other, as a store does, and returns the records. Fails the test if a part exceeds the
-    /// limits, or refers to a record that is not there yet.
+    /// limits, or refers to a record that has not been created by then.
     private static func written(_ parts: [[RecordEdit]]) -> [RecordAddress: Patch] {
         var records: [RecordAddress: Patch] = [:]
         for part in parts {

@@ -2,7 +2,7 @@ import SyncCore
 import SyncModel
 import Testing
 
-/// Plans how to send a journal entry again, based on the current state of its records.
+/// The plan that restores a journal entry, based on the current state of its records.
 @Suite struct RestorePlanTests {
     private static let catalog = SchemaCatalog([
         ModelSchema(collection: "users", fields: [.text("name"), .reference("avatar", to: "avatars")]),
@@ -234,13 +234,13 @@ import Testing
             ])
         #expect(plan.replacements.map(\.deleted) == [Self.art, Self.ada])
 
-        // Records that are here, or that were created again, are not created.
+        // A record that is on the device, or that was recreated under a new id, is not created again.
         let present = try Self.plan(.rejected(frame, gone), shown: [Self.art], records: records)
         #expect(present.transactions == [[.create("frames", Self.ink, ["around": .reference(Self.art)])]])
         let again = try Self.plan(
             .rejected(frame, gone), shown: [Self.id(50)], records: records, replaced: [Self.art: Self.id(50)])
         #expect(again.transactions == [[.create("frames", Self.ink, ["around": .reference(Self.id(50))])]])
-        // The record that replaced it was deleted, too.
+        // The avatar's replacement was deleted too.
         let twice = try Self.plan(
             .rejected(frame, gone), shown: [Self.ada], records: records, replaced: [Self.art: Self.id(50)])
         #expect(
@@ -341,19 +341,20 @@ import Testing
             // An optional reference is dropped if its target is missing, and kept if the target exists.
             (transaction(user(ada, avatar: art)), [], [[.create("users", ada, name(ada))]], []),
             (transaction(user(ada, avatar: art)), [art], [[.create("users", ada, name(ada, avatar: art))]], []),
-            // A missing required record holds back the record that requires it, but no record that refers to that one
-            // optionally.
+            // The avatar waits, because the author that it requires is missing. The user whose reference to the avatar
+            // is optional is restored without the reference.
             (
                 transaction(user(ada), avatar(art, of: bo), user(ink, avatar: art)), [],
                 [[.create("users", ada, name(ada))], [.create("users", ink, name(ink))]], [art]
             ),
-            // It also holds back records that require the held one.
+            // A record that requires a waiting or missing record waits, too.
             (
                 transaction(frame(ink, around: art), avatar(art, of: bo), user(ada)), [],
                 [[.create("users", ada, name(ada))]], [art, ink]
             ),
             (transaction(frame(ink, around: art), user(ada)), [ink], [[.create("users", ada, name(ada))]], [ink]),
-            // Two edits refer to each other's records, and one of the records is missing.
+            // Two edits refer to each other's records, and one of the records is missing. The edit of the missing
+            // record waits. So does the other edit if its reference is required.
             (
                 transaction(linked(ada, to: art), authored(art, by: ada)), [ada],
                 [[.update("users", ada, [:])]], [art]
@@ -367,10 +368,11 @@ import Testing
                 transaction(user(ada), authored(art, by: ada)), [art],
                 [[.create("users", ada, name(ada))], [.update("avatars", art, ["author": .reference(ada)])]], []
             ),
-            // A record that exists again is edited.
+            // A record that exists again is updated instead of created.
             (transaction(user(ada)), [ada], [[.update("users", ada, name(ada))]], []),
-            // An edit of a missing record waits, and does not satisfy a reference to that record.
+            // An edit of an existing record is written.
             (transaction(renamed(ada)), [ada], [[.update("users", ada, ["name": .text("new")])]], []),
+            // An edit of a missing record waits, and does not satisfy a required reference to that record.
             (
                 transaction(renamed(bo), avatar(art, of: bo), user(ada)), [], [[.create("users", ada, name(ada))]],
                 [bo, art]

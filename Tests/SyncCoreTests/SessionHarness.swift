@@ -2,8 +2,8 @@ import SyncCore
 import SyncModel
 import Testing
 
-/// Drives a session step by step: holds the clock, the armed timers, and the open requests, and lets a test response
-/// them.
+/// Drives a session step by step. It holds the clock, the armed timers, and the open requests, and a test answers the
+/// requests.
 struct SessionHarness {
     var session = SessionMachine()
     var policy = SyncPolicy()
@@ -12,7 +12,7 @@ struct SessionHarness {
     private(set) var timers: [Serial: Duration] = [:]
     private(set) var requests: [Serial: EngineRequest] = [:]
     private(set) var hintStreams: Set<Serial> = []
-    /// Actions for the store that the test has not yet answered, oldest first.
+    /// The store actions that the test has not yet answered, oldest first.
     var storeOrders: [StoreAction] = []
     var notes: [ContactChange] = []
     private(set) var isFinished = false
@@ -42,14 +42,16 @@ struct SessionHarness {
     @discardableResult
     mutating func send(_ event: SyncEvent) -> [SyncAction] {
         let actions = session.handle(event, now: now, policy: policy, random: random)
+        // The session draws from a copy of the generator, so the next event needs a different state.
         random.state &+= 0x9E37_79B9_7F4A_7C15
         turns.append((now, event, actions))
         for action in actions { note(action) }
         return actions
     }
 
-    /// Returns the newest events with their times and actions, a line each. The text is made here and not for each
-    /// event, because printing a page by reflection takes longer than handling it.
+    /// Returns the newest events with their times and actions, one per line.
+    ///
+    /// The text is made only here, because printing a page by reflection takes longer than handling it.
     func log(last count: Int) -> String {
         turns.suffix(count).map { "\($0.now) \($0.event) -> \($0.actions)" }.joined(separator: "\n")
     }
@@ -131,7 +133,7 @@ struct SessionHarness {
         send(.server(.pullEnded(serial, request.space, result)))
     }
 
-    /// Answers the oldest action for the store.
+    /// Answers the oldest store action.
     mutating func answerStore(_ event: StoreEvent) {
         guard !storeOrders.isEmpty else {
             Issue.record("the store was not asked anything")
@@ -203,7 +205,7 @@ struct SessionHarness {
             }, epoch: epoch, serverTime: HybridTime(rawValue: 1))
     }
 
-    /// Returns a session that is online and, by default, has nothing to do.
+    /// Returns a harness whose session is online and, by default, has nothing to do.
     static func online(outbox: OutboxSummary = OutboxSummary(), spaces: [SpaceID] = [.default]) -> SessionHarness {
         var harness = SessionHarness()
         harness.send(.host(.started(stored(spaces: spaces, cursor: Cursor(rawValue: "at-0"), isComplete: true), .up)))

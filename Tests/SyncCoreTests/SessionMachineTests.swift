@@ -3,7 +3,7 @@ import Testing
 
 @testable import SyncCore
 
-/// The session as a whole: its machines together, its notes, and its end.
+/// The session as a whole: how its machines work together, the changes of contact that it notes, and how it stops.
 @Suite struct SessionMachineTests {
     @Test func `a write is pushed at once, and its effect is pulled`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
@@ -80,7 +80,7 @@ import Testing
             ])
     }
 
-    /// A restored server answers both the pull and the push that were on their way with its new history.
+    /// A restored server answers a pull and a push of the former history by naming its new history.
     @Test(arguments: [true, false])
     func `a push of the former history is sent again, and its response is not a second change of history`(
         arrivesAfterTheAdoption: Bool
@@ -175,7 +175,7 @@ import Testing
         }
         #expect(requests.count { $0 < .seconds(60) } < 60, "\(requests.filter { $0 < .seconds(60) })")
         #expect(requests.count < 600, "\(requests.count)")
-        // The waits have reached the cap of the back-off, whose mean is a minute.
+        // By then the waits have reached the cap of the back-off. With the jitter, their mean is a minute.
         #expect((10..<100).contains(pushes.count { $0 >= .seconds(600) }), "\(pushes)")
     }
 
@@ -251,7 +251,7 @@ import Testing
         #expect(harness.session.status(now: harness.now).storeFailure == nil && harness.pull != nil)
     }
 
-    /// A response, or its absence, that makes a sync fail.
+    /// A response, or a missing response, that makes a sync fail.
     enum BadEnd: String, CaseIterable, Sendable {
         case noResults, gap, identityConflict, silentHello, silentPush, silentPull, otherHistories
 
@@ -288,7 +288,7 @@ import Testing
             }
         }
 
-        /// Takes a batch, and answers the push if there is a response.
+        /// Takes a batch, and answers its push. Without a response, fires the next timer instead.
         private func push(_ response: PushResponse?, _ harness: inout SessionHarness) {
             if harness.storeOrders == [.renewIdentity] {
                 harness.answerStore(.sessionChanged(SessionHarness.stored(outbox: OutboxSummary(waiting: 1))))
@@ -325,7 +325,7 @@ import Testing
         _ = contact.note(.paused(.seconds(60), by: asked), now: start)
         #expect(contact.restOfPause(by: server, at: start.advanced(by: .seconds(20))) == (applies ? .seconds(40) : nil))
         #expect(contact.restOfPause(by: server, at: start.advanced(by: .seconds(60))) == nil)
-        // The clock was set back meanwhile.
+        // The device's clock was set back in the meantime.
         #expect(contact.restOfPause(by: server, at: start.advanced(by: .milliseconds(-1))) == nil)
     }
 

@@ -24,7 +24,8 @@ private struct RandomWorld {
     var head: Int64 = 0
     var version: Int64 = 0
     var old: [SyncEvent] = []
-    /// The failed requests since the time moved, or something else gave a reason to try again.
+    /// Number of requests that have failed since the last success, the last other event, and the last advance of the
+    /// clock.
     var failuresInARow = 0
 
     private static let mostFailuresAtOnce = 3
@@ -162,7 +163,8 @@ private struct RandomWorld {
         }
     }
 
-    /// In reality a withdrawn transaction is answered a little later. Here it is answered at once.
+    /// Withdraws the first transaction. A real store keeps it, without its contents, until the server has answered it.
+    /// Here it leaves the outbox at once.
     private mutating func withdraw(fails: Bool) {
         if fails {
             harness.answerStore(.failed(.outbox(.withdrawing), StoreError(.inputOutput, "input/output error")))
@@ -197,7 +199,7 @@ private struct RandomWorld {
         #expect(!harness.timers.isEmpty, "nothing will ever wake the session: \(status)")
     }
 
-    /// Stops all faults, and checks that the outbox drains in bounded time.
+    /// Stops all faults, and checks that the session is in sync within an hour.
     mutating func endFaults() {
         guard !harness.isFinished else { return }
         harness.send(.device(.linkChanged(.up)))

@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    /// Compares each decision with a second, naive implementation of the merge rules.
+    /// Compares each decision with a naive second implementation of the merge rules.
     @Test(arguments: cases) func `a merge follows its rule, and reports the value that loses`(_ small: Case) {
         let (stored, pushed) = (small.stored, small.pushed)
         let decision = FieldMerge.decide(
@@ -58,7 +58,7 @@ import Testing
                 }
             #expect(final == expected)
         }
-        // There is a conflict exactly if the pushing client has not seen the stored value and pushes a different one.
+        // A conflict occurs exactly if the client has not seen the stored value and pushes a different one.
         #expect((conflict != nil) == (!small.hasSeen && stored.value != pushed.value))
         if let conflict {
             #expect(conflict.winner == final && Set([conflict.winner, conflict.loser]) == Set([stored, pushed]))

@@ -15,7 +15,8 @@ import Testing
         #expect(ReferenceGroups.of(references) == expected)
     }
 
-    /// Compares every graph of four nodes with a definition by reachability.
+    /// Checks the groups of every graph with four nodes: two nodes share a group exactly if each can be reached from
+    /// the other, and a group comes after the groups that it refers to.
     @Test(.ring(.test)) func `every small graph is grouped according to the definition`() {
         let count = 4
         for bits in 0..<(1 << (count * count)) {

@@ -23,7 +23,7 @@ import Testing
             ([SchemaLimits.mutationsPerTransaction], [SchemaLimits.mutationsPerTransaction]),
             ([SchemaLimits.mutationsPerTransaction - 1, 1, 1], [SchemaLimits.mutationsPerTransaction, 1]),
             ([1, SchemaLimits.mutationsPerTransaction], [1, SchemaLimits.mutationsPerTransaction]),
-            // A group is not split, even if it is above the limit.
+            // A group is not split, even if it exceeds the limit.
             ([1, SchemaLimits.mutationsPerTransaction + 1, 1], [1, SchemaLimits.mutationsPerTransaction + 1, 1]),
         ] as [([Int], [Int])])
     func `groups are packed up to the limit of mutations`(groups: [Int], expected: [Int]) {

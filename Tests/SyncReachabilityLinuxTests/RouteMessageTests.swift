@@ -5,7 +5,7 @@ import Testing
 
 @testable import SyncReachabilityLinux
 
-/// Recorded kernel messages of a little-endian machine, reduced to the parts that are read.
+/// Builds netlink messages as the kernel of a little-endian machine sends them, with only the parts that are read.
 private enum Recorded {
     static func message(_ type: UInt16, _ body: [UInt8], length: UInt32? = nil, flags: UInt8 = 0) -> [UInt8] {
         let count = length ?? UInt32(16 + body.count)
@@ -18,13 +18,14 @@ private enum Recorded {
         return bytes
     }
 
-    /// Returns an `ifinfomsg`: family, padding, type, index, flags, and change.
+    /// Returns an `ifinfomsg`, whose fields are family, padding, type, index, flags, and change.
     static func link(_ index: UInt8, flags: UInt32, family: UInt8 = 0) -> [UInt8] {
         [family, 0, 1, 0, index, 0, 0, 0]
             + [0, 8, 16, 24].map { UInt8(truncatingIfNeeded: flags >> UInt32($0)) } + [0, 0, 0, 0]
     }
 
-    /// Returns an `rtmsg` of a default route over an interface, with RTA_OIF and RTA_TABLE.
+    /// Returns an `rtmsg` of a route over an interface, with RTA_TABLE and RTA_OIF. With the prefix 0 and the kind 1
+    /// (unicast), it is a default route.
     static func route(prefix: UInt8 = 0, kind: UInt8 = 1, interface: UInt8) -> [UInt8] {
         [2, prefix, 0, 0, 254, 3, 0, kind, 0, 0, 0, 0]
             + [8, 0, 15, 0, 254, 0, 0, 0] + [8, 0, 4, 0, interface, 0, 0, 0]
@@ -123,7 +124,9 @@ private func read(_ bytes: [UInt8]) -> [RouteMessage] {
         #expect(table.routes.isEmpty)
     }
 
-    /// - Parameter answers: The messages that arrive; nil where some were lost.
+    /// Lists links and routes from a kernel that sends these messages.
+    ///
+    /// - Parameter answers: the messages of each read; nil for a read that reports lost messages.
     private func listed(_ answers: [[RouteMessage]?]) throws(NetlinkError) -> LinkTable {
         var rest = answers[...]
         return try LinkTable.listed { _ in

@@ -149,7 +149,7 @@ import Testing
                     default: bytes.insert(UInt8.random(in: 0x20..<0x7F, using: &dice), at: place)
                     }
                 }
-                // Entries that are still readable are replayed too, because a hostile file must not crash the program.
+                // Readable entries are replayed, too, because a hostile file must not crash the program.
                 if let entry = try? EntryCodec.entry(String(decoding: bytes, as: UTF8.self)) {
                     _ = replay.follow(entry)
                 }

@@ -10,7 +10,8 @@ import Testing
     private static let file = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appending(path: "Schemas/recording/example.jsonl")
 
-    /// Returns a short sync of two spaces: a hello that fails once, a push with a rejection, a page, and a stop.
+    /// Returns the recording of a short sync of two spaces: a hello that fails once, a push with a rejection, a page,
+    /// and a stop.
     private static func recording() -> Recording {
         var life = ScriptedLife()
         let epoch = Epoch(rawValue: "first")
@@ -85,7 +86,7 @@ import Testing
     }
 }
 
-/// A session with the events that a test sends to it.
+/// A session, with a recorder, that gets the events that a test sends.
 private struct ScriptedLife {
     static let wall = WallTime(milliseconds: 1_760_000_000_000)
 

@@ -2,7 +2,7 @@ import Logging
 import SyncConcurrency
 import SyncCore
 
-/// An in-memory ring that can fail on demand and keeps everything ever appended to it.
+/// An in-memory recording store that can fail on demand. It ignores its limits, and so drops nothing.
 final class MemoryRing: RecordingStore {
     private struct State: Sendable {
         var segments: [RecordingSegment] = []
@@ -15,7 +15,7 @@ final class MemoryRing: RecordingStore {
 
     var everything: [String] { state.withLock { $0.everything } }
 
-    /// The sizes of all appended batches.
+    /// The sizes of all batches, including those whose append failed.
     var appends: [Int] { state.withLock { $0.appends } }
 
     func fail(_ failure: StoreError?) {

@@ -3,7 +3,8 @@ import SyncModel
 
 @testable import SyncRecording
 
-/// A session with random events of a store, a server, and a link, chosen by a seed. All texts contain a secret.
+/// A session that gets random events of a store, a server, and a link, chosen by a seed. Every text from outside the
+/// session contains a secret.
 struct RandomLife {
     static let canary = "canary-7f3a"
 
@@ -15,7 +16,7 @@ struct RandomLife {
     private var timers: [Serial] = []
     private var version: Int64 = 0
 
-    /// An order that an event will answer.
+    /// A command of the session that still waits for its response.
     private enum Order {
         case server(Serial, EngineRequest)
         case store(StoreAction)

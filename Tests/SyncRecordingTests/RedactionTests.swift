@@ -16,7 +16,7 @@ import Testing
             let turn = life.step()
             let actions = redacted.handle(
                 redaction.event(turn.event), now: turn.at, policy: turn.policy, random: Given(turn.draws))
-            // Messages that the session creates itself are left out of the comparison, as in a replay.
+            // As in a replay, the messages that the session itself creates are not compared.
             #expect(
                 actions.map(Redaction.messagesOnly.action) == turn.actions.map(redaction.action), "\(turn.event)")
             guard Redaction.messagesOnly.session(redacted) == redaction.session(life.session) else {
@@ -54,8 +54,8 @@ import Testing
     }
 }
 
-/// A generator that returns the given numbers and then varying ones. With a constant number, some draws would never
-/// end.
+/// A generator that returns the given numbers, and then pseudorandom ones. If it repeated one number, some draws would
+/// never end.
 struct Given: RandomNumberGenerator {
     private var rest: ArraySlice<UInt64>
     private var more = Dice(state: 1)

@@ -99,7 +99,7 @@ import Testing
         #expect(differences(entries).first?.turn == other)
     }
 
-    /// Before, the pause was not recorded, and the replay sent a hello at once.
+    /// Regression test: the pause was not recorded, so the replay sent a hello at once.
     @Test func `a run that starts within a server's pause waits in its replay, too`() throws {
         var life = RandomLife(seed: 7)
         var stored = StoredSession(

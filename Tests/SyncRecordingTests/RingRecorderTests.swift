@@ -108,7 +108,7 @@ import Testing
     }
 }
 
-/// The messages of a logger.
+/// Collects the messages of a logger.
 final class Lines: Sendable {
     private let lines = Guarded([String]())
 

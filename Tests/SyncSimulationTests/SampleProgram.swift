@@ -90,7 +90,7 @@ final class Gate: Sendable {
     }
 }
 
-/// A thread outside of the simulation.
+/// A thread that the simulation does not schedule.
 final class OtherThread {
     private var thread = pthread_t()
 

@@ -5,7 +5,7 @@ import Testing
 @Suite(.ring(.unit))
 struct SeededRandomTests {
     @Test func `the generator is xoshiro256 with a state from SplitMix64`() {
-        // The expected numbers come from the reference implementations in C with seed 0.
+        // The expected numbers come from the reference implementations in C, with seed 0.
         var random = SeededRandom(seed: 0)
         #expect(
             (0..<3).map { _ in random.next() } == [0x99EC_5F36_CB75_F2B4, 0xBF6E_1F78_4956_452A, 0x1A5F_849D_4933_E6E0])

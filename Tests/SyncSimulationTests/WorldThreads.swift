@@ -9,7 +9,7 @@ import Testing
 /// A world blocks the calling thread until it is at rest. On the threads that all tests share, a series of worlds would
 /// delay every other test, and requests to servers in those tests would time out.
 final class WorldThreads: TaskExecutor {
-    /// The key that marks such a thread in its dictionary.
+    /// The key in a thread's dictionary that marks one of these threads.
     private static let mark = "world"
     static let shared = WorldThreads(count: ProcessInfo.processInfo.activeProcessorCount)
 
@@ -48,7 +48,7 @@ struct OnWorldThreads: SuiteTrait, TestTrait, TestScoping {
     func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @concurrent @Sendable () async throws -> Void
     ) async throws {
-        // A preference set for the whole suite would have no effect, because each test case runs in its own task.
+        // Each test case runs in its own task, so a preference that is set for the suite would have no effect.
         guard testCase != nil else { return try await function() }
         try await withTaskExecutorPreference(WorldThreads.shared) {
             try await TestTimes.measure(test, function)

@@ -11,7 +11,8 @@ import Testing
         throw StoreError(.missingFile, "only the names are asked for")
     }.rules
 
-    /// The rules, in narrow runs with only two of the random histories, which take longer than all other rules.
+    /// The rules to run. A narrow run includes only one of the six random histories, because they take longer than all
+    /// other rules.
     static let sampled = rules.filter { rule in
         !rule.hasPrefix("random history") || TestRing.sample(1...1, 1...6).contains { rule.contains(" \($0) ") }
     }
@@ -23,7 +24,7 @@ import Testing
         }.run(rule)
     }
 
-    /// The kind of connection makes a difference to few rules.
+    /// Every fourth rule in a narrow run, because few rules depend on the kind of connection.
     private static let fewer = sampled.enumerated().filter { $0.offset.isMultiple(of: TestRing.sample(4, 1)) }.map(
         \.element)
 

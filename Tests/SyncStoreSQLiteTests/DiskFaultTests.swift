@@ -32,7 +32,7 @@ import Testing
             cursor: Cursor(rawValue: "\(number)"), version: Version(number), head: Version(number), hasMore: false)
     }
 
-    /// The calls of the script below that had succeeded when the disk failed.
+    /// The calls of the script that had succeeded when the disk failed.
     private struct Acknowledged {
         var written: UInt64 = 0
         var pulled: Int64 = 0
@@ -51,7 +51,8 @@ import Testing
         }
     }
 
-    /// Checks that every call that succeeded is in the database, and at most one more: the one that was in progress.
+    /// Checks that the database has the effect of every call that succeeded, and at most the effect of the call that
+    /// was in progress.
     private func check(_ store: SQLiteStore, _ acknowledged: Acknowledged, _ place: String) throws {
         try store.verify()
         let users = try store.records(matching: RecordQuery("users"))
@@ -98,7 +99,7 @@ import Testing
         }
     }
 
-    /// Writes again after a crash, because the store must be usable and not only readable.
+    /// Writes one record after a failure, because the store must be usable and not only readable.
     private func script(_ store: SQLiteStore, _ acknowledged: inout Acknowledged, rounds: UInt64, after: Acknowledged)
         throws
     {

@@ -3,7 +3,8 @@ import SyncModel
 import SyncStoreSQLite
 import Testing
 
-/// Indexes that a model declares: the store creates them, queries use them, and they go when the declaration goes.
+/// Indexes that a model declares: the store creates them, queries use them, and the store drops them when the model no
+/// longer declares them.
 @Suite struct IndexTests {
     private static func catalog(indexed: Bool) -> SchemaCatalog {
         let due = FieldSchema.integer("due")

@@ -7,7 +7,8 @@ import SyncStoreSQLite
 import TestRings
 import Testing
 
-/// Opens databases, and refuses to open files that are damaged, foreign, or unsafe.
+/// The store opens databases, and refuses to open files that are damaged, belong to another program, or have unsafe
+/// permissions.
 @Suite struct OpeningTests {
     private func refusal(_ body: () throws(StoreError) -> SQLiteStore) -> StoreError.Code? {
         do throws(StoreError) {
@@ -38,7 +39,7 @@ import Testing
         #expect(try second.outboxSummary().waiting == 1)
     }
 
-    /// The copy of a running device, made by a user whose new files others may read.
+    /// A copy made with the usual umask of 022 can be read by others. The test gives the files the same permissions.
     @Test func `opening a copied database makes its WAL private, too`() throws {
         let scratch = try Scratch()
         let store = try scratch.open()
@@ -85,7 +86,7 @@ import Testing
         #expect(!scratch.names.contains("cache.sqlite.creating"))
     }
 
-    /// Before, the next command gave such a database other models, and an identity.
+    /// Regression test: the next command gave such a database other models and an identity.
     @Test(arguments: [true, false])
     func `a database whose creation was interrupted keeps its models, and only a creation completes it`(
         isEmpty: Bool
@@ -159,7 +160,8 @@ import Testing
         let store = try scratch.open()
         _ = try store.commit([Samples.create(1)], in: .default, now: Samples.now)
         try scratch.open().close()
-        // Another program may only cut off the WAL when nobody else has the database open.
+        // SQLite deletes the WAL when the last connection closes. If the store had lost its locks, the connection of
+        // `sqlite3` would count as the last one.
         let program = Process()
         program.executableURL = URL(fileURLWithPath: "/usr/bin/sqlite3")
         program.arguments = [scratch.file, "SELECT count(*) FROM users"]

@@ -25,7 +25,7 @@ import Testing
                 [file = file as String, log = log as String, round = round as Int] in
                 let told = Glibc.open(log, O_WRONLY | O_CREAT | O_APPEND, 0o600)
                 let store = try Self.open(file)
-                // Another thread kills the process at an arbitrary moment after the given number of writes.
+                // After some writes, another thread kills the process at an arbitrary moment.
                 let enough = DispatchSemaphore(value: 0)
                 DispatchQueue(label: "killer").async { @Sendable in
                     enough.wait()
@@ -101,7 +101,7 @@ import Testing
             }
             #expect(by == holder)
         }
-        // Two engines in one process must not hold it either.
+        // A second engine in the same process must not get the lease either.
         guard case .held(by: holder) = try SyncLease.tryAcquire(file: file) else {
             Issue.record("the lease was given twice in one process")
             return

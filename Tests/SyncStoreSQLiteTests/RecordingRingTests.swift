@@ -65,7 +65,7 @@ import Testing
         try store.append(parts("a", 3), keeping: limits)
         try store.clearRecording()
         _ = try store.commit([Samples.create(1)], in: .default, now: Samples.now)
-        // The first change reported is the commit.
+        // If the recording had notified observers, the commit would not be the first change.
         #expect(await news.next()?.touchesOutbox == true)
         store.close()
         #expect(await news.next() == nil)

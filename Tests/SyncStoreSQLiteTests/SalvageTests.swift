@@ -7,7 +7,7 @@ import SyncStoreSQLite
 import TestRings
 import Testing
 
-/// Salvages everything that can still be read from a damaged database, and reports the rest as lost.
+/// A salvage keeps everything that can still be read from a damaged database, and reports the rest as lost.
 @Suite struct SalvageTests {
     /// Makes 300 writes and sends 12 of them: 2 are rejected, 2 are applied but not yet pulled, and 8 are in flight.
     private static func fill(_ store: SQLiteStore) throws {
@@ -24,7 +24,8 @@ import Testing
         }
         _ = try store.record(results, of: try store.session().identity, now: Samples.now)
         _ = try store.takeBatch(BatchLimit(transactions: 8, bytes: .max), now: Samples.now)
-        // The row of a space with a cursor has almost the shape of an outbox entry.
+        // This gives the space a cursor. Its row then has almost the same column types as an outbox entry, so a salvage
+        // might mistake it for one.
         let page = PullPage(
             space: .default, epoch: epoch, serverTime: HybridTime(wall: Samples.now, counter: 0),
             content: .commits([]), cursor: Cursor(rawValue: "c0"), version: .zero, head: Version(7), hasMore: false)
@@ -55,7 +56,7 @@ import Testing
 
     private static let original = Result { try Original() }
 
-    /// Writes a file to a folder and salvages it.
+    /// Writes a database file to the folder, with its WAL if there is one, salvages it, and opens the new database.
     private static func salvage(
         _ bytes: [UInt8], wal: [UInt8]? = nil, in scratch: Scratch
     ) throws -> (report: SalvageReport, store: SQLiteStore) {
@@ -109,7 +110,8 @@ import Testing
             defer { store.close() }
             let missing = try Self.missing(from: store, report, "page \(page + 1)")
             #expect(missing < 30, "page \(page + 1) costs \(missing) writes")
-            // The values of lost writes are offered from the rows of their records, which are on other pages.
+            // The journal offers the values of lost writes. The salvage takes them from the rows of the records, which
+            // are on other pages.
             let offers = try Self.offers(of: store)
             let saved = Set(try store.outbox(after: nil, limit: 1_000).map(\.sequence))
             for entry in original.outbox where !saved.contains(entry.sequence) {
@@ -122,13 +124,13 @@ import Testing
             if case .renewed = report.identity { renewed += 1 }
             try store.verify()
         }
-        // The other pages hold records, indexes, the journal, and the schema.
+        // More than half of the pages have no outbox entries: they hold records, indexes, the journal, and the schema.
         let count = Array(damaged).count
         #expect(lossy < count / 2, "\(lossy) of \(count) pages cost writes")
         #expect(lossy > TestRing.sample(3, 10) && renewed >= lossy - 1, "\(lossy), \(renewed)")
     }
 
-    /// The values of creates that the journal offers.
+    /// Returns the lost values that the journal offers, by record.
     private static func offers(of store: SQLiteStore) throws -> [RecordID: Patch] {
         var offers: [RecordID: Patch] = [:]
         for entry in try store.journal(state: .active, limit: 1_000) {
@@ -155,7 +157,7 @@ import Testing
             #expect(report.identity == .unreadable(now: try store.session().identity), "\(place)")
         }
         if missing > 0, let sequence = Set(known.keys).subtracting(saved.map(\.sequence)).first {
-            // If the numbers in use are unknown, the store has no fate for this one.
+            // If the salvage cannot tell which numbers were used, `fate(of:)` throws for this one.
             let fate = try? store.fate(of: sequence)
             #expect(fate == .forgotten || fate == nil, "\(place): a lost write is \(String(describing: fate))")
         }
@@ -211,7 +213,7 @@ import Testing
         let store = try source.open { $0.connections = .single }
         try Self.fill(store)
         let written = try store.outbox(after: nil, limit: 1_000)
-        // While it is open: closing it would write the WAL back.
+        // The files are read while the store is open, because closing it would checkpoint the WAL.
         let file = Array(try Data(contentsOf: URL(filePath: source.file)))
         let wal = Array(try Data(contentsOf: URL(filePath: source.file + "-wal")))
         #expect(wal.count > 100_000)
@@ -236,12 +238,12 @@ import Testing
             try FileManager.default.linkItem(
                 atPath: scratch.file + suffix, toPath: scratch.file + ".damaged-1" + suffix)
         }
-        // The WAL's first name goes before the new database comes.
+        // A salvage removes the WAL's original name before it moves the new database to its path.
         try FileManager.default.removeItem(atPath: scratch.file + "-wal")
         try Data([1, 2, 3]).write(to: URL(filePath: scratch.file + ".salvage"))
         let failure = #expect(throws: StoreError.self) { try scratch.open() }
         #expect(failure?.code == .corrupt, "\(String(describing: failure))")
-        // While the lock is held, the salvage may still be running.
+        // While the lock is held, the salvage may still be running, so the database is busy and not damaged.
         do {
             let lock = try #require(try FileLock.tryLocking(scratch.file + ".lock"))
             defer { withExtendedLifetime(lock) {} }
@@ -258,7 +260,7 @@ import Testing
         store.close()
     }
 
-    /// Before, the second names of a failed salvage made every `open` throw `corrupt`.
+    /// Regression test: a failed salvage left hard links to the database, so that every `open` threw `corrupt`.
     @Test func `a failed salvage leaves the database as it was`() throws {
         let scratch = try Scratch()
         try Data(try Self.original.get().bytes).write(to: URL(filePath: scratch.file))
@@ -278,7 +280,7 @@ import Testing
         store.close()
         try? FileManager.default.removeItem(atPath: scratch.file + "-wal")
 
-        // A salvage that was killed just before the last step has removed the WAL's first name. Without its WAL, the
+        // A salvage that is killed just before its last step has removed the WAL's original name. Without its WAL, the
         // database must not be opened.
         try Data([0]).write(to: URL(filePath: scratch.file + ".damaged-1-wal"))
         try FileManager.default.linkItem(atPath: scratch.file, toPath: scratch.file + ".damaged-1")
@@ -342,7 +344,7 @@ import Testing
             batch.transactions.allSatisfy { $0.formerNumbers.allSatisfy { $0.identity == original.session.identity } })
     }
 
-    /// Returns the original after SQL. The last connection to close writes the WAL back.
+    /// Returns the bytes of the original database after running SQL on it. Closing the connection checkpoints the WAL.
     private static func changed(_ sql: String...) throws -> [UInt8] {
         let scratch = try Scratch()
         try Data(try original.get().bytes).write(to: URL(filePath: scratch.file))
@@ -427,7 +429,7 @@ import Testing
         #expect(try salvaged.journal(state: nil, limit: 1_000) == journal)
     }
 
-    /// Before, the key 200, damaged to 16,328, lost all later entries.
+    /// Regression test: when the key 200 was damaged to 16,328, the salvage lost all later entries.
     @Test func `a damaged key loses no other row`() throws {
         let original = try Self.original.get()
         var bytes = original.bytes
@@ -458,7 +460,8 @@ import Testing
         try store.verify()
     }
 
-    /// Before, the salvage looked up each of the missing keys, however many there were, and did not end.
+    /// Regression test: the salvage looked up every key between two readable pages, one by one. If the keys were far
+    /// apart, it did not end.
     @Test(arguments: TestRing.sample([1 << 62], [1 << 40, 1 << 62, Int64.max - 60]))
     func `a salvage between two damaged keys ends`(distance: Int64) throws {
         let original = try Self.original.get()
@@ -468,7 +471,7 @@ import Testing
             INSERT INTO sync_former_client
                 SELECT CASE WHEN i < 30 THEN i ELSE i + \(distance) END, 'former-' || i || hex(zeroblob(200)) FROM n
             """)
-        // The leaf in the middle is damaged. No direction reads past it.
+        // This damages the leaf in the middle, so neither a forward nor a backward scan can read past it.
         let row = try #require(
             stride(from: 0, to: bytes.count, by: 4_096).first { page in
                 bytes[page] == 13 && Data(bytes[page..<page + 4_096]).firstRange(of: Data("former-30".utf8)) != nil
@@ -478,7 +481,7 @@ import Testing
         #expect(report.outbox == SalvageReport.Count(saved: original.outbox.count, lost: 0))
     }
 
-    /// Before, the largest possible length of a header trapped.
+    /// Regression test: a header with the largest possible length caused a trap.
     @Test func `the search for models passes over a row of an impossible length`() throws {
         var bytes = [UInt8](repeating: 0, count: 2 * 4_096)
         bytes[16] = 0x10
@@ -492,7 +495,8 @@ import Testing
         #expect(found == nil)
     }
 
-    /// The pages of a new database cannot replace the schema of this one, because its tables are elsewhere.
+    /// A salvage replaces damaged schema pages by those of a new database. They do not fit here, because `VACUUM` has
+    /// moved the tables to other pages.
     @Test(
         arguments: TestRing.sample(["sync_outbox"], ["sync_outbox", "sync_journal", "sync_meta"]),
         ["name", "tbl_name", "sql", "type"])
@@ -512,7 +516,7 @@ import Testing
         #expect(try store.outbox(after: nil, limit: 1_000) == original.outbox)
     }
 
-    /// Before, the report named two billion lost writes.
+    /// Regression test: the report counted two billion lost writes.
     @Test func `an impossible count of writes is not a loss`() throws {
         let bytes = try Self.changed("UPDATE sync_meta SET waiting = waiting + 2147483648, journal_entries = -5")
         let (report, _) = try Self.salvage(bytes, in: try Scratch())

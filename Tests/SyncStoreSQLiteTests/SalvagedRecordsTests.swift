@@ -5,8 +5,8 @@ import SyncSimulation
 import SyncStoreSQLite
 import Testing
 
-/// A salvage keeps what the server has shown, so that a server that was restored from an older copy cannot lose it in silence
-/// (I15).
+/// A salvage keeps the records that the server has sent. If the server is later restored from an older copy, the device
+/// can still offer the records that the server has lost (I15).
 @Suite struct SalvagedRecordsTests {
     private static let epoch = Epoch(rawValue: "first")
     private static let account = AccountID(rawValue: "ada")
@@ -31,7 +31,7 @@ import Testing
             cursor: Cursor(rawValue: "c\(version)"), version: Version(version), head: Version(version), hasMore: false)
     }
 
-    /// A device that is in sync at version 9: users 1, 2, and 3, of which 2 has a pending edit.
+    /// Makes the database of a device that is in sync at version 9, with users 1, 2, and 3. User 2 has a pending edit.
     private static func device() throws -> Scratch {
         let scratch = try Scratch()
         let store = try scratch.open { $0.connections = .single }
@@ -60,7 +60,7 @@ import Testing
         return (report, store)
     }
 
-    /// The values that the journal offers, as "record field=value".
+    /// Returns the values that the journal offers, as "record field=value".
     private static func offers(_ store: SQLiteStore) throws -> [String] {
         try store.journal(state: .active, limit: 100).flatMap { entry -> [String] in
             guard case .forgotten(let transaction) = entry.event else { return ["\(entry.event)"] }
@@ -95,7 +95,7 @@ import Testing
         let (report, store) = try Self.salvage(scratch, after: damage)
         #expect(report.records == SalvageReport.Count(saved: 3, lost: 0))
         #expect(try store.record("users", .id(Samples.id(2)))?.values.first == .text("edited"))
-        // Neither the pending edit nor the value before it may get lost if the server lacks the record.
+        // If the server lacks the record, the device must keep both the pending edit and the value before it.
         let restored = Self.snapshot(
             [Self.record(1, "one", version: 9, age: (40, 3)), Self.record(3, "three", version: 8)], at: 9,
             in: Epoch(rawValue: "second"))
@@ -149,7 +149,8 @@ import Testing
         let space = try #require(try store.session().spaces.first)
         #expect(space.cursor == nil && !space.isComplete)
         #expect(space.receipt?.cursor == Cursor(rawValue: "c9"))
-        // The page of an honest server is applied as any fresh snapshot, and offers nothing.
+        // The server still has the same history. Its snapshot is applied like any other, and the journal offers
+        // nothing.
         let records = [Self.record(1, "one", version: 9, age: (40, 3)), Self.record(2, "two", version: 4)]
         _ = try store.apply(Self.snapshot(records, at: 10), after: nil, brake: nil, now: Samples.now)
         #expect(try store.record("users", .id(Samples.id(3))) == nil)

@@ -44,14 +44,14 @@ final class Scratch {
         return String(status.st_mode & 0o7777, radix: 8)
     }
 
-    /// The bytes of the database's WAL.
+    /// Returns the size of the database's WAL in bytes.
     func walSize() throws -> Int {
         var status = stat()
         guard stat(file + "-wal", &status) == 0 else { throw StoreError(.inputOutput, "there is no WAL") }
         return Int(status.st_size)
     }
 
-    /// Returns whether any of the files contains the text.
+    /// Returns whether any file in the folder contains the text.
     func holds(_ text: String) throws -> Bool {
         for name in names {
             let bytes = try Data(contentsOf: URL(filePath: folder + "/" + name))

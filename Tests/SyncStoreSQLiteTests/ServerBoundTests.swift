@@ -3,7 +3,7 @@ import SyncModel
 import SyncStoreSQLite
 import Testing
 
-/// Bounds on what a server can make a device store.
+/// Limits on the amount of data that a server can make a device store.
 @Suite struct ServerBoundTests {
     private static let epoch = Epoch(rawValue: "first")
     private static let ada = AccountID(rawValue: "ada")
@@ -51,7 +51,7 @@ import Testing
             "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
         let bytes = try #require(size.first.flatMap(Int64.init))
         #expect(bytes >= bound && bytes < bound + 200_000, "\(bytes)")
-        // A page without news is harmless.
+        // A page without changes is still accepted.
         try Self.pull(Self.page([], at: version), into: store)
         _ = try store.commit([Samples.create(5_000_000)], in: .default, now: Samples.now)
         #expect(try store.takeBatch(BatchLimit(transactions: 1, bytes: .max), now: Samples.now) != nil)
@@ -78,7 +78,7 @@ import Testing
             try Self.pull(Self.page([], at: 0, notices: notices), into: store)
         }
         #expect(try store.session().waitsForRoomInJournal)
-        // The rows of one page of conflicts take more than the bound.
+        // The 50 conflicts of the first page exceed the limit, so the store takes none of the later pages.
         #expect(try RawDatabase(scratch.file).run("SELECT count(*) FROM sync_conflict") == ["50"])
     }
 

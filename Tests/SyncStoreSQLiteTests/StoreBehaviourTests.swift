@@ -140,7 +140,8 @@ import Testing
         #expect(numbers == Array((1...9).reversed()))
     }
 
-    /// The store stays open, with and without readers, because a program that is killed never closes it.
+    /// The store stays open during the check, because a program that is killed never closes it. The test runs with and
+    /// without reader connections.
     @Test(arguments: [StoreConfiguration.Connections.pool(readers: 2), .single])
     func `no data of a vacated space remains in the files`(connections: StoreConfiguration.Connections) throws {
         let scratch = try Scratch()
@@ -176,7 +177,7 @@ import Testing
         try reader.run("COMMIT")
         try store.checkpoint()
         #expect(try !scratch.holds(Self.secret))
-        // Nothing is left to remove, so a checkpoint that is not due writes nothing.
+        // Nothing is left to remove, so a checkpoint that is not due does not change the WAL.
         let size = try scratch.walSize()
         try store.checkpoint()
         #expect(try scratch.walSize() == size)
@@ -206,7 +207,7 @@ import Testing
             cursor: Cursor(rawValue: "1"), version: Version(2), head: Version(2), hasMore: false)
         try store.follow(.default)
         _ = try store.apply(page, after: nil, brake: nil, now: Samples.now)
-        // The base of this record holds the server's data.
+        // The pending edit makes the store keep a base of this record, which contains the server's data.
         _ = try store.commit([.update("users", Samples.id(7), ["age": .integer(2)])], in: .default, now: Samples.now)
     }
 

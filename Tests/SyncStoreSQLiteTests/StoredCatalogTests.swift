@@ -64,7 +64,8 @@ import Testing
         #expect(try stored(scratch) == (isNew ? nil : Self.catalog()))
     }
 
-    /// The older store would put values of the new field among the unknown ones, where no program looks for them.
+    /// The older store does not know the new field. It would store the field's values among the unknown ones, where no
+    /// program looks for them.
     @Test(arguments: [2, nil] as [Int?])
     func `a store does not write after another program has added a field`(readers: Int?) throws {
         let scratch = try Scratch()
@@ -73,7 +74,8 @@ import Testing
         }
         let older = try open(Samples.catalog)
         _ = try older.commit([Samples.create(1)], in: .default, now: Samples.now)
-        // Neither a second client of the same models nor a new arrangement of the file is a reason to stop.
+        // The older store still writes after a second client with the same models has opened the file, and after a
+        // change of the SQLite schema that does not affect the models.
         try open(Samples.catalog).close()
         try RawDatabase(scratch.file).run("CREATE TABLE other (a); DROP TABLE other")
         _ = try older.commit([Samples.create(2)], in: .default, now: Samples.now)

@@ -101,7 +101,7 @@ import Testing
         #expect(chmod(scratch.file, 0o600) == 0)
     }
 
-    /// Returns the error with which opening or verifying ends; nil when both succeed.
+    /// Returns the error that opening or verifying the database throws; nil if both succeed.
     private static func finding(in scratch: Scratch) -> StoreError? {
         do throws(StoreError) {
             let store = try scratch.open(SchemaCatalog([users])) { $0.createsIfMissing = false }
@@ -168,12 +168,13 @@ import Testing
         "UPDATE users SET sync_space = 77", "UPDATE users SET version = -4",
     ]
 
-    /// Before, most of these were undamaged, and some belonged to "a newer build".
+    /// Regression test: `verify()` found nothing in most of these cases, and took some for the work of a newer build.
     @Test(arguments: damagedRows) func `a damaged row is found`(damage: String) throws {
         let scratch = try Scratch()
         try Self.copy(to: scratch)
         try RawDatabase(scratch.file).run(damage)
-        // A device of an application has its own models, and replaces stored ones that are only older.
+        // The models that a program passes to `open` replace older stored models, so `open` and `verify()` may accept
+        // these cases. A program without its own models reads the stored ones, and must find the damage.
         let catalogOnly = damage.contains("sync_catalog")
         if catalogOnly {
             #expect(
@@ -215,7 +216,7 @@ import Testing
             let parts = root.split(separator: "|")
             var bytes = try Self.whole.get()
             let page = ((Int(parts[1]) ?? 1) - 1) * 4_096
-            // The last cell is at the end of the page. Its first byte after the header belongs to a key.
+            // SQLite places the cells at the end of a page, so the last byte of the page belongs to a key.
             guard bytes[page] == 10, bytes[page + 3..<page + 5] != [0, 0] else { continue }
             bytes[page + 4_095] ^= 0x15
             try Data(bytes).write(to: URL(filePath: scratch.file))

@@ -5,10 +5,10 @@ import SyncStoreSQLite
 import TestRings
 import Testing
 
-/// SQLite's work for one record must not depend on the number of other records. A statement that scans a whole table
-/// makes a device that was offline for long hold the lock for minutes.
+/// SQLite's work for one record must not depend on the number of other records. If a statement scanned a whole table, a
+/// device that was offline for a long time would hold the database lock for minutes.
 @Suite(.ring(.check)) struct WorkTests {
-    /// A stage in the life of a device. The work of earlier stages is not measured.
+    /// A stage of a device's use. Each stage needs some of the earlier ones, whose work is not measured.
     enum Chapter: CaseIterable {
         case written, edited, pushed, answered, confirmed, metFirst, metAgain, rejected, lost, broughtBack, read
     }
@@ -41,7 +41,8 @@ import Testing
                 _ = try store.commit([Samples.create(number)], in: .default, now: Samples.now)
             }
             _ = try store.takeBatch(BatchLimit(transactions: 1, bytes: .max), now: Samples.now)
-            // Alternating edits of two records are not coalesced with earlier entries.
+            // The edits alternate between two records. The store joins an edit only to the newest entry, which here
+            // changes the other record.
             for number in 0..<count {
                 for id in [1, 2] as [UInt64] {
                     let edit = RecordEdit.update("users", Samples.id(id), ["age": .integer(Int64(number))])

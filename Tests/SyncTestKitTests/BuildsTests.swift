@@ -4,7 +4,8 @@ import SyncTestKit
 import TestRings
 import Testing
 
-/// Devices and servers of different builds, each with collections or fields that the other does not know.
+/// Tests devices and servers of different builds. The newer build has a collection and a field that the older one does
+/// not know.
 @Suite(.ring(.unit)) struct BuildsTests {
     private static let user = ModelSchema(collection: "users", fields: [.text("username")])
     private static let newerUser = ModelSchema(collection: "users", fields: [.text("username"), .text("motto")])

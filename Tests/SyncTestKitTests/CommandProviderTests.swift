@@ -43,7 +43,7 @@ import TomboloModeling
     }
 }
 
-/// Makes commands that record their execution. There is no server and no transport.
+/// Creates commands that record their execution and return fixed responses, without a server or a transport.
 private final class RecordingCommands: CommandProvider {
     private struct State: Sendable {
         var made: [ServerRequest] = []

@@ -9,7 +9,7 @@ import TomboloCommunity
 
 /// Tests the faults that a `FaultyTransport` injects.
 @Suite(.ring(.unit)) struct FaultyTransportTests {
-    /// A transport that reports each response of another before it returns it.
+    /// A transport that calls a closure for each response of another transport before it returns the response.
     private struct Observed: RemoteTransport {
         let base: any RemoteTransport
         let onResponse: @Sendable () -> Void

@@ -6,7 +6,7 @@ import TestRings
 import Testing
 import TomboloModeling
 
-/// Devices that follow and leave spaces while they run.
+/// Tests devices that follow and unfollow spaces while they run.
 @Suite(.ring(.unit)) struct FollowTests {
     struct Note: Model {
         static let collection = "note"
@@ -71,7 +71,7 @@ import TomboloModeling
         try phone.start()
         #expect(try phone.followedSpaces == [.default])
 
-        // Followed again, it is downloaded again.
+        // When the device follows the space again, it downloads the space again.
         try phone.follow("team")
         try testbed.settle()
         #expect(try texts(phone, in: testbed) == ["first", "second"])

@@ -4,13 +4,13 @@ import SyncTestKit
 import TestRings
 import Testing
 
-/// Values that a restored server has lost, and newer values of the same fields.
+/// Tests how the journal treats values that a restored server has lost, when the same fields get newer values.
 @Suite(.ring(.unit)) struct ForgottenValuesTests {
     private static let catalog = SchemaCatalog([
         ModelSchema(collection: "note", fields: [.text("title", required: true), .text("body")])
     ])
 
-    /// Returns two devices, and the id of a note that neither has created.
+    /// Returns two devices, and the id of a note that no device has created yet.
     private static func devices() throws -> (SyncTestbed, TestbedDevice, TestbedDevice, RecordID) {
         let testbed = SyncTestbed(catalog: catalog)
         let (writer, other) = (try testbed.device("writer"), try testbed.device("other"))
@@ -18,7 +18,7 @@ import Testing
         return (testbed, writer, other, RecordID.make(at: writer.runtime.now(), random: &random))
     }
 
-    /// Returns a writer whose last body "lost" a restored server has lost, the other device, and the note.
+    /// Returns two devices and a note whose newest body, "lost", a restored server has lost. The first device wrote it.
     private static func afterRestore() throws -> (SyncTestbed, TestbedDevice, TestbedDevice, RecordID) {
         let (testbed, writer, other, note) = try devices()
         try write(.create("note", note, ["title": .text("shopping"), "body": .text("old")]), on: writer)
@@ -53,7 +53,7 @@ import Testing
     @Test func `a field that nobody has written since has not changed`() throws {
         let (testbed, writer, other, note) = try Self.afterRestore()
         #expect(try !Self.hasChanged(writer))
-        // Another field, and the lost value itself, make no difference.
+        // A write of another field, or of the lost value itself, is not a change of the field.
         try Self.write(.update("note", note, ["title": .text("groceries")]), on: other)
         try testbed.settle()
         #expect(try !Self.hasChanged(writer))
@@ -82,7 +82,7 @@ import Testing
         try testbed.settle()
         for device in [writer, other] { device.isOnline = false }
         testbed.restoreServer(backup)
-        // The other device has seen the lost value, and writes over it.
+        // The other device has downloaded the lost value, and overwrites it.
         try Self.write(.update("note", note, ["title": .text("a")]), on: other)
         try Self.write(.update("note", note, ["title": .text("b"), "body": .text("newer")]), on: other)
         other.isOnline = true
@@ -142,7 +142,7 @@ import Testing
         writer.isOnline = false
         testbed.restoreServer(without)
         try testbed.settle()
-        // The field gets a later version than the lost value had.
+        // These writes give the field a higher version than that of the lost value.
         for body in ["b", "c", "d"] {
             try Self.write(.update("note", note, ["body": .text(body)]), on: other)
             try testbed.settle()
@@ -165,7 +165,7 @@ import Testing
         try testbed.settle()
         let notes = try other.store.records(matching: RecordQuery("note"))
         #expect(notes.map(\.id) == [new] && notes.map(\.values) == [[.text("shopping"), .text("lost")]])
-        // The other device has shown the lost value, and offers it, too.
+        // The other device had downloaded the lost value, so its journal offers it, too.
         #expect(try other.store.dismissJournal(upTo: .max) == 1)
         try testbed.finish()
     }

@@ -6,7 +6,7 @@ import SyncTestKit
 import TestRings
 import Testing
 
-/// Restores entries of the journal that do not fit into one transaction.
+/// Tests restoring journal entries that do not fit into one transaction.
 @Suite(.ring(.test)) struct LargeRestoreTests {
     private static let item = ModelSchema(
         collection: "item",
@@ -26,7 +26,7 @@ import Testing
         return (0..<count).map { _ in RecordID.make(at: device.runtime.now(), random: &random) }
     }
 
-    /// Restores all open entries, oldest first, and returns how many there were.
+    /// Restores all active entries, oldest first, and returns their number.
     private func restoreAll(on device: TestbedDevice) throws -> Int {
         let entries = try device.store.journal(state: .active, limit: 100).map(\.number).sorted()
         let generator = Guarded(SeededRandom(seed: 8))
@@ -102,7 +102,7 @@ import Testing
         try commit(all.map { .create("item", $0, ["name": .text("item")]) }, on: device)
         try testbed.settle()
         device.isOnline = false
-        // Each source refers to a target, and each of these to another one.
+        // Each source refers to a target, and each of these targets refers to another target.
         try commit(
             (0..<600).map { .update("item", targets[$0], ["next": .reference(targets[600 + $0])]) }, on: other)
         try testbed.settle()

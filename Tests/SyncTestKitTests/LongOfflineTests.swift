@@ -5,7 +5,7 @@ import SyncTestKit
 import TestRings
 import Testing
 
-/// Simulates months without a network, or years with `LONG_OFFLINE_OPERATIONS=1000000`.
+/// Simulates a device that works for months without a network, or for years with `LONG_OFFLINE_OPERATIONS=1000000`.
 @Suite(.ring(.check)) struct LongOfflineTests {
     private static let operations = ProcessInfo.processInfo.environment["LONG_OFFLINE_OPERATIONS"].flatMap { Int($0) }
     /// The number of consecutive edits of one record. They are coalesced into one transaction.
@@ -33,7 +33,7 @@ import Testing
                 id = RecordID.make(at: phone.runtime.now(), random: &random)
                 ids.append(id)
             } else {
-                // Picks old and new records in varying order.
+                // Picks old and new records in an irregular order.
                 id = ids[round * 7_919 % ids.count]
             }
             for edit in 0..<Self.editsInARow {
@@ -43,7 +43,7 @@ import Testing
                 _ = try phone.store.commit([change], in: .default, now: phone.runtime.now())
                 expected[id] = count
             }
-            // Time for the engine to checkpoint the WAL, which would otherwise keep growing.
+            // Gives the engine time to checkpoint the WAL, which would otherwise keep growing.
             if round % 16 == 15 { try testbed.advance(by: .seconds(60)) }
         }
         // A creation is a separate entry, and consecutive rounds of one record share an entry.

@@ -7,8 +7,8 @@ import Testing
 import TomboloCommunity
 import TomboloModeling
 
-/// A transaction that the server has applied is never reported as rejected, even if the device did not get the
-/// response.
+/// Tests that a transaction that the server has applied is never reported as rejected, even if the device did not get
+/// the response.
 @Suite(.ring(.unit)) struct LostResponseTests {
     static let refusals: [TransportError.Code] = [.tooLarge, .forbidden, .refused]
 

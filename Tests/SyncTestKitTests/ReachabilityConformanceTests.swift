@@ -5,7 +5,7 @@ import SyncTestKit
 import TestRings
 import Testing
 
-/// The conformance suite accepts the links of the test kit and detects flaws of others.
+/// Tests that the conformance suite accepts the test kit's implementations of `Reachability`, and detects flawed ones.
 @Suite(.ring(.unit)) struct ReachabilityConformanceTests {
     private static let simulated = ReachabilityConformance(
         .init(make: { SimulatedReachability() }, set: { ($0 as? SimulatedReachability)?.set($1) }))
@@ -25,7 +25,7 @@ import Testing
         try await Self.fake.run(rule)
     }
 
-    /// Flaws of links that the suite must detect.
+    /// Flaws of an implementation that the suite must detect.
     enum Flaw: CaseIterable {
         case endsAtOnce, forgets, tellsTooEarly
 

@@ -6,10 +6,11 @@ import SyncTestKit
 import TestRings
 import Testing
 
-/// Restores journals in random orders, and looks for every value and every reference that a user has restored.
+/// Tests that every value and every reference that a user restores from the journal is shown, in whatever order the
+/// entries are restored.
 ///
-/// The oracle knows what the user knows: each record has a name that never changes, and a reference is to the record of
-/// a name. It knows no ids, so a record that was created again under a new id is the same record to it.
+/// The oracle identifies a record by its name, as a user does. Names are unique and never change. The oracle ignores
+/// ids, so a record that was created again under a new id counts as the same record.
 @Suite(.ring(.test)) struct RestoreOrderTests {
     @Test(arguments: 0..<TestRing.sample(12, 400)) func `whatever the order, restored values are shown`(seed: Int)
         throws
@@ -19,7 +20,7 @@ import Testing
     }
 }
 
-/// A device that writes, another one that deletes and edits, and a server that may be put back to a backup.
+/// A device that writes, another one that deletes and edits, and a server that may be restored from a backup.
 private struct RestoreWorld {
     static let catalog = SchemaCatalog([
         ModelSchema(
@@ -36,13 +37,13 @@ private struct RestoreWorld {
             ]),
     ])
 
-    /// A field of a record, as a user calls it.
+    /// A field of the record with this name.
     struct Field: Hashable {
         let record: String
         let name: FieldName
     }
 
-    /// A value as a user sees it: with the name of a record instead of its id.
+    /// A value as a user sees it. A reference has the name of its record instead of the id.
     enum Shown: Hashable {
         case value(FieldValue)
         case record(String)
@@ -53,14 +54,14 @@ private struct RestoreWorld {
     private let other: TestbedDevice
     private var random: SeededRandom
     private var names: [RecordID: String] = [:]
-    /// The values that the writer's user has restored last.
+    /// The value that the writer's user has restored last, for each field. It must be shown at the end.
     private var wanted: [Field: Shown] = [:]
     /// The records that the writer's user has deleted, or deleted again by restoring an entry.
     private var removed: Set<String> = []
     private var otherHasRestored = false
-    /// The records of entries that rightly stay in the journal.
+    /// The records of entries that stay in the journal for a valid reason. See `checkOpenEntries`.
     private var waiting: Set<String> = []
-    /// The newest entry in the journal at the last look.
+    /// The number of the newest journal entry that `forgetRejected` has processed.
     private var known: Int64 = 0
     private var made = 0
     private var log: [String] = []
@@ -194,7 +195,7 @@ private struct RestoreWorld {
         if !edits.isEmpty { try commit(edits, on: device) }
     }
 
-    /// Deletes some records, and edits some, on the other device.
+    /// Deletes and edits some records on the other device.
     private mutating func interfere() throws {
         for _ in 0..<random.below(3) where random.chance(0.3) { try edit(on: other) }
         for collection: CollectionName in ["place", "person"] {
@@ -221,8 +222,8 @@ private struct RestoreWorld {
         try testbed.settle()
     }
 
-    /// Creates the same records on both devices, with other values, as two imports of one source do. One refers to the
-    /// other in the same transaction.
+    /// Creates the same two records on both devices, with different values, as if both had imported the same source.
+    /// The place refers to the person in the same transaction.
     private mutating func importTwice() throws {
         let (person, place) = (newID(), newID())
         names[person] = "person \(made + 1)"
@@ -262,7 +263,7 @@ private struct RestoreWorld {
         try testbed.settle()
         other.isOnline = true
         try testbed.settle()
-        // The other device offers what it has shown, too.
+        // The journal of the other device offers lost values, too, because that device had downloaded them.
         for entry in try other.store.journal(state: .active, limit: .max) where random.chance(0.3) {
             var ids = SeededRandom(seed: random.next())
             let made = (0..<20).map { _ in RecordID.make(at: now(), random: &ids) }
@@ -306,15 +307,16 @@ private struct RestoreWorld {
         try checkOpenEntries()
     }
 
-    /// Checks that the entries that cannot be restored need something that the user has deleted, or that others require.
+    /// Checks that each entry that could not be restored has a valid reason: it needs a record that is missing, or it
+    /// deletes a record that others require.
     private mutating func checkOpenEntries() throws {
-        // A merge may report a reference of the other user, who has deleted its target since.
+        // A merged entry may have a reference that the other user wrote. That user may have deleted its target since.
         var open = try writer.store.journal(state: .active, limit: .max).filter { entry in
             if case .merged = entry.event { false } else { true }
         }
         while true {
-            // A record that others require cannot be deleted. One that the user has deleted, or that another entry is to
-            // create, is neither edited nor referred to.
+            // A deletion may stay, because others may require the record. An edit may stay if it changes or refers to a
+            // record that the user has deleted, or that another open entry would create.
             let missing = removed.union(waiting)
             let rightly = open.filter { entry in
                 !deletes(of: entry).isEmpty
@@ -398,7 +400,8 @@ private struct RestoreWorld {
         for change in changes(of: entry) {
             removed.remove(name(change.record))
             guard change.field != "name" else { continue }
-            // A merge may report a reference of the other user, who has deleted its target since.
+            // A merged entry may have a reference that the other user wrote. That user may have deleted its target
+            // since.
             if case .merged = entry.event, case .record(let target) = shown(change.value), try !isShown(target) {
                 continue
             }
@@ -420,7 +423,7 @@ private struct RestoreWorld {
         return false
     }
 
-    /// The user reads the names of new records.
+    /// Reads the names of all records, including those that a restore created under new ids.
     private mutating func learnNames(of device: TestbedDevice) throws {
         for collection: CollectionName in ["person", "place"] {
             for record in try device.store.records(matching: RecordQuery(collection)) {
@@ -429,7 +432,7 @@ private struct RestoreWorld {
         }
     }
 
-    /// Values that the journal offers again are not wanted any more.
+    /// Stops expecting the values that new journal entries offer again, because these values were not accepted.
     private mutating func forgetRejected() throws {
         let last = try newest()
         defer { known = last }
@@ -454,7 +457,7 @@ private struct RestoreWorld {
                 records[name, default: []].append(values)
             }
         }
-        // Two devices that create a deleted record again give it two ids.
+        // If both devices create a deleted record again, there are two records with different ids.
         if !otherHasRestored {
             for (name, found) in records where found.count > 1 {
                 Issue.record("\(name) is there \(found.count) times\n\(log.joined(separator: "\n"))")

@@ -59,7 +59,8 @@ import TomboloModeling
         try testbed.finish()
     }
 
-    /// The course of a run: its number of jobs, its end, and the requests of each device.
+    /// The data by which two runs are compared: the number of jobs, the time of the end, and the requests of each
+    /// device.
     private struct Course: Equatable {
         let jobs: Int
         let end: Duration

@@ -5,7 +5,7 @@ import TestRings
 import Testing
 import TomboloCommunity
 
-/// Tests which rules of transports can be checked with the parts that a test provides.
+/// Tests which rules the conformance suite of transports checks, depending on the parts that a test provides.
 @Suite(.ring(.unit)) struct TransportRulesTests {
     @Test func `the rule about other accounts needs no transport with an invalid token`() throws {
         let rule = "a request for an account other than the token's is refused"

@@ -7,7 +7,8 @@ import Testing
 import TomboloCommunity
 import TomboloModeling
 
-/// If a snapshot assigns one uid to two records, the device keeps working and does not flood the server with requests.
+/// Tests that a device that receives the same uid for two records keeps working, and does not flood the server with
+/// requests.
 @Suite(.ring(.unit)) struct UIDClashTests {
     private static func record(_ number: UInt64, uid: Int64) -> Record {
         let id = RecordID(bits: Identifier128(high: 0x018B_CFE5_6800_7000, low: 0x8000_0000_0000_0000 | number))
@@ -86,7 +87,7 @@ import TomboloModeling
         try testbed.advance(by: .seconds(5))
         #expect(phone.server.remainingSteps == 0)
         #expect(try phone.store.contact().lastFailure?.code != "contradiction")
-        // The outcome was a lie: the feed never shows the transaction, so the device sends it again.
+        // The planted outcome was false: the feed never contains the transaction, so the device sends it again.
         try testbed.settle(within: .seconds(24 * 3_600))
         let uids = try phone.store.records(matching: RecordQuery("user")).map(\.uid)
         #expect(uids.count == 2 && Set(uids).count == 2, "\(uids)")

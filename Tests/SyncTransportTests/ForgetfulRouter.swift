@@ -2,7 +2,7 @@ import NIOCore
 import NIOPosix
 import SyncConcurrency
 
-/// A router that silently drops connections to a server: they stay open but no longer carry data.
+/// A router that can silently drop its connections to a server: they stay open but no longer carry data.
 struct ForgetfulRouter: Sendable {
     /// The number of times that connections were dropped. A connection from an earlier generation carries nothing.
     private let generation: Guarded<Int>

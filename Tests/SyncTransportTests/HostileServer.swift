@@ -1,7 +1,7 @@
 import NIOCore
 import NIOPosix
 
-/// A server that answers every request with bytes that the test chooses.
+/// A server that responds to the first request on each connection with bytes that the test chooses.
 enum HostileServer {
     /// The server's behavior after the first bytes arrive on a connection.
     enum Answer: Sendable {
@@ -36,10 +36,13 @@ enum HostileServer {
         }
     }
 
-    /// A placeholder in a response for the id of the request. It has the length of an id.
+    /// A placeholder in a response that `Answer.bytes` and `Answer.bytesOnce` replace by the id of the request. It has
+    /// the length of an id.
     static let requestID = "<the-id-of-the-request-is-here->"
 
-    /// - Parameter id: the id of the request that the response repeats; nil for a response that repeats none.
+    /// Returns an HTTP/1.1 response.
+    ///
+    /// - Parameter id: the request id that the response contains; nil for a response without one.
     static func http(_ status: String, _ fields: [String], _ body: String, id: String? = requestID) -> String {
         let fields = fields + (id.map { ["Tombolo-Request: \($0)"] } ?? [])
         return "HTTP/1.1 \(status)\r\n" + fields.map { "\($0)\r\n" }.joined() + "\r\n" + body
@@ -92,7 +95,8 @@ private final class HostileHandler: ChannelInboundHandler {
         guard context.channel.isActive else { return }
         let loopBound = NIOLoopBound(context, eventLoop: context.eventLoop)
         context.writeAndFlush(wrapOutboundOut(bytes)).assumeIsolated().whenSuccess {
-            // Not at once: while the client reads fast, the calls would nest without end.
+            // A direct call would nest without limit while the client reads fast, so the event loop makes the next
+            // call.
             loopBound.value.eventLoop.assumeIsolated().execute { self.flood(loopBound.value, bytes) }
         }
     }

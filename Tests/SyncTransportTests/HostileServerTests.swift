@@ -5,8 +5,8 @@ import SyncTransportHTTP
 import TestRings
 import Testing
 
-/// Invalid responses, and the client's reaction. The tests of deadlines do not depend on the machine's speed, because
-/// the missing data never arrives.
+/// The client's reaction to invalid responses. The tests of deadlines do not depend on the machine's speed, because the
+/// missing data never arrives.
 @Suite(.ring(.test)) struct HostileServerTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let testDescription: String
@@ -77,7 +77,8 @@ import Testing
             "a body that drips",
             .drip(
                 HostileServer.http("200 OK", [json, "Content-Length: 9999"], ""), then: " ", every: .milliseconds(20)),
-            // On a busy machine, the time runs out before the head arrives, which has another message.
+            // On a busy machine, the time may run out before the head arrives. That error has another message, which
+            // contains this word, too.
             .timedOut, "response", runsOut: .call),
         Case(
             "401 with words",
@@ -173,7 +174,8 @@ import Testing
     }
 
     @Test func `a long request gets extra time for its upload`() async throws {
-        // 8 MiB take more than a quarter of an hour at the slowest rate. The call itself gets no time.
+        // At the slowest rate, 8 MiB take more than a quarter of an hour. The call timeout is zero, so the first
+        // request, which has no body, times out.
         let body = [UInt8](repeating: 0x20, count: 1_024 * 8_192)
         let refusal = HostileServer.http("409 Conflict", ["Content-Length: 0"], "")
         try await HostileServer.run(.bytesOnce(refusal, arrived: body.count)) { url in
@@ -332,7 +334,8 @@ import Testing
             "not an event stream"),
     ]
 
-    /// The response to another request of the same kind is valid in every other respect.
+    /// The two responses of each case differ only in the id. With the id of the request, the client reads the body and
+    /// finds that keys are missing. With no id or another one, it must not read the body.
     @Test(arguments: [
         (nil, "a proxy removed its header Tombolo-Request"),
         ("0123456789abcdef0123456789abcdef", "the response belongs to another request"),

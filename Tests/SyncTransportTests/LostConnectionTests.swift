@@ -7,10 +7,10 @@ import Testing
 
 /// After a call on a silently lost connection times out or is canceled, the next call uses another connection.
 @Suite(.ring(.check), .timeLimit(.minutes(15))) struct LostConnectionTests {
-    /// Timeouts of a call on a working connection, which has a response at once on an idle machine.
+    /// The timeouts of calls on working connections, in the order in which they are tried.
     ///
-    /// A scenario whose working connections are too slow runs again with the next one, so the machine's speed does not
-    /// decide. The last one is reached only if a call hangs.
+    /// If a call on a working connection times out, the scenario runs again with the next timeout, so a slow machine
+    /// does not fail the test. The last timeout is exceeded only if a call hangs.
     private static let timeouts: [Duration] = [.seconds(1), .seconds(10), .seconds(100)]
 
     /// Runs a scenario with longer and longer timeouts until its working connections respond in time.

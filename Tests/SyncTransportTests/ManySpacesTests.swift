@@ -10,7 +10,7 @@ import Testing
     @Test(arguments: [64, 65, 150])
     func `a device with many spaces gets hints of commits in each of them`(count: Int) async throws {
         let spaces = try (0..<count).map { try #require(SpaceID(rawValue: "space\($0)")) }
-        // One space of each stream, and the last space.
+        // The first space of each stream, and the last space of all.
         let watched = Set(stride(from: 0, to: count, by: 64).map { spaces[$0] } + [spaces[count - 1]])
         let news = SpaceHeads(heads: Dictionary(uniqueKeysWithValues: watched.map { ($0, Version(5)) }))
         let access = AccessRules([AccessRules.Rule(principals: .everyone, spaces: .all, access: .readAndWrite)])

@@ -5,7 +5,7 @@ import SyncWire
 import TestRings
 import Testing
 
-/// Compares the responses of a server with the OpenAPI document: every status that a client can get is documented.
+/// Checks that the OpenAPI document lists every status that a client can get from the server.
 @Suite(.ring(.test)) struct OpenAPIStatusTests {
     private static let authorized = "Authorization: Bearer \(TestServer.good)"
     private static let json = "Content-Type: application/json"
@@ -26,7 +26,7 @@ import Testing
             return members.map(\.key)
         }
 
-        /// The operation of a path; each path has one.
+        /// Returns the only operation of a path; nil if the path does not have exactly one.
         private func operation(_ path: String) -> (method: String, responses: JSONValue)? {
             guard case .object(let members)? = paths[path], let member = members.first, members.count == 1,
                 let responses = member.value["responses"]
@@ -75,11 +75,11 @@ import Testing
         var found: Set<String> = []
         for path in document.names {
             let method = try #require(document.method(path)).uppercased()
-            // The stream of hints does not end.
             let requests = Self.requests(path, method)
             let answers = try await TestServer.run(TestServer.authority()) { port in
                 var answers: [String] = []
                 for request in requests {
+                    // The head of the response is enough. The stream of hints would not end.
                     answers.append(try await RawRequest.send([request], to: port) { $0.contains("\r\n\r\n") })
                 }
                 return answers

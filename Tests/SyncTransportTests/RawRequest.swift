@@ -21,7 +21,7 @@ enum RawRequest {
         try await send([ByteBuffer(bytes: bytes)], pause: .zero, to: port, enough: enough)
     }
 
-    /// Sends a text, and then a drop again and again until the response is enough or the connection is closed.
+    /// Sends a text, and then sends `drop` repeatedly until the response is enough or the connection is closed.
     static func send(
         _ text: String, thenKeepSending drop: String, every pause: TimeAmount, to port: Int,
         enough: @Sendable @escaping (String) -> Bool

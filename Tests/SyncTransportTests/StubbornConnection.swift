@@ -3,11 +3,12 @@ import NIOPosix
 import NIOSSL
 import NIOTLS
 
-/// A client that ignores everything it receives after the first response, and sends one request each time data arrives.
+/// A TLS client that ignores all data after the first response, including the server's close, and sends another request
+/// each time data arrives.
 struct StubbornConnection: Sendable {
     private let channel: any Channel
 
-    /// Returns once the server is ready.
+    /// Connects, sends a request, and returns once data of the response has arrived.
     init(to port: Int) async throws {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.certificateVerification = .none
@@ -33,18 +34,18 @@ struct StubbornConnection: Sendable {
         try await ready.futureResult.get()
     }
 
-    /// Returns once the connection is closed.
+    /// Closes the connection, and returns once it is closed.
     func end() async throws {
         channel.close(promise: nil)
         try await channel.closeFuture.get()
     }
 }
 
-/// A handler in front of TLS that withholds incoming data once `dataWithheld` is set.
+/// A handler between the socket and TLS that can withhold incoming data from TLS.
 private final class Ear: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
-    /// If this is set, incoming data is dropped and this closure is called instead.
+    /// If set, the handler drops incoming data and calls this closure instead.
     var dataWithheld: (() -> Void)?
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {

@@ -13,7 +13,7 @@ import Testing
 
 @testable import SyncServerHTTP
 
-/// Raw requests to the server, among them those that the sync client never sends.
+/// The server's responses to raw requests, including requests that the sync client never sends.
 @Suite(.ring(.test)) struct SyncServerTests {
     private static let authorized = "Authorization: Bearer \(TestServer.good)"
     private static let json = "Content-Type: application/json"
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    /// A store whose writes find damage.
+    /// A store that reports damage at each write.
     private struct DamagedStore: AuthorityStore {
         let base = InMemoryAuthorityStore(epoch: Epoch(rawValue: "test-epoch"))
 
@@ -193,7 +193,7 @@ import Testing
         let response = try await TestServer.run(TestServer.authority(), configuration: configuration) { port in
             try await RawRequest.send([head] + pieces, pause: .milliseconds(2), to: port) { $0.contains("}}") }
         }
-        // The body was not too long or too slow, but it is not JSON.
+        // The server refuses the body only after it has read all of it, because it is not JSON.
         #expect(Self.status(response) == "400")
     }
 
@@ -233,8 +233,8 @@ import Testing
         defer { files.remove() }
         var configuration = SyncServerConfiguration()
         configuration.tls = .init(certificateChain: files.certificate, privateKey: files.key)
-        // The server is canceled when this returns. It must neither wait for the client nor accept more of its
-        // requests.
+        // `run` cancels the server when this closure returns. `run` returns only if the server does not wait for the
+        // client, which keeps sending requests.
         let connection = try await TestServer.run(TestServer.authority(), configuration: configuration) { port in
             try await StubbornConnection(to: port)
         }
@@ -355,7 +355,7 @@ import Testing
         let text = try await TestServer.run(authority, configuration: configuration) { port in
             let request = RawRequest.http("GET /v1/hints?space=hidden&space=default", [Self.authorized])
             return try await RawRequest.send([request], to: port) { text in
-                // The first hint is the head at the start. The second one is the commit that is published here.
+                // The stream begins with a hint of the current head. The second hint is for the commit published here.
                 authority.commits.publish(SpaceHeads(heads: [.default: Version(3), hidden: Version(8)]))
                 return text.split(separator: "event: hint", omittingEmptySubsequences: false).count > 2
             }
@@ -381,7 +381,7 @@ import Testing
     @Test(.timeLimit(.minutes(10))) func `a stream is released after its client disconnects`() async throws {
         let authority = TestServer.authority()
         var configuration = SyncServerConfiguration()
-        // The heartbeat is longer than the test, so it cannot be how the server notices that the client is gone.
+        // The heartbeat is longer than the test, so the server must notice the disconnect without it.
         configuration.heartbeat = .seconds(600)
         let text = try await TestServer.run(authority, configuration: configuration) { port in
             var text = ""

@@ -8,7 +8,7 @@ import SyncTestKit
 import SyncTransportHTTP
 import SyncWire
 
-/// Shared by the transport tests: a small model, an in-memory authority, and a server on a free port.
+/// The parts that the transport tests share: a small model, an in-memory authority, and a server on a free port.
 enum TestServer {
     static let catalog = SchemaCatalog([
         ModelSchema(

@@ -141,7 +141,8 @@ import Testing
         #expect(file.principal(bearing: "secret-2") == Principal(name: "bo"))
     }
 
-    /// The file has its new stamp already when the system fails to open it.
+    /// When opening the changed file fails, the server already knows the file's new stamp. It must try again although
+    /// the stamp no longer changes.
     @Test func `a token is revoked even if the system could not open the changed file at first`() throws {
         defer { try? FileManager.default.removeItem(atPath: path) }
         let lines = Guarded<[String]>([])

@@ -84,9 +84,9 @@ import Testing
         #expect(violations.contains { $0.rule.hasPrefix("a number with other contents") }, "\(violations)")
     }
 
-    /// Runs all rules over HTTP, including those for strangers and invalid bodies.
+    /// Runs all rules over HTTP, including those for clients without a valid token and for invalid bodies.
     private static func check(_ configuration: HTTPTransportConfiguration) async throws -> [ConformanceViolation] {
-        // On a busy machine, other tests may keep this process from answering for longer than a device would wait.
+        // On a busy machine, the server in this process may take longer to respond than a device would wait.
         var configuration = configuration
         configuration.connectTimeout = .seconds(300)
         configuration.readTimeout = .seconds(300)

@@ -32,7 +32,7 @@ import Testing
         try CatalogCodec.decode(Array(text.utf8)) { name in Self.rules.first { $0.name == name } }
     }
 
-    /// Returns the words of the error that a catalog with these models causes.
+    /// Returns the text of the error that decoding a catalog with these models throws.
     private func problem(_ models: String) -> String {
         do {
             _ = try decode(#"{"format": 1, "models": [\#(models)]}"#)
@@ -76,7 +76,7 @@ import Testing
         #expect(problem.contains(words), "\(problem)")
     }
 
-    /// A store keeps its models as text. A text that it could not read would keep it from opening again.
+    /// A store keeps its models as text. If it could not read the text, it could not be opened again.
     @Test(
         arguments: [
             (.real("a").bounded(by: .real(0...(.infinity))), "c.a has the range 0.0 to inf; expected finite numbers"),

@@ -5,8 +5,8 @@ import SyncWire
 import TestRings
 import Testing
 
-/// Decoders work in linear time: ten times the input costs about ten times the work, whatever its shape. A quadratic step
-/// would cost a hundred times the work.
+/// Decoders work in linear time: ten times the input takes about ten times the work, whatever its shape. With a
+/// quadratic step, it would take a hundred times the work.
 @Suite(.ring(.check), .serialized) struct DecoderWorkTests {
     struct Shape: Sendable, CustomTestStringConvertible {
         let testDescription: String
@@ -82,7 +82,7 @@ import Testing
     @Test(arguments: shapes)
     func `S16: ten times the input costs a decoder about ten times the work`(shape: Shape) throws {
         let (small, large) = (try shape.input(shape.size), try shape.input(shape.size * 10))
-        // The least of several measurements: other work on the machine only adds to them.
+        // This takes the least of several measurements, because other work on the machine can only increase them.
         func cost(_ bytes: [UInt8]) throws -> Double {
             var least = Double.infinity
             for _ in 0..<5 {
@@ -97,7 +97,7 @@ import Testing
         #expect(ratio < 40, "\(shape.testDescription): \(ratio) times the work")
     }
 
-    /// The processor time of this thread, in seconds.
+    /// Returns the processor time of this thread in seconds.
     private static func processorTime() -> Double {
         var time = timespec()
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)

@@ -2,8 +2,8 @@ import SyncModel
 import SyncWire
 import Testing
 
-/// Real numbers have one form on both sides: SQLite does not keep negative zero, so a server that kept it would hold
-/// another value than its devices.
+/// Negative zero is read as zero. SQLite does not keep the sign of a zero, so a server that kept it would have a
+/// different value than its devices.
 @Suite struct NegativeZeroTests {
     private static let zeros = ["-0.0", "-0e5", "-0.000", "-0E-3", "0.0", "0e0", "-0.0e-400"]
 

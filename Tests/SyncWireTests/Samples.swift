@@ -1,7 +1,7 @@
 import SyncModel
 import SyncWire
 
-/// Sample values of each kind that the wire tests share.
+/// Sample values that the wire tests share.
 enum Samples {
     static let client = ClientID(bits: Identifier128(high: 0x0193_5A1B_2C3D_7001, low: 0x8000_0000_0000_0001))
     static let otherClient = ClientID(bits: Identifier128(high: 0x0193_5A1B_2C3D_7002, low: 0x8000_0000_0000_0002))
@@ -103,7 +103,7 @@ enum Samples {
     static func number(
         _ number: Int64, _ transaction: Transaction, age: Duration? = nil, formerNumbers: [FormerNumber] = []
     ) -> NumberedTransaction {
-        // The canonical form of a sample always exists. Another test checks this.
+        // Every sample can be encoded: the test of the golden files would fail otherwise.
         let hash = try? PayloadHash(of: transaction)
         return NumberedTransaction(
             number: TransactionNumber(number), hash: hash ?? PayloadHash(rawValue: ""), transaction: transaction,
@@ -159,7 +159,8 @@ enum Samples {
             hasMoreNotices: !notices.isEmpty)
     }
 
-    /// Returns the request id in the example of an error. Without an id in the request, the response has none.
+    /// Returns the request id in the golden example of an error, or nil for an example without one. The server repeats
+    /// an id only if the request has one.
     static func request(for code: ErrorBody.Code) -> WireRequestID? {
         code == .tooLarge ? WireRequestID(high: 0x9F0C_4A6B_E12D_3857, low: 0x7D01_C3B2_A495_8E6F) : nil
     }

@@ -1,6 +1,9 @@
 import SyncJSON
 
-/// A validator for the subset of JSON Schema that the OpenAPI document uses.
+/// A validator for a part of JSON Schema: references, `oneOf`, `const`, types, `minimum`, and the members of objects
+/// and arrays.
+///
+/// It ignores the other keywords of the OpenAPI document, such as `pattern`, `maximum`, `maxLength`, and `maxItems`.
 struct SchemaValidator {
     let document: JSONValue
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import syncctl
 
-/// A server of an application's own models, as files give them.
+/// Tests `syncd` and `syncctl` with an application's own models, which a catalog file contains.
 @Suite(.ring(.test)) struct CatalogProgramTests {
     private let programs: Programs
 
@@ -13,7 +13,7 @@ import Testing
         #expect(try programs.run("syncd", ["token", "add", "ned"]).status == 0)
     }
 
-    /// Writes a catalog of one collection with these fields, and returns the path.
+    /// Writes a catalog of the collection `todo` with these fields, and returns its path.
     private func catalog(_ name: String, fields: String...) throws -> String {
         let path = "\(programs.folder)/\(name).json"
         let list = fields.joined(separator: ", ")

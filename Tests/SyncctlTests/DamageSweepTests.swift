@@ -5,8 +5,10 @@ import Testing
 
 @testable import syncctl
 
-/// Damages each page of a real device's database in turn. The device works and is right, or `doctor` reports damage.
-/// After `doctor --fix`, a sync works, and each unsent write is on the server or was named as lost.
+/// Damages pages and single bits of a real device's database, one at a time.
+///
+/// Afterward, either the device shows the correct data, or `doctor` reports damage. After `doctor --fix`, a sync works,
+/// and each unsent write is on the server or was reported as lost.
 @Suite(.ring(.check), .serialized) struct DamageSweepTests {
     private let programs: Programs
     private let token: String
@@ -15,7 +17,8 @@ import Testing
 
     private static let unsent = 24
 
-    /// Makes a server and a device with records, an outbox, bases, a journal with conflicts, and former writes.
+    /// Creates a server, and a device with records, unsent writes, bases, and a journal with a conflict and canceled
+    /// writes.
     init() throws {
         programs = try Programs()
         token = programs.folder + "/token"
@@ -96,12 +99,12 @@ import Testing
             var bytes = whole
             let offset = Int(random.next() % UInt64(bytes.count))
             bytes[offset] ^= 1 << UInt8(random.next() % 8)
-            // A bit inside of a value makes another value, which nothing can tell from the first.
+            // A flipped bit inside a value results in another valid value, which no check can detect.
             try check(bytes, nil, "byte \(offset)")
         }
     }
 
-    /// - Parameter expected: what the undamaged device shows; nil if other values are possible.
+    /// - Parameter expected: the output of the undamaged device; nil if the damage may change a value undetected.
     private func check(_ bytes: Data, _ expected: [String]?, _ place: String) throws {
         let manager = FileManager.default
         let (store, folder) = (programs.folder + "/damaged", programs.folder + "/again")

@@ -140,7 +140,7 @@ import Testing
             + "INSERT OR IGNORE INTO sync_contact (one, failure_code, failure_message, failure_at) VALUES (1, 'corrupt', 'a page', 1)",
     ]
 
-    /// Before, a sync failed with a status that named no repair, and `--fix` did nothing.
+    /// Previously, a sync failed with a status that suggested no repair, and `--fix` did nothing.
     @Test(arguments: TestRing.sample(Array(damages.prefix(2)), damages))
     func `damage is reported with a line for each check, and repaired with every write`(damage: String) throws {
         let (programs, file) = try Self.deviceWithWrites()
@@ -175,7 +175,7 @@ import Testing
         #expect(refused.output.contains("run syncctl doctor --fix --catalog FILE"), "\(refused)")
         #expect(try programs.syncctl("doctor", "--fix", "--catalog", models).status == 0)
         #expect(try programs.syncctl("record", "list", "todo").output.contains("unsent"))
-        // In this table, the field is damaged, and the stored models are not.
+        // This damages the name of the field in `sync_field`, but not in the stored models of `sync_catalog`.
         try Self.change(file, "UPDATE sync_field SET field = 'titke' WHERE field = 'title'", programs)
         #expect(try programs.syncctl("doctor", "--fix").status == 0)
         #expect(try programs.syncctl("record", "list", "todo").output.contains("unsent"))
@@ -341,7 +341,8 @@ import Testing
                             || fixed.output.contains("there may have been more"),
                         "\(place)")
                 }
-                // A person decides about what the journal offers of the lost writes.
+                // The journal offers values of the lost writes. Until a user dismisses them, doctor reports that they
+                // need attention.
                 #expect(try programs.syncctl("journal", "dismiss", "--all").status == 0, "\(place)")
                 #expect(try programs.syncctl("doctor").status == 0, "\(place)")
                 for number in 1...3 { try? FileManager.default.removeItem(atPath: "\(file).damaged-\(number)") }
@@ -353,7 +354,7 @@ import Testing
         let (programs, file) = try Self.deviceWithWrites()
         let handle = try FileHandle(forUpdating: URL(filePath: file))
         try handle.write(contentsOf: Data(repeating: 0, count: 100))
-        // This is the lock that an SQLite connection holds as long as it is open.
+        // A SQLite connection to a database in WAL mode holds this lock as long as it is open.
         var lock = flock()
         lock.l_type = Int16(F_RDLCK)
         lock.l_start = 0x4000_0002
@@ -367,7 +368,8 @@ import Testing
         #expect(try programs.syncctl("doctor", "--fix").status == 0)
     }
 
-    /// Before, the first link made the salvage fail, and the second counted as the kept file.
+    /// Previously, the first link made the salvage fail, and the second was mistaken for the damaged file that a
+    /// salvage keeps.
     @Test func `a salvage takes no link for a kept file`() throws {
         let (programs, file) = try Self.deviceWithWrites()
         #expect(symlink("nowhere", file + ".damaged-1") == 0)
@@ -386,7 +388,7 @@ import Testing
     @Test func `an empty file in place of a database is not used as a new database`() throws {
         let (programs, file) = try Self.deviceWithWrites()
         try Data().write(to: URL(filePath: file))
-        // SQLite deletes a WAL beside an empty file, as soon as it opens that file.
+        // SQLite deletes the WAL beside an empty file when it opens that file.
         let wal = Data((0..<50_000).map { UInt8(truncatingIfNeeded: $0) })
         try wal.write(to: URL(filePath: file + "-wal"))
         for command in [["status"], ["outbox"], ["user", "create", "username=Ned"], ["sync"], ["doctor"], ["init"]] {
@@ -403,7 +405,7 @@ import Testing
         #expect(try Data(contentsOf: URL(filePath: file + ".damaged-1-wal")) == wal)
     }
 
-    /// Before, the device ignored the server's changes of such a record forever, and was "in sync".
+    /// Previously, the device ignored the server's changes of such a record forever, and reported that it was in sync.
     @Test func `a sync replaces a record whose version the server has not reached`() throws {
         let programs = try Programs()
         #expect(try programs.run("syncd", ["token", "add", "ned", "--output", programs.folder + "/token"]).status == 0)
@@ -425,7 +427,7 @@ import Testing
         #expect(users.contains("Arya") && users.contains("Bran"), "\(users)")
     }
 
-    /// A wrong version in an undamaged database contradicts every pull until a new copy is downloaded.
+    /// If the stored version of a space is wrong, every pull contradicts it until the device downloads a new copy.
     @Test(.timeLimit(.minutes(10))) func `doctor --fix replaces a database that the server keeps contradicting`() throws
     {
         let programs = try Programs()
@@ -439,7 +441,8 @@ import Testing
         let edit = try programs.tool("sqlite3", [file, "UPDATE sync_space SET version = 999, complete_at = 999"])
         #expect(edit == 0)
         try programs.syncctl("user", "create", "username=Arya")
-        // On a slow machine, the server may not have contradicted often enough in the first waits.
+        // On a slow machine, a short sync may end before the device has seen enough contradictions, so each try waits
+        // longer.
         let wish = "fixed      database: a new database took the place of this one: the server"
         var output = ""
         for wait in ["4s", "40s", "400s"] where !output.contains(wish) {

@@ -5,9 +5,9 @@ import Testing
 
 @testable import syncctl
 
-/// Servers that never stop sending, with messages that are valid one by one.
+/// Tests `syncctl` with servers that never stop sending. Each message by itself is valid.
 @Suite(.ring(.check)) struct EndlessServerTests {
-    /// The messages that the server sends without end.
+    /// The kind of message that the server sends without end.
     enum Flood: String, CaseIterable {
         case commits, notices
     }
@@ -47,7 +47,7 @@ import Testing
         let programs = try Programs()
         let store = ["--store", programs.folder + "/store"]
         #expect(try programs.run("syncctl", ["init"] + store).status == 0)
-        // A program that does not end fails the test instead of keeping it busy.
+        // `timeout` kills a program that does not end, so that the test fails instead of hanging.
         return try programs.run(
             "syncctl", arguments + store + ["--server", server.url],
             variables: ["SYNCCTL_SERVER_TOKEN": "the-token-of-ann"], launcher: ["timeout", "120"])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import syncctl
 
-/// Files that no program may wait for.
+/// Tests how the programs treat files that are not regular, such as named pipes, which could block a program forever.
 @Suite(.ring(.test)) struct FileKindTests {
     private let programs: Programs
     private let pipe: String
@@ -66,7 +66,7 @@ import Testing
         ),
     ]
 
-    /// Before, the programs waited forever for a writer of the pipe.
+    /// Previously, the programs waited forever for a writer of the pipe.
     @Test(
         .timeLimit(.minutes(5)),
         arguments: TestRing.sample(Array(commands.prefix(3)), commands))
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    /// Before, SQLite waited forever for the other end of the pipe, or took its database for an empty one.
+    /// Previously, SQLite waited forever for the other end of the pipe, or treated the database as empty.
     @Test(.timeLimit(.minutes(5)), arguments: TestRing.sample(["-wal"], ["-wal", "-journal"]))
     func `a pipe beside a database is refused by name`(suffix: String) throws {
         let waits = ["timeout", "30"]

@@ -5,7 +5,7 @@ import Testing
 
 @testable import syncctl
 
-/// No command prints text from a hostile server to the terminal without escaping it.
+/// Tests that no command prints text from a hostile server to the terminal without escaping it.
 @Suite(.ring(.test)) struct HostileTextTests {
     /// An error in JSON whose message sets a window title, overwrites a line, and contains a C1 control and a
     /// bidirectional override.

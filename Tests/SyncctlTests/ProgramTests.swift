@@ -221,7 +221,7 @@ import Testing
         #expect(try programs.syncctl("user", "list", "--json").output.split(separator: "\n").count == 2)
         let list = try programs.syncctl("user", "list", launcher: full)
         #expect(list.errors.hasPrefix("syncctl: the output cannot be written: "), "\(list)")
-        // Help, the version, and completions are results, too.
+        // Help, the version, and completion scripts are output that must not be lost silently, either.
         for (program, status, words) in [
             ("syncctl", CommandExitStatus.machine.rawValue, "syncctl: the output cannot be written: "),
             ("syncd", 1, "syncd: cannot write the output: "),
@@ -392,7 +392,7 @@ import Testing
         let programs = try Programs()
         let pipe = programs.folder + "/pipe"
         #expect(mkfifo(pipe, 0o600) == 0)
-        // The pipe is opened for writing while it has a reader, which then closes it.
+        // A pipe can be opened for writing only while it has a reader. The reader, descriptor 4, is then closed.
         let response = try programs.syncctl(
             "simulate", "--seed", "3", "--steps", "20",
             launcher: ["sh", "-c", "exec 4<>\(pipe) 3>\(pipe) 4>&-; exec \"$0\" \"$@\" >&3"])
@@ -420,7 +420,7 @@ import Testing
             return try #require(object?["last_sync"] as? String)
         }
         let first = try syncedAt()
-        // As if a minute had passed.
+        // Sets the stored time back by a minute, as if the sync had been a minute ago.
         let database = programs.folder + "/.local/share/syncctl/tombolo.sqlite"
         #expect(
             try programs.tool("sqlite3", [database, "UPDATE sync_contact SET last_sync = last_sync - 60000"]) == 0)
@@ -576,7 +576,7 @@ import Testing
         #expect(gone.errors.contains("safe in the outbox"))
     }
 
-    /// A new limit of a store could refuse the data of the benchmarks.
+    /// Detects, for example, a new limit of a store that refuses the data of the benchmarks.
     @Test(.ring(.check), .timeLimit(.minutes(10))) func `the benchmarks run successfully`() throws {
         let programs = try Programs()
         let response = try programs.run("syncbench", ["--rounds", "1", "--rows", "2000"])
@@ -629,7 +629,7 @@ import Testing
         kill(first.processIdentifier, SIGTERM)
         first.waitUntilExit()
 
-        // This server has lost all data.
+        // This server has an empty database, as if it had lost all data.
         let (second, url) = try programs.serve("--token-file", tokens, "--folder", programs.folder + "/empty")
         defer { if second.isRunning { kill(second.processIdentifier, SIGKILL) } }
         let stopped = try programs.run("syncctl", ["sync", "--json"] + there + [url])
@@ -641,7 +641,7 @@ import Testing
         #expect(doctor.contains("space default: a new snapshot is incomplete; the earlier records"), "\(doctor)")
         #expect(try programs.syncctl("status", "--local").output.contains("fresh copy not complete"))
 
-        // Another process cannot be given the consent.
+        // While another process syncs this database, `--allow-deletes` of this process has no effect.
         let (watch, statuses, errors) = try programs.start("syncctl", ["sync", "--watch"] + there + [url])
         defer { if watch.isRunning { kill(watch.processIdentifier, SIGKILL) } }
         _ = try Programs.text(of: statuses, upTo: "paused before deleting 60 of 60 records")
@@ -691,8 +691,8 @@ import Testing
         #expect(told.errors.contains("standard input:1: its record was deleted on this device"), "\(told.errors)")
         #expect(try programs.run("syncctl", sync).status == 0)
 
-        // Now only the server knows of the deletions. It reports one deleted record and rejects the rest of the
-        // transaction.
+        // After that sync, only the server has a record of the deletions. It rejects the whole transaction, and names
+        // one deleted record.
         let rows = user("ned") + user("arya") + user("rob") + user("bran")
         #expect(try programs.syncctl("import", "--jsonl", "-", input: rows).status == 0)
         let first = try programs.run("syncctl", sync)

@@ -53,7 +53,7 @@ final class Programs {
         return (process, output, errors)
     }
 
-    /// Starts a server on a free port. It ends at the latest with this object.
+    /// Starts a server on a free port. The server is killed when this object is deallocated, if it still runs then.
     func serve(_ arguments: String...) throws -> (process: Process, url: String) {
         let (process, output, _) = try start("syncd", ["--port", "0"] + arguments)
         servers.append(process)

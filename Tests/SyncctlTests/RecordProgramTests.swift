@@ -2,7 +2,7 @@ import Foundation
 import TestRings
 import Testing
 
-/// `syncctl record` over the database of an application that this program does not know.
+/// Tests `syncctl record` with the database of an application whose models are not built into `syncctl`.
 @Suite(.ring(.test)) struct RecordProgramTests {
     private let programs: Programs
     private let store: [String]
@@ -55,7 +55,7 @@ import Testing
         #expect(shown["done"] is NSNull)
         let found = try lines(try record("list", "todo", "--where", "title=Butter", "--json"))
         #expect(found.map { $0["parent"] as? String } == [id])
-        // A combining mark joins the sign before it to one character.
+        // Swift joins a leading combining mark to the `=` before it, into one `Character`.
         #expect(try record("set", "todo", id, "type=\u{301}e").status == 0)
         #expect(try lines(try record("list", "todo", "--where", "type=\u{301}e", "--json")).count == 1)
         #expect(try record("delete", "todo", id).output == "deleted todo \(id)\n")

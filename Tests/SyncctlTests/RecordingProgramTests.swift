@@ -4,9 +4,9 @@ import Testing
 
 @testable import syncctl
 
-/// syncctl recording and syncctl replay, over a real server and none.
+/// Tests `syncctl recording` and `syncctl replay`, with a real server and without one.
 @Suite(.ring(.test)) struct RecordingProgramTests {
-    /// A secret in every place from which data could get into a recording.
+    /// A secret text. The test puts it in every place from which data could get into a recording.
     private static let canary = "canary7f3a"
 
     private func exported(_ programs: Programs, _ store: [String], name: String) throws -> [String] {
@@ -47,7 +47,8 @@ import Testing
         let sync = try programs.run("syncctl", ["sync"] + store + there)
         #expect(sync.status == 0, "\(sync.errors)")
 
-        // The name of this missing server appears in the errors and nowhere else.
+        // The host name of this server, which does not exist, must appear in the error message but not in the
+        // recording.
         let nowhere = ["--environment", "development", "--server", "http://\(Self.canary).invalid"]
         let lost = try programs.run(
             "syncctl", ["sync", "--wait", "1s", "--set", "recorder.events=60"] + store + nowhere,
@@ -80,7 +81,7 @@ import Testing
             #expect(throws: Never.self) { try JSONSerialization.jsonObject(with: Data(line.utf8)) }
         }
 
-        // This stands for a recording of another build with a different action.
+        // Simulates a recording by another build, whose engine returned a different action.
         let index = try #require(lines.firstIndex { $0.contains(#""hello #0""#) })
         var planted = Array(lines.dropLast())
         planted[index] = planted[index].replacing(#""hello #0""#, with: #""hello #0\u001b[31m""#)

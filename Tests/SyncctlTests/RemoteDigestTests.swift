@@ -3,7 +3,7 @@ import Testing
 
 @testable import syncctl
 
-/// Tests which servers `digest --remote` believes: the same ones as a sync.
+/// Tests that `digest --remote` refuses the same responses as a sync, and covers each followed space.
 @Suite(.ring(.check)) struct RemoteDigestTests {
     private static func hello(account: String = "ann", epoch: String = "e1") -> String {
         #"{"protocol":{"from":1,"to":1},"epoch":"\#(epoch)","account":"\#(account)","serverTime":"1763728464000.3","limits":{"pushBytes":4194304,"pushTransactions":256,"pageRows":1000}}"#

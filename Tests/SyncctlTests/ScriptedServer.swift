@@ -2,8 +2,9 @@ import Foundation
 import Glibc
 import Testing
 
-/// A server on a free port that answers every request with bytes that the test chooses, and closes the connection. With
-/// an empty response it never answers.
+/// A server on a free port that answers every request with bytes that the test chooses, and closes the connection.
+///
+/// If the response is empty, the server never answers.
 final class ScriptedServer: Sendable {
     private let listener: Int32
     let port: Int
@@ -55,7 +56,7 @@ final class ScriptedServer: Sendable {
     }
 
     deinit {
-        // This also ends the wait of the accepting thread.
+        // `shutdown` also wakes the thread that waits in `accept`.
         shutdown(listener, Int32(SHUT_RDWR))
         close(listener)
     }
@@ -67,7 +68,8 @@ final class ScriptedServer: Sendable {
         while !head.suffix(4).elementsEqual([13, 10, 13, 10]) {
             guard head.count < 65_536, read(connection, &byte, 1) == 1 else { return }
             head.append(byte)
-            // A TLS handshake has no end of a head, so it is answered at once, like by a server without TLS.
+            // A TLS handshake does not contain the blank line that ends an HTTP head. Like a server without TLS, this
+            // one answers the first byte of a handshake at once.
             if head == [0x16] { break }
         }
         let lines = String(decoding: head, as: UTF8.self).split(whereSeparator: \.isNewline)
@@ -93,7 +95,7 @@ final class ScriptedServer: Sendable {
 
     /// Returns a response with a JSON body.
     ///
-    /// - Parameter isNamed: whether the response repeats the id of the request, as one of a sync server does.
+    /// - Parameter isNamed: whether the response repeats the id of the request, as that of a sync server does.
     static func json(_ status: String, _ body: String, isNamed: Bool = false) -> String {
         let fields = isNamed ? "Tombolo-Request: REQUEST\r\nContent-Length: \(body.utf8.count)\r\n" : ""
         return "HTTP/1.1 \(status)\r\nContent-Type: application/json\r\n\(fields)Connection: close\r\n\r\n\(body)"

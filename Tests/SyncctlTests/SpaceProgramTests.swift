@@ -4,7 +4,7 @@ import Testing
 
 @testable import syncctl
 
-/// `syncctl space`, alone and beside a sync that runs.
+/// Tests `syncctl space`, alone and while another process syncs.
 @Suite(.ring(.test)) struct SpaceProgramTests {
     private let programs: Programs
 
@@ -58,7 +58,7 @@ import Testing
         #expect(try programs.syncctl("user", "create", "--space", "team", "username=Ned").status == 0)
         #expect(try programs.syncctl("user", "create", "username=Arya").status == 0)
         #expect(try programs.syncctl("user", "show", "Ned").output.contains("space     team\n"))
-        // A record that refers to another is created beside it.
+        // Without `--space`, a record is created in the space of the record that it refers to.
         let avatar = try programs.syncctl("avatar", "create", "author=Ned", "image_url=https://a.example/1")
         #expect(avatar.status == 0, "\(avatar)")
         let made = try programs.syncctl("record", "create", "user", "--space", "team", "username=Bran")
@@ -137,7 +137,7 @@ import Testing
         defer { if watch.isRunning { kill(watch.processIdentifier, SIGKILL) } }
         _ = try Programs.text(of: lines, upTo: "\"in_sync\":true")
         #expect(try programs.syncctl("space", "follow", "team").status == 0)
-        // The server has no such space for this account.
+        // The account has no access to this space.
         _ = try Programs.text(of: lines, upTo: #""space":"team","version":0,"head":0,"complete":false,"access":false"#)
         #expect(try programs.syncctl("space", "list").output.contains("no access"))
         #expect(try programs.syncctl("space", "unfollow", "team").status == 0)

@@ -5,7 +5,7 @@ import Testing
 
 /// Tests which options of `syncsim` are accepted.
 @Suite(.ring(.unit)) struct WorldOptionsTests {
-    /// Returns the options of a command line without any.
+    /// Returns the options of an empty command line.
     private static func options() -> WorldOptions {
         var options = WorldOptions()
         options.seed = nil

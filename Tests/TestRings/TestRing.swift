@@ -1,10 +1,10 @@
 import Glibc
 public import Testing
 
-/// The amount of tests in a run, from narrow to wide. Each ring contains all narrower ones.
+/// The set of tests that a run includes, from narrow to wide. Each ring includes all narrower rings.
 ///
-/// A run takes its ring from the environment variable `TOMBOLO_TEST_RING`, which `tools/test`, `tools/check` and
-/// `tools/soak` set. Without the variable, as in a plain `swift test`, it is `test`.
+/// The environment variable `TOMBOLO_TEST_RING`, which `tools/test`, `tools/check`, and `tools/soak` set, selects the
+/// ring of a run. The default, for example in a plain `swift test`, is `test`.
 public enum TestRing: String, CaseIterable, Comparable, Sendable {
     /// Tests of values, state machines, and stores in this process, without other processes, sockets, simulated worlds,
     /// or waiting.
@@ -28,7 +28,9 @@ public enum TestRing: String, CaseIterable, Comparable, Sendable {
         return ring
     }()
 
-    /// The first value in `tools/test`, and the second one in wider rings. Keeps a sample of cases small in `tools/test`.
+    /// Returns `narrow` in the rings `unit` and `test`, and `wide` in wider rings.
+    ///
+    /// It keeps the number of cases in `tools/test` small.
     public static func sample<Value>(_ narrow: Value, _ wide: Value) -> Value {
         current < .check ? narrow : wide
     }
@@ -39,7 +41,7 @@ public enum TestRing: String, CaseIterable, Comparable, Sendable {
 }
 
 extension Trait where Self == ConditionTrait {
-    /// Runs a suite or a test only in this ring and in wider ones.
+    /// Runs a suite or a test only in this ring and in wider rings.
     ///
     /// ```swift
     /// @Suite(.ring(.check)) struct CrashPointTests { … }

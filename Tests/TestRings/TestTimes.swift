@@ -1,10 +1,12 @@
 import Glibc
 public import Testing
 
-/// Measures the real duration of test cases. The events of Swift Testing count the wait for a thread as part of a case.
+/// Measures the real duration of test cases.
+///
+/// Swift Testing reports durations too, but they include the time that a case waits for a thread.
 public enum TestTimes {
-    /// The file for the durations. Each line has the location of a test and the seconds of one case.
-    /// `tools/lib/run-tests.py` sets its path in `TOMBOLO_TEST_TIMES` and reads it.
+    /// The descriptor of the file for the durations. Each line has the location of a test and the seconds of one case.
+    /// `tools/lib/run-tests.py` passes the path of the file in `TOMBOLO_TEST_TIMES`, and reads the file.
     private static let file: Int32? = getenv("TOMBOLO_TEST_TIMES").flatMap { path in
         let file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
         return file < 0 ? nil : file
@@ -30,7 +32,7 @@ public enum TestTimes {
     private static func note(_ duration: Duration, of test: Test) {
         guard let file else { return }
         let place = test.sourceLocation
-        // A line is one write, so that lines of concurrent cases do not mix.
+        // One call writes the whole line, so that lines of concurrent cases do not mix.
         let line = Array("\(place.fileID):\(place.line)\t\(duration / .seconds(1))\n".utf8)
         _ = write(file, line, line.count)
     }

@@ -3,7 +3,7 @@ import SyncModel
 import Testing
 import TomboloModeling
 
-/// Conditions are data: they print, and they match records in memory.
+/// Tests that conditions can be printed, and that they match records in memory.
 @Suite struct ConditionTests {
     private let shape: ModelShape<Todo>
     private let noon = Date(timeIntervalSince1970: 43_200)

@@ -3,7 +3,7 @@ import SyncModel
 import Testing
 import TomboloModeling
 
-/// One declaration gives the schema, and every error in it is thrown by name.
+/// Tests that a declaration produces its schema, and that each error in it is thrown with the name of the faulty part.
 @Suite struct DeclarationTests {
     @Test func `a model gives the schema of its collection`() throws {
         let catalog = try ModelCatalog([Todo.self, Person.self])

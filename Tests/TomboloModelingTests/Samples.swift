@@ -37,7 +37,7 @@ struct Todo: Model {
 extension ModelShape where M == Todo {
     static func todo() throws -> ModelShape<Todo> { try ModelShape(Todo.self) }
 
-    /// A snapshot with the given values, and nothing in all other fields.
+    /// Returns a snapshot with the given values, and null in all other fields.
     func snapshot(_ patch: Patch) -> Snapshot<Todo> {
         Snapshot(
             id: RecordID(bits: Identifier128(high: 1, low: 2)), uid: 3,

@@ -3,7 +3,7 @@ import SyncModel
 import Testing
 import TomboloModeling
 
-/// The values of fields: how they are stored, and what a missing or foreign value shows.
+/// Tests how the values of fields are stored, and what a field returns if its value is missing or unknown.
 @Suite struct ModelValueTests {
     @Test func `every type of value comes back as it was`() throws {
         func trip<Value: ModelValue>(_ value: Value, _ stored: FieldValue) {

@@ -12,13 +12,14 @@ import Testing
 @testable import SyncProgram
 @testable import TomboloServer
 
-/// A whole server with an application's own models and rules, asked over HTTP.
+/// Tests a complete server with an application's own models and rules, over HTTP.
 @Suite(.timeLimit(.minutes(5))) struct ApplicationRulesTests {
     private static let catalog = SchemaCatalog([
         ModelSchema(collection: "todo", fields: [.text("title", required: true), .text("owner")])
     ])
 
-    /// Tokens are the names of their principals; `nobody` is none, and `broken` cannot be looked up.
+    /// Returns an application in which each token is the name of its principal, except that the token `nobody` is
+    /// invalid, and that the lookup of the token `broken` fails.
     private static func application(_ configure: (inout ServerApplication) -> Void) -> ServerApplication {
         var application = ServerApplication(catalog: catalog)
         application.authenticate { request in
@@ -34,7 +35,7 @@ import Testing
 
     private struct Broken: Error {}
 
-    /// Serves while `body` runs.
+    /// Runs a server while `body` runs.
     private func serving(
         _ application: ServerApplication, _ body: @escaping @Sendable (_ port: Int) async throws -> Void
     ) async throws {
@@ -94,7 +95,7 @@ import Testing
             time: HybridTime(wall: EngineRuntime.live().now(), counter: 0), intent: intent)
     }
 
-    /// Pushes one transaction as a device of its own, and returns its outcome.
+    /// Pushes the first transaction of a client, and returns its outcome. Another push for the same client repeats it.
     private func push(
         _ mutations: [Mutation], to port: Int, as name: String, in space: SpaceID = .default, client: UInt64 = 1
     ) async throws -> Outcome? {
@@ -201,7 +202,7 @@ import Testing
             server.timeout = .milliseconds(200)
             server.validate { transaction, principal in
                 if principal.name == "rob" { throw Broken() }
-                // Goes on when it is cancelled.
+                // This wait does not end when its task is canceled.
                 await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
                     waiting.withLock { list in list.append(continuation) }
                 }
@@ -232,7 +233,8 @@ import Testing
         let owner = Field<String?>("owner")
     }
 
-    /// A server whose typed rules let the owner write, and accept no shouting.
+    /// Returns an application with typed rules: only the owner may change a record, and a title in capital letters is
+    /// rejected.
     private static func typedApplication() throws -> ServerApplication {
         var application = try ServerApplication(models: [Todo.self])
         application.authenticate { Principal(name: $0.bearerToken) }
@@ -264,7 +266,7 @@ import Testing
             #expect(loud?.message == "'HO' is too loud")
             #expect(loud?.mutation == 0)
             #expect(loud?.fields == ["title"])
-            // An edit of another field of a valid record is no reason to reject.
+            // The record stays valid when another of its fields changes.
             let owner = FieldEdit(field: "owner", value: .text("rob"), before: .text("ned"), seen: Version(1))
             let handed = try await push([Self.mutation(1, .update([owner]))], to: port, as: "ned", client: 4)
             #expect(Self.rejection(handed) == nil)

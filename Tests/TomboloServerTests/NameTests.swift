@@ -2,9 +2,9 @@ import CommonNames
 import Testing
 import TomboloServer
 
-/// A server program may use common names for its own types, and those of other libraries.
+/// Tests that a server program can use common names for its own types, and for types of other libraries.
 @Suite struct NameTests {
-    /// This does not compile if `TomboloServer` exports one of the names, because it would then be ambiguous.
+    /// If `TomboloServer` exports one of these names, the name is ambiguous, and this file does not compile.
     private static let names: [Any.Type] = [
         Account.self, Change.self, Configuration.self, Cursor.self, Environment.self, Epoch.self, Mutation.self,
         Outcome.self,

@@ -1,6 +1,6 @@
 import TomboloServer
 
-// The server code of the guides. GuideTests compares each line.
+// The server code of the guides. `GuideTests` checks that each line of a guide occurs in a file like this.
 
 private struct Person: Model {
     static let collection = "person"

@@ -96,7 +96,7 @@ import Testing
         #expect(try registry.principals().map(\.name) == ["phone"])
     }
 
-    /// A server under another user could not read a file of root.
+    /// A server that runs as another user could not read a file that belongs to root.
     @Test(.enabled(if: geteuid() == 0, "only root can give a file away"), arguments: [false, true])
     func `root leaves the file to its owner, or to the owner of the folder`(hasFile: Bool) throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }

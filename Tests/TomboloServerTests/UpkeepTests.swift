@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    /// Starts an upkeep that keeps ten commits of each space. It must end only when it is canceled.
+    /// Starts an upkeep service that keeps ten commits per space. The service must run until it is canceled.
     private func startUpkeep(of authority: Authority, in simulation: Simulation) -> Task<Void, Never> {
         let upkeep = UpkeepService(
             authority: authority, keptCommits: 10, runtime: simulation.makeRuntime(device: "server"),
@@ -90,7 +90,7 @@ import Testing
             return OpenAuthority(Authority(store: store, catalog: SchemaCatalog([Self.schema]))) {}
         }
         recipes.authentication = { _, _, _, _ in .blocking(NobodyIsKnown()) }
-        // The listener sends no requests, and serves until the store has been read.
+        // This listener accepts no requests. It ends when the store is read.
         recipes.listener = { _ in
             ServerListener { _ in
                 for await _ in looks { return }

@@ -3,7 +3,7 @@ import SyncTestKit
 import Testing
 import Tombolo
 
-/// Opening and closing a client, with the product's names alone.
+/// Tests opening and closing a client, using only the product's public names.
 @Suite struct ClientTests {
     @Test func `a client opens in one call, and keeps its records`() async throws {
         let home = try Home()

@@ -4,7 +4,8 @@ import SyncTestKit
 import Testing
 import Tombolo
 
-// The code of the guides. GuideTests compares each line. It is compiled, and partly run.
+// The code of the guides. `GuideTests` checks that each line of a guide occurs in one of these files. The code is
+// compiled, and tests use its models, but the functions never run.
 
 enum GuideModels {
     enum Priority: String, ModelEnum {
@@ -40,7 +41,7 @@ extension FieldRule {
     }
 }
 
-/// Code between the braces of a client.
+/// The functions and statements of the guides.
 struct GuideSamples {
     typealias Todo = GuideModels.Todo
     typealias Person = GuideModels.Person

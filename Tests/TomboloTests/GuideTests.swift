@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import Tombolo
 
-/// Every line of code in the guides for applications is compiled.
+/// Tests that every line of code in the guides for applications occurs in a file that is compiled.
 @Suite struct GuideTests {
     static let guides = [
         "GetStarted", "OwnModels", "ObserveAndQuery", "WhenTheServerRefuses", "RunAServer", "Spaces", "Tokens",
@@ -21,14 +21,14 @@ import Tombolo
         try String(contentsOf: root.appending(path: path), encoding: .utf8)
     }
 
-    /// A line without its comment and the words that depend on where it stands.
+    /// Returns a line without its comment, and without `public` and `@main`, which depend on the context.
     private static func code(_ line: some StringProtocol) -> String {
-        // A URL has no space before its slashes.
+        // A split at the slashes with their spaces does not cut URLs.
         let code = line.components(separatedBy: " // ").first ?? ""
         return code.replacing("public ", with: "").replacing("@main ", with: "").trimmingCharacters(in: .whitespaces)
     }
 
-    /// The code blocks of a guide, without the manifest of its package, which tools/check builds.
+    /// Returns the code blocks of a guide, except the manifest of its package, which `tools/soak package` builds.
     private static func blocks(_ guide: String) throws -> [String] {
         try text(guide == "README" ? "README.md" : "Sources/Root/Tombolo/Tombolo.docc/\(guide).md").components(
             separatedBy: "```swift\n"
@@ -56,7 +56,7 @@ import Tombolo
     }
 }
 
-/// Each Swift block of the guides is compiled.
+/// Tests that `GuideTests` covers every guide that has Swift code.
 @Suite struct GuideCoverageTests {
     @Test func `every guide with code for applications is compared`() throws {
         let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

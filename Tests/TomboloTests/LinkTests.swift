@@ -2,12 +2,13 @@ import Foundation
 import TestRings
 import Testing
 
-/// The modules that a client program links.
+/// Tests which modules a client program links.
 @Suite(.ring(.test)) struct LinkTests {
     private static let program = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
         .deletingLastPathComponent().appending(path: "SmallClient")
 
-    /// Whether the program has symbols of a module. Swift writes a module's name after its length.
+    /// Returns whether a program has symbols of a module. A mangled symbol begins with `$s`, the length of the module's
+    /// name, and the name.
     private static func links(_ module: String, in binary: Data) -> Bool {
         binary.range(of: Data("$s\(module.utf8.count)\(module)".utf8)) != nil
     }

@@ -1,7 +1,7 @@
 import Foundation
 import Tombolo
 
-/// The models of an application, declared with the product alone.
+/// Models of an application, in a file that imports no module of this package but the product.
 struct Todo: Model {
     static let collection = "todo"
 
@@ -17,7 +17,7 @@ struct Person: Model {
     let name = Field<String>("name", .required)
 }
 
-/// A folder of its own for each test, and options that look nowhere else.
+/// A temporary home folder for one test, and options with which a client reads no other folder or variable.
 final class Home {
     let path: String
 

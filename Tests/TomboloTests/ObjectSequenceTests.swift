@@ -5,7 +5,7 @@ import TestRings
 import Testing
 import Tombolo
 
-/// Sequences over an object, on virtual time.
+/// Tests waits for changes of a live object, on virtual time.
 @Suite(.ring(.unit)) struct ObjectSequenceTests {
     @Test func `a wait for a draft ends when the draft is discarded`() throws {
         let testbed = try SyncTestbed(models: [Person.self])

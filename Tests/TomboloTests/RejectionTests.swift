@@ -2,7 +2,7 @@ import SyncTestKit
 import Testing
 import Tombolo
 
-/// The models of a server that is stricter than its clients.
+/// The model of a server that is stricter than its clients.
 private struct StrictTodo: Model {
     static let collection = "todo"
 
@@ -10,7 +10,7 @@ private struct StrictTodo: Model {
     let isDone = Field<Bool>("is_done", default: false)
 }
 
-/// The same collection as an older client knows it.
+/// The same collection, as declared by a client that allows longer titles.
 private struct LaxTodo: Model {
     static let collection = "todo"
 
@@ -18,7 +18,7 @@ private struct LaxTodo: Model {
     let isDone = Field<Bool>("is_done", default: false)
 }
 
-/// Rejected writes are kept until somebody decides: retry, edit, or discard. Merges tell both values.
+/// Tests that a rejected write is kept until the user retries, edits, or discards it, and that a merge has both values.
 @Suite struct RejectionTests {
     private func strictTestbed() throws -> (testbed: SyncTestbed, phone: TestbedDevice) {
         let testbed = try SyncTestbed(models: [StrictTodo.self])
@@ -64,7 +64,7 @@ private struct LaxTodo: Model {
         phone.isOnline = false
         todo.title = "Cucumbers"
         try testbed.run { try await todo.save() }
-        // Another device changes what the server has meanwhile.
+        // Meanwhile, another device changes the record on the server.
         let other = try tablet.object(StrictTodo.self, id: id)
         other.title = "Bread"
         try testbed.run { try await other.save().confirmed() }
@@ -75,7 +75,7 @@ private struct LaxTodo: Model {
         let change = rejection.changes[0]
         #expect(change.value(todo.fields.title) == "Cucumbers")
         #expect(try rejection.serverRow(LaxTodo.self, of: change)?.title == "Bread")
-        // It is the server's row even while this device has other changes of the record.
+        // It remains the server's row while this device has another unsent change of the record.
         phone.isOnline = false
         todo.title = "Eggs"
         try testbed.run { try await todo.save() }
@@ -84,7 +84,7 @@ private struct LaxTodo: Model {
         try testbed.settle()
         #expect(try rejection.serverRow(LaxTodo.self, of: change)?.title == "Eggs")
 
-        // The server does not have what it refused to create, nor what was deleted.
+        // The server has no row for a record whose creation it rejected, or for a deleted record.
         try testbed.run { try await phone.create(LaxTodo.self) { $0.title = "Cabbages" } }
         try testbed.settle()
         let created = try #require(try phone.rejections.all().last)

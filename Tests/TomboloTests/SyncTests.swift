@@ -4,7 +4,7 @@ import TestRings
 import Testing
 import Tombolo
 
-/// The background sync of a client, against the mock server of the test kit.
+/// Tests the background sync of a client with the test server of the test kit.
 @Suite struct ClientSyncTests {
     @Test(.timeLimit(.minutes(10)))
     func `two clients of one server get each other's records`() async throws {
@@ -141,7 +141,7 @@ import Tombolo
         #expect(phone.status.spaces.map(\.space) == [.default])
 
         try phone.follow("team")
-        // The engine has not noticed yet, and the status does not claim that everything is here.
+        // The engine may not have noticed the new space yet. Even then, the status must not claim to be in sync.
         #expect(!phone.status.isInSync || phone.status.spaces.allSatisfy(\.isComplete))
         for await status in phone.statusUpdates where status.isInSync { break }
         #expect(phone.status.spaces.map(\.isComplete) == [true, true])
@@ -181,7 +181,7 @@ import Tombolo
                 return await count.next() == 1 ? "first" : "second"
             }, options: options)
         var made = calls.makeAsyncIterator()
-        // At the start, and then 30 seconds before the expiry, which is at once.
+        // The client calls the closure at the start, and again 30 seconds before the expiry, which is immediately.
         await made.next()
         await made.next()
         await client.close()
@@ -201,7 +201,7 @@ import Tombolo
         try await client.create(Person.self) { $0.name = "Ned" }
         for _ in 0..<5 { await client.refreshToken() }
         #expect(client.status.pending == 1)
-        // The fourth call hangs, so the last refresh begins another one.
+        // The fourth call hangs. A refresh after its timeout makes another call.
         #expect(await answers.calls >= 5)
         await client.close()
     }
@@ -216,7 +216,7 @@ private actor Count {
     }
 }
 
-/// The results of a token closure in turn: signed out, an error, a token, and then no result at all.
+/// A token closure whose calls, in order, return nil, throw an error, return a token, and then hang.
 private actor Answers {
     private(set) var calls = 0
     private let never = AsyncStream.makeStream(of: Void.self)

@@ -7,7 +7,7 @@ import Testing
 @testable import SyncCore
 @testable import Tombolo
 
-/// The token of a client, on virtual time.
+/// Tests how a client gets and renews its token, on virtual time.
 @Suite(.ring(.unit)) struct TokenKeeperTests {
     @Test func `each caller waits until its own timeout or cancellation, and a late token is used`() throws {
         let simulation = Simulation(seed: 1)
@@ -128,7 +128,7 @@ import Testing
         try refresh(.success("new"))
         #expect(phase() == .connecting)
         #expect(keeper.use() == "new" && phase() == .needsToken)
-        // Nobody knows whether the user is signed in.
+        // After an error of the closure, it is unknown whether the user is signed in.
         try refresh(.failure(CancellationError()))
         #expect(phase() == .offline)
         let configured = ClientStatus.phase(of: refused, token: nil, problem: "the file is missing")

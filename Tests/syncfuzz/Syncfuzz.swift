@@ -2,11 +2,11 @@ import CLibFuzzer
 import ForeignBytes
 import Glibc
 
-/// Searches for bytes that break a decoder's promises, using libFuzzer.
+/// Searches for inputs for which a decoder violates a required property, using libFuzzer.
 ///
 /// ```
-/// syncfuzz list                      the names of the decoders
-/// syncfuzz seeds DECODER FOLDER      writes the good inputs from which a search starts
+/// syncfuzz list                      prints the names of the decoders
+/// syncfuzz seeds DECODER FOLDER      writes the valid inputs from which a search starts to the folder
 /// syncfuzz run DECODER ARGUMENT...   searches; the arguments are libFuzzer's: folders, files, and -options
 /// ```
 @main

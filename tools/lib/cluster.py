@@ -35,7 +35,7 @@ def free_port():
 
 
 class Processes:
-    """The processes of a run. The kernel ends them if this program dies."""
+    """The processes of a run. If this program dies, the kernel kills them."""
 
     def __init__(self):
         self.running = []
@@ -46,7 +46,7 @@ class Processes:
                 os.setgroups([])
                 os.setgid(user.pw_gid)
                 os.setuid(user.pw_uid)
-            # After the change of the user, which resets it.
+            # The change of the user resets this setting, so it comes last.
             ctypes.CDLL(None).prctl(DEATH_SIGNAL, signal.SIGKILL)
 
         with open(log, "ab") as output:
@@ -136,7 +136,7 @@ class Server:
 
 
 class Device:
-    """A device that writes while everything around it fails. It talks to the servers in turn."""
+    """A device that writes while servers and the database fail. Each command uses the next server."""
 
     def __init__(self, run, name):
         self.run = run
@@ -170,7 +170,7 @@ class Device:
             name = f"{self.name}.{number}"
             if self.program("user", "create", f"username={name}").returncode == 0:
                 self.saved.append(name)
-            # A sync may fail; the write waits in the outbox then.
+            # If a sync fails, the write stays in the outbox.
             if self.program("sync", "--wait", "5s").returncode != 0:
                 self.failures += 1
 
@@ -205,7 +205,7 @@ class Run:
         primary, standby = self.database("primary"), self.database("standby")
         primary.create()
         primary.start("synchronous_standby_names=standby")
-        # Nothing is committed before the standby is there, because the primary waits for it.
+        # The primary waits for the standby before it commits anything, so no commit is missing on the standby.
         standby.copy(primary)
         standby.start()
         connection = (
@@ -236,12 +236,12 @@ class Run:
             self.wait_for_writes()
             server = self.servers[number % 2]
             if number == self.rounds // 2:
-                say("killing the primary; the standby takes over")
+                say("killing the primary, and promoting the standby")
                 primary.process.send_signal(signal.SIGQUIT)
                 primary.process.wait()
                 standby.promote()
             else:
-                say(f"killing {server.name} under load, and starting it again")
+                say(f"killing {server.name} under load, and restarting it")
                 server.kill()
                 server.start()
         self.wait_for_writes()
@@ -250,30 +250,30 @@ class Run:
             writer.join()
 
     def wait_for_writes(self):
-        """Waits until every device has written again."""
+        """Waits until every device has saved at least one more write."""
         goal = {device.name: len(device.saved) + 1 for device in self.devices}
         while any(len(device.saved) < goal[device.name] for device in self.devices):
             time.sleep(0.05)
 
     def check(self):
-        say("letting every device sync, and comparing")
+        say("syncing and comparing all devices")
         for _ in range(2):
             for device in self.devices:
                 device.expect("sync", "--wait", "60s")
         digests = {device.expect("digest") for device in self.devices}
         if len(digests) != 1:
-            fail(f"the devices differ: {digests}")
+            fail(f"the devices have different records: {digests}")
         lines = self.devices[0].expect("user", "list", "--json", "--limit", "1000000").splitlines()
         names = [json.loads(line)["username"] for line in lines]
         saved = [name for device in self.devices for name in device.saved]
         lost = set(saved) - set(names)
         if lost:
-            fail(f"{len(lost)} saved writes are nowhere: {sorted(lost)[:5]}")
+            fail(f"{len(lost)} saved writes are lost, such as: {sorted(lost)[:5]}")
         if len(names) != len(set(names)):
             fail("a write was applied twice")
         failures = sum(device.failures for device in self.devices)
-        say(f"{len(saved)} writes of 4 devices through 2 servers, {failures} syncs failed meanwhile: "
-            "nothing is lost, nothing applied twice, and all devices are equal")
+        say(f"{len(saved)} writes by 4 devices through 2 servers, of whose syncs {failures} failed: "
+            "no write is lost or applied twice, and all devices have the same records")
 
 
 def main():

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Builds the application of the guide "Get started" as a package of its own, outside of this one, and uses it.
+"""Builds the application of the guide "Get started" as a separate package, outside of this one, and uses it.
 
-The files are those of the guide, letter by letter. FOLDER gets two entries: the application, and a link to this package. Then a server
-runs, one device writes, and another device shows what it has written. The application's own test runs, too.
+The files are exact copies of those in the guide. FOLDER gets two entries: the application, and a link to this package.
+The script builds the application, runs its test, and starts its server. Then one device writes, and another device shows
+the write.
 
-With --by-url, the application depends on a version of this package at a URL: a clone of the last commit with a tag.
+With --by-url, the application depends on a version of this package at a URL: a clone in which the last commit has a
+version tag. With --only-build, the script ends after the build.
 
-    outside-package.py FOLDER [--build-system NAME] [--by-url]
+    outside-package.py FOLDER [--build-system NAME] [--by-url] [--only-build]
 """
 import argparse
 import os
@@ -25,7 +27,7 @@ GUIDE = ROOT / "Sources/Root/Tombolo/Tombolo.docc/GetStarted.md"
 
 
 def files(guide):
-    """The blocks that follow the name of their file."""
+    """Returns the names and the contents of the files, each of which follows its name in the guide."""
     return re.findall(r"`([\w./-]+\.swift)`:\n\n```swift\n(.*?)```", guide, re.S)
 
 
@@ -34,8 +36,8 @@ def git(*arguments):
 
 
 def publish(folder):
-    """Clones the last commit with a tag, and returns the dependency on it."""
-    # Each commit has a version of its own, because SwiftPM refuses a version that has changed.
+    """Clones this repository, tags the last commit with a version, and returns the declaration of the dependency."""
+    # Each commit gets a different version, because SwiftPM refuses a version whose commit has changed.
     version = f"1.0.{git('-C', ROOT, 'log', '-1', '--format=%ct')}"
     remote = folder / "tombolo.git"
     shutil.rmtree(remote, ignore_errors=True)
@@ -59,12 +61,12 @@ def write_package(folder, by_url):
         file = folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
-    # The same versions as in this package, so that nothing has to be resolved again.
+    # These are the versions of this package's dependencies, so that SwiftPM does not resolve them again.
     (folder / "Package.resolved").write_text((ROOT / "Package.resolved").read_text())
 
 
 class Program:
-    """A program at a terminal, so that it prints each line at once."""
+    """A program that runs in a terminal, so that it prints each line immediately."""
 
     def __init__(self, arguments, environment):
         self.output = ""
@@ -107,7 +109,7 @@ def use(folder, bin_path):
         end = time.monotonic() + 60
         while not port_file.exists() or not port_file.read_text().strip():
             if time.monotonic() > end:
-                sys.exit("the server does not listen")
+                sys.exit("the server has not started to listen within 60 s")
             time.sleep(0.1)
 
         def device(name):
@@ -130,14 +132,14 @@ def use(folder, bin_path):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=pathlib.Path)
-    parser.add_argument("--build-system", help="native or swiftbuild; SwiftPM's default when left out")
+    parser.add_argument("--build-system", help="native or swiftbuild; default: that of SwiftPM")
     parser.add_argument("--by-url", action="store_true")
     parser.add_argument("--only-build", action="store_true")
     options = parser.parse_args()
     folder = options.folder.resolve() / "todo"
     folder.mkdir(parents=True, exist_ok=True)
     write_package(folder, options.by_url)
-    # As in a stranger's shell: warnings are errors only for this package's own tools.
+    # Users do not set the variables of this package's tools, such as the one that turns warnings into errors.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("TOMBOLO_")}
     swift = ["--package-path", str(folder)]
     if options.build_system:
@@ -152,7 +154,7 @@ def main():
         ["swift", "build", *swift, "--show-bin-path"], env=environment, check=True, capture_output=True, text=True)
     use(folder, pathlib.Path(bin_path.stdout.strip()))
     code = sum(line.strip() != "" for name, text in files(GUIDE.read_text()) if name != "Package.swift" for line in text.splitlines())
-    print(f"the application of the guide works: {code} lines without its Package.swift")
+    print(f"the application of the guide works: {code} lines of code, not counting Package.swift")
 
 
 if __name__ == "__main__":

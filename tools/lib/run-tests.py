@@ -6,8 +6,9 @@
 COMMAND is the built test program, or `swift test --skip-build`, with its arguments. Its output goes to LOG. The last line is
 the closing line of the test program.
 
-With --beside, the tests that match run in a program of their own, at the same time. Tests that wait for processes block Swift's
-threads, of which there are as many as cores; other tests would wait, too, while the cores are idle.
+With --beside, the tests that match run in a second process, at the same time. Tests that wait for programs block the
+threads of Swift's pool, which has as many threads as there are cores. In the same process, the other tests would wait
+while the cores are idle.
 """
 
 import collections
@@ -35,7 +36,7 @@ class Filter:
         self.is_inside = False
 
     def shows(self, line):
-        # The arguments of a case can have several lines.
+        # The line of a test case can continue on further lines, because of its arguments.
         if self.is_inside or line.startswith("◇ Test case "):
             self.is_inside = not line.endswith(" started.")
             return False
@@ -43,7 +44,7 @@ class Filter:
 
 
 class Progress:
-    """Shows one line that is overwritten on a terminal, or a line every ten seconds elsewhere."""
+    """Shows the progress: on a terminal, in a line that is overwritten; otherwise, in a new line every ten seconds."""
 
     def __init__(self, events):
         self.is_terminal = sys.stdout.isatty()
@@ -58,7 +59,7 @@ class Progress:
         return f"{time.monotonic() - self.began:4.0f} s  {self.cases} cases done{failed}"
 
     def show(self):
-        # All tests begin at once and end late, so the count of cases shows more progress.
+        # All tests begin at once, and most end late, so the number of completed cases shows the progress better.
         self.cases += sum('"kind":"testCaseEnded"' in line for events in self.events for line in events)
         now = time.monotonic()
         if self.is_terminal:
@@ -77,7 +78,7 @@ class Progress:
 
 
 def read(events):
-    """The events of all programs, up to the first damaged line of each."""
+    """Yields the events of all programs, of each up to its first damaged line."""
     for file in events:
         with open(file, encoding="utf-8") as lines:
             for line in lines:
@@ -117,7 +118,8 @@ class Report:
                 self.cases[test] += 1
                 self.seconds[test] += now - begun.pop((test, case), now)
             elif payload["kind"] == "testEnded" and test not in self.cases:
-                # The start event of a test without parameters includes the wait for a thread, so its duration is unknown.
+                # The time since the start event includes the wait for a thread, so the duration of a test without parameters
+                # is unknown.
                 self.cases[test] = 1
 
         # Durations that the tests measure themselves exclude the wait for a thread (`TestTimes`).
@@ -135,7 +137,7 @@ class Report:
 
     def slowest(self, count):
         what = "tests" if self.is_narrow else "tests with worlds, disks, or processes"
-        lines = [f"the slowest {count} {what}, in seconds of all their cases, which run beside each other:"]
+        lines = [f"the slowest {count} {what}, in seconds, summed over their cases, which run concurrently:"]
         for test, seconds in self.seconds.most_common(count):
             cases = f" ({self.cases[test]} cases)" if self.cases[test] > 1 else ""
             suite = test.split("/")[0]
@@ -152,12 +154,12 @@ class Report:
         for target in sorted(tests):
             lines.append(f"  {target}: {tests[target]} tests, {cases[target]} cases")
         if self.skipped:
-            lines.append(f"  left out: {len(self.skipped)} tests of wider rings, or without what they need on this machine")
+            lines.append(f"  skipped: {len(self.skipped)} tests, which belong to wider rings or need something that this machine lacks")
         return lines
 
 
 class Run:
-    """The test programs that run at the same time, and what they print."""
+    """The test programs that run at the same time, and their output."""
 
     def __init__(self, log, progress, environment):
         self.log, self.progress, self.environment = log, progress, environment

@@ -1,4 +1,4 @@
-# Shared by the tools: changes to the root of the package, installs requirements, and shows progress. Source it; do not run it.
+# Shared by the tools: changes to the root of the package, installs requirements, and shows progress. Source it.
 # shellcheck shell=bash
 
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)"
@@ -7,7 +7,7 @@ cd "$root" || exit 1
 # Crash reports of child processes that are killed on purpose are noise, and may keep a pipe open.
 export SWIFT_BACKTRACE="${SWIFT_BACKTRACE:-enable=no}"
 
-# Builds by these tools fail on warnings. A package that depends on this one is not affected: see Package.swift.
+# Makes builds by these tools fail on warnings. Packages that depend on this one are not affected. See Package.swift.
 export TOMBOLO_WARNINGS="${TOMBOLO_WARNINGS:-errors}"
 
 say() { printf '%s  %s\n' "$(date +%H:%M:%S)" "$*"; }
@@ -22,7 +22,7 @@ need_swift() {
 need_packages() {
   local missing=() name
   if ! command -v dpkg-query >/dev/null 2>&1; then
-    say "this is no Debian: taking it that these are there: $*"
+    say "this is not a Debian system; assuming that these packages are installed: $*"
     return 0
   fi
   for name in "$@"; do
@@ -37,7 +37,7 @@ need_packages() {
   fi
   say "installing ${missing[*]}"
   "${sudo[@]}" apt-get update -qq >/dev/null || die "apt-get update failed"
-  # With env, because sudo does not pass the variable on.
+  # env sets the variable, because sudo does not pass on variables of this shell.
   "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null ||
     die "apt-get install ${missing[*]} failed"
 }
@@ -53,10 +53,10 @@ need_python() {
   command -v python3 >/dev/null 2>&1 || need_packages python3
 }
 
-# need_postgres: installs PostgreSQL for tests, which start servers of their own in temporary folders.
+# need_postgres: installs PostgreSQL for tests, which start their own servers in temporary folders.
 need_postgres() {
   compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null && return 0
-  # Debian's package would start a server of the machine's.
+  # By default, Debian's package creates and starts a system-wide server. This setting prevents that.
   if [ "$(id -u)" -eq 0 ] && [ ! -e /etc/postgresql-common/createcluster.conf ]; then
     mkdir -p /etc/postgresql-common
     echo 'create_main_cluster = false' >/etc/postgresql-common/createcluster.conf
@@ -71,9 +71,9 @@ build_tests() { swift build --build-tests; }
 # All output goes to LOG. Fails if a test failed.
 run_tests() {
   local width=()
-  # Tests of this ring never wait. With a few tests at a time, the report shows the duration of each test without waiting times.
+  # Tests of this ring never wait. If only a few run at a time, the reported durations include no wait for a thread.
   if [ "$1" = unit ]; then width=(--experimental-maximum-parallelization-width "$(($(nproc) * 2))"); fi
-  # These tests wait for programs. A selection by the user is small, and runs in one program.
+  # These tests wait for programs, so they run in a second process. A selection by the user is small, and runs in one.
   local beside=()
   if [ "$1" != unit ] && [ "$#" -eq 2 ]; then beside=(--beside '^(BlackBoxTests|SyncctlTests)\.'); fi
   # Runs the built program directly, because `swift test` first examines the whole package for ten seconds.

@@ -10,7 +10,7 @@ import sys
 
 def undocumented(graph):
     for symbol in graph["symbols"]:
-        # The compiler makes copies of inherited declarations, such as the operators of Comparable.
+        # The compiler adds copies of inherited declarations, such as the operators of Comparable.
         if "docComment" in symbol or "::SYNTHESIZED::" in symbol["identifier"]["precise"]:
             continue
         place = symbol.get("location", {})

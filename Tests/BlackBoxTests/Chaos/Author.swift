@@ -1,7 +1,8 @@
 import Foundation
 import SyncSimulation
 
-/// The user of one device, who creates, changes, and deletes records, singly and in groups, and sometimes syncs.
+/// Simulates the user of one device: creates, changes, and deletes records, one at a time or in groups, and sometimes
+/// syncs.
 struct Author {
     private let device: Device
     private let ledger: Ledger
@@ -20,7 +21,7 @@ struct Author {
 
     private static let groupSize = 4
 
-    /// Runs one command.
+    /// Runs one randomly chosen command.
     mutating func turn() throws {
         serial += 1
         let text = "\(device.name).\(serial)"
@@ -29,8 +30,8 @@ struct Author {
         if random.below(100) < plan.syncs {
             guard !device.isWatching else { return }
             let answer = try device.run(["sync"], killedAfter: writer.killedAfter ?? .seconds(10))
-            // The allowed results: synced, not synced, a new journal entry, synced by another process, a database that
-            // a stopped process holds, or a command that this test killed.
+            // The allowed results, in this order: synced, not synced, synced with a new journal entry, synced by
+            // another process, a database that a stopped process keeps locked, and a command that this test killed.
             try require(
                 [0, 4, 6, 7, 74, 137].contains(answer.status),
                 "\(device.name): sync ended with \(answer.status): \(answer.errors)")

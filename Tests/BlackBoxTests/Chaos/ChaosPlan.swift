@@ -2,7 +2,7 @@ import Foundation
 import SyncSimulation
 import TestRings
 
-/// The settings of a run that a seed determines, and the rates of its faults, many of which are zero.
+/// The settings of a run and the weights of its faults, which a seed determines. Many of the weights are zero.
 ///
 /// A seed fixes the settings but not the moments at which faults happen, which depend on the machine. A seed therefore
 /// selects a kind of conditions and does not replay a run.

@@ -3,8 +3,8 @@ import Glibc
 import SyncConcurrency
 import SyncSimulation
 
-/// The run of one seed: users write, processes and connections fail, and a reader takes samples. Then all faults end
-/// and the invariants are checked.
+/// The run of one seed: users write, processes and connections fail, and a reader takes samples of the databases. Then
+/// all faults end, and the checker checks the invariants.
 final class ChaosRun: Sendable {
     let plan: ChaosPlan
     let ledger = Ledger()
@@ -20,7 +20,7 @@ final class ChaosRun: Sendable {
             devices: Array(names), seed: seed, isEncrypted: plan.isEncrypted, settings: plan.settings)
     }
 
-    /// - Returns: The broken promises, and a description of the run.
+    /// - Returns: The violations of invariants, and a description of the run.
     func run() throws -> (findings: [Finding], words: String) {
         for device in testbed.devices { try device.expect(0, "init") }
         for (index, device) in testbed.devices.enumerated() {

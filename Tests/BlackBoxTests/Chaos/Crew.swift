@@ -1,7 +1,7 @@
 import Foundation
 import SyncConcurrency
 
-/// Threads that run concurrently until their time is up. The first error of any thread stops all of them.
+/// A group of threads that run until their time is up. The first error of any thread stops all of them.
 final class Crew: Sendable {
     private let state = Guarded(State())
 

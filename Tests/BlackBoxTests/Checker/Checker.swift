@@ -1,11 +1,12 @@
-/// Checks the invariants from outside, on the contents of databases and the output of commands at rest.
+/// Checks the invariants from outside, with the contents of the databases and the output of commands after all devices
+/// have come to rest.
 struct Checker {
     private let evidence: Evidence
     private let server: Observation.Server
     private let replicas: [(name: String, replica: Observation.Replica)]
     private var findings: [Finding] = []
 
-    /// Returns all broken promises, each with the number of its invariant.
+    /// Returns all violations, each with the number of its invariant.
     static func findings(in evidence: Evidence) throws -> [Finding] {
         var checker = try Checker(evidence)
         checker.checkRest()

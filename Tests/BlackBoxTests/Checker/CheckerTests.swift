@@ -2,8 +2,8 @@ import Foundation
 import TestRings
 import Testing
 
-/// Proves that the checker detects faults: each fault is planted in correct databases, and the checker names the broken
-/// promise.
+/// Proves that the checker detects faults: the test plants one fault at a time in correct databases, and the checker
+/// must report the invariant that the fault violates.
 @Suite(.ring(.check)) struct BlackBoxCheckerTests {
     /// A change to the databases or the evidence, and the finding that must follow.
     struct Plant: Sendable {

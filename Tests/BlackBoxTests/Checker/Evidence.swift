@@ -1,7 +1,8 @@
 /// All data that the checker uses, observed from outside.
 struct Evidence {
-    /// The paths of the databases: that of the server, and those of the devices by name.
+    /// The path of the server's database.
     let server: String
+    /// The names of the devices, and the paths of their databases.
     let devices: [(name: String, database: String)]
     let writes: [Write]
     /// The records that replicas showed during the run.
@@ -33,9 +34,9 @@ struct QuietTime: Sendable {
     let allowed: Int
 }
 
-/// A broken promise.
+/// A violation of an invariant.
 struct Finding: Hashable, Sendable, CustomStringConvertible {
-    /// The invariant in the numbering of `Invariant`, such as `I1`.
+    /// The number of the invariant, as `Invariant` lists it, such as `I1`.
     let invariant: String
     let words: String
 

@@ -55,13 +55,13 @@ struct GroupText: Hashable {
     }
 }
 
-/// All writes, as reported by the commands that made them.
+/// All writes of a run, with the results that their commands reported.
 final class Ledger: Sendable {
     private let all = Guarded<[Write]>([])
 
     var writes: [Write] { all.withLock { $0 } }
 
-    /// Notes a write before its command runs, so that a write of a killed command is known to be possible.
+    /// Records a write before its command runs, because a command that is killed may have written.
     func begin(_ device: String, _ kind: Write.Kind, texts: [String] = [], records: [String] = []) -> Int {
         all.withLock { all in
             let serial = all.count { $0.device == device }

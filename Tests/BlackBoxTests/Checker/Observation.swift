@@ -18,7 +18,7 @@ enum Observation {
     struct Server {
         var head: Int64 = 0
         var rows: [String: String] = [:]
-        /// The places of each text in the feed. A text must have only one.
+        /// The commits in which each text takes effect. A text must take effect only once.
         var effects: [String: [Effect]] = [:]
         /// Transactions that occur more than once in the feed.
         var repeated: [String] = []

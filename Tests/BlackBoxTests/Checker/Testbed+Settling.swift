@@ -5,7 +5,7 @@ extension Testbed {
     /// Ends all faults, syncs until nothing is left to do, measures an idle period, ends all processes, and returns the
     /// evidence for the checker.
     ///
-    /// A device that does not come to rest in time is not an error here. The checker reports the broken promise.
+    /// This function does not throw if a device does not come to rest in time. The checker reports the violation.
     ///
     /// - Parameters:
     ///   - quiet: The length of the idle period. Zero skips it.
@@ -25,7 +25,7 @@ extension Testbed {
             for device in devices { try device.startWatch() }
         } else {
             for device in devices + devices where !device.isWatching {
-                // The checker reports the devices that do not come to rest, so no status ends the loop.
+                // The checker reports the devices that do not come to rest, so the exit status is ignored.
                 _ = try device.run(["sync", "--wait", "240s"])
             }
         }
@@ -44,7 +44,7 @@ extension Testbed {
                 "\(device.isWatching ? "watching" : "not watching"), last line: \(device.lastWatchLine), errors: \(device.watchErrors), traffic: \(device.proxy.traffic)"
         }
         if quiet > .zero {
-            // Wait for the requests that a device makes directly after its last change.
+            // Waits until the devices have made the requests that directly follow their last change.
             var before = devices.map(\.proxy.traffic)
             try? eventually("silence") {
                 usleep(150_000)
@@ -87,7 +87,7 @@ extension Testbed {
         return row?.integer(0) == 0 && row?.integer(1) == head ?? 0
     }
 
-    /// Settles, and fails the test with the first 12 broken promises, if there are any.
+    /// Settles, and fails the test with the first 12 violations of invariants, if there are any.
     func requireNoFinding(
         _ ledger: Ledger, samples: [Sample] = [], quiet: Duration = .zero
     ) throws {

@@ -1,4 +1,4 @@
-/// A proxy's treatment of the bytes that pass through it.
+/// Describes how a proxy treats connections and the bytes that pass through it.
 struct ProxyConditions: Hashable, Sendable {
     /// The delay of each piece of data, in both directions.
     var delay = Duration.zero
@@ -9,12 +9,12 @@ struct ProxyConditions: Hashable, Sendable {
     var refuses = false
     /// The number of pieces per thousand in which one bit is flipped.
     var damage = 0
-    /// The number of bytes to the client, or to the server, after which a connection is reset.
+    /// The number of bytes to the client, or to the server, after which a connection ends.
     var cutAfterDown: Int?
     var cutAfterUp: Int?
-    /// The number of requests since the proxy was created after which nothing more goes to the client.
+    /// The number of requests, counted since the proxy was created, from which on nothing more is sent to the client.
     var holdsResponsesFrom: Int?
-    /// The byte sent to the client whose lowest bit is flipped, counted from 0 on each connection.
+    /// The position of a byte to the client, counted from 0 on each connection. Its lowest bit is flipped.
     var damagedByteDown: Int?
 
     static let fair = ProxyConditions()
@@ -23,9 +23,9 @@ struct ProxyConditions: Hashable, Sendable {
 /// The traffic of a proxy since it was created.
 struct ProxyTraffic: Hashable, Sendable {
     var connections = 0
-    /// The number of HTTP/1.1 request heads, as far as they are readable.
+    /// The number of HTTP/1.1 request heads. Under TLS, they cannot be recognized.
     var requests = 0
-    /// The number of pieces from the client. Under TLS this is an upper bound of the number of requests.
+    /// The number of reads that returned data from the client. It stands in for the number of requests under TLS.
     var piecesUp = 0
     var bytesUp = 0
     var bytesDown = 0

@@ -175,7 +175,8 @@ struct ProxyLoop {
             }
             lane.passed += sent
             if let cut, lane.passed >= cut {
-                // Bytes before the cut must arrive. The stream is ended normally, because a reset could overtake them.
+                // The bytes before the cut must arrive. Therefore, the stream ends normally: a reset could discard
+                // them.
                 traffic.cut += 1
                 lane.waiting = []
                 shutdown(lane.to, Int32(SHUT_WR))

@@ -19,7 +19,7 @@ final class NaiveClient: Sendable {
         access("\($0)/python3", X_OK) == 0
     }
 
-    /// Creates a client with a new account that has not yet pulled anything.
+    /// Creates a client with its own account. It has not pulled anything yet.
     init(in testbed: Testbed) throws {
         state = "\(testbed.folder)/naive.json"
         token = "\(testbed.folder)/naive.token"

@@ -3,7 +3,7 @@ import Glibc
 import TestRings
 import Testing
 
-/// Killed commands, a damaged database, and a device with a full disk.
+/// Tests killed commands, a damaged database, and a device with a full disk.
 @Suite(.ring(.test), .serialized) struct BlackBoxClientTests {
     @Test(.timeLimit(.minutes(15)))
     func `acknowledged writes survive a killed syncctl, and others are complete or absent`()
@@ -15,7 +15,7 @@ import Testing
             // The delay grows after a killed command and shrinks after a completed one, so that it approaches the
             // critical moment.
             var delay = Duration.milliseconds(8)
-            // The number of rounds depends on the machine, but the delay finds the moment on any machine.
+            // The delay approaches that moment on any machine, but the number of rounds that this takes varies.
             for index in 0..<200 {
                 if index >= 36, killed > 3, through > 3 { break }
                 writer.killedAfter = delay
@@ -50,8 +50,8 @@ import Testing
             let (writer, device) = (writers[0], testbed.devices[0])
             for index in 0..<60 { try writer.create("shared.\(index)") }
             for device in testbed.devices { try device.expect(0, "sync") }
-            // The first round damages the header and the schema. The second damages a page of records without waiting
-            // writes.
+            // The first round damages the header and the schema. The second damages a page that has records but no
+            // unsent writes.
             for (round, text) in [nil, "shared.3"].enumerated() {
                 for index in 0..<5 { try writer.create("unconfirmed.\(round).\(index)") }
                 try device.expect(0, "doctor", "--fix")

@@ -2,7 +2,7 @@ import Foundation
 import TestRings
 import Testing
 
-/// A client that was written only from the description of the protocol, together with real devices.
+/// Tests a client that was written only from the description of the protocol, together with real devices.
 @Suite(.ring(.test), .serialized, .enabled(if: NaiveClient.isAvailable, "there is no python3 on this machine"))
 struct BlackBoxNaiveClientTests {
     @Test(.timeLimit(.minutes(15))) func `an independent client ends with the same rows as the devices`()
@@ -28,7 +28,7 @@ struct BlackBoxNaiveClientTests {
             try require(pages > 5, "the snapshot had \(pages) pages")
             try Self.requireEqualRows(naive, testbed, [laptop])
 
-            // The server applies a push whose response is lost. The repeat must have no further effect.
+            // The server applies a push, but the response is lost. The repeated push must have no further effect.
             let (user, avatar) = (UUID().uuidString.lowercased(), UUID().uuidString.lowercased())
             try naive.expect("create", "user", user, "username=from python")
             try naive.expect("create", "avatar", avatar, "author=@\(user)", "image_url=https://example.org/p.png")
@@ -47,7 +47,7 @@ struct BlackBoxNaiveClientTests {
             let repeated = try Observation.server(testbed.server.database).repeated
             try require(repeated.isEmpty, "the feed has twice: \(repeated)")
 
-            // Both edit one record, and each deletes a record, without knowing each other's changes.
+            // Both clients edit one record, and each deletes a record, without knowing the other's changes.
             try laptop.device.expect(0, "sync")
             try laptop.update(ids[1], to: "by the laptop")
             try naive.expect("update", "user", ids[1], "username=by python")

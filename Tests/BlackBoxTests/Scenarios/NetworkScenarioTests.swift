@@ -3,7 +3,7 @@ import Glibc
 import TestRings
 import Testing
 
-/// Data that is lost, delayed, or damaged in the network.
+/// Tests devices on a network that loses, delays, or damages data.
 @Suite(.ring(.test), .serialized) struct BlackBoxNetworkTests {
     @Test(.timeLimit(.minutes(15))) func `a silent connection is abandoned and replaced by a new one`()
         async throws
@@ -27,7 +27,7 @@ import Testing
             try eventually("the laptop sees that it is offline") {
                 laptop.lastWatchLine.contains(#""connection":"offline""#)
             }
-            // Connections that are already open stay silent. Only new ones work.
+            // The connections that are already open stay silent. Only new ones work.
             laptop.proxy.setConditions(.fair)
             try eventually("the laptop has caught up") {
                 let texts = try Database(laptop.database).rows(
@@ -118,7 +118,8 @@ import Testing
     {
         try await inTestbed { testbed, ledger, writers in
             let writer = writers[0]
-            // The places are the first bytes of each connection's first response: "HTTP/1.1 200".
+            // The damaged byte is one of the first twelve of a connection's first response: "HTTP/1.1 200". With byte 7
+            // damaged, the version is 1.0, which the client may accept.
             for place in 0..<12 {
                 try writer.create("head.\(place)")
                 writer.device.proxy.setConditions(ProxyConditions(damagedByteDown: place))

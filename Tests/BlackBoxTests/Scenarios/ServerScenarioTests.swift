@@ -3,7 +3,7 @@ import Glibc
 import TestRings
 import Testing
 
-/// Scenarios in which a server is killed, stopped, or restored, or has a full disk. The devices must lose nothing.
+/// Tests that devices lose nothing if a server is killed, stopped, or restored, or has a full disk.
 @Suite(.ring(.test), .serialized) struct BlackBoxServerTests {
     @Test(.timeLimit(.minutes(15))) func `a server that is killed during a push has each write once`()
         async throws

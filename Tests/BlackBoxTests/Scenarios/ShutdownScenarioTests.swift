@@ -3,7 +3,7 @@ import Glibc
 import TestRings
 import Testing
 
-/// A `syncd` that is asked to end while various connections are open.
+/// Tests that `syncd` shuts down while connections in various states are open.
 @Suite(.ring(.test), .serialized) struct BlackBoxShutdownTests {
     @Test(.timeLimit(.minutes(15)), arguments: [false, true])
     func `a server ends in time in any state of its connections`(isEncrypted: Bool) async throws {
@@ -15,8 +15,8 @@ import Testing
                 try device.startWatch()
                 try eventually("\(device.name) is in sync") { device.watchOutput.contains(#""in_sync":true"#) }
             }
-            // One stream is on a working connection, one is on a connection that is silent forever, and requests are in
-            // flight.
+            // One event stream is on a working connection, one is on a connection that stays silent forever, and
+            // requests are in flight.
             let silent = testbed.devices[1].proxy
             silent.setConditions(ProxyConditions(isHalfOpen: true))
             try eventually("the phone's line is silent") { silent.traffic.silenced > 0 }

@@ -4,8 +4,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// The entry point of libFuzzer for a program with a main function: runs `test_one_input` until a limit among the
-/// arguments is reached. Returns the status to exit with.
+/// Runs libFuzzer in a program that has its own main function, until a limit among the arguments is reached. Returns
+/// the exit status.
 int LLVMFuzzerRunDriver(int *argc, char ***argv, int (*test_one_input)(const uint8_t *data, size_t size));
 
 #endif

@@ -1,7 +1,7 @@
 import SyncSimulation
 
-/// Transactions of which any partial effect can be detected: each moves one coin between two accounts and records the
-/// move in a ledger.
+/// A workload in which every torn transaction can be detected: each transaction moves one coin between two accounts and
+/// records the move in a ledger.
 struct BankWorkload {
     static let path = "/bank.sqlite"
     static let accounts = 12
@@ -53,8 +53,8 @@ struct BankWorkload {
         }
     }
 
-    /// Returns the number of transfers. Throws `Torn` if the accounts and the ledger do not match that number of
-    /// complete transfers.
+    /// Returns the number of transfers, or -1 if the tables do not exist. Throws `Torn` if the accounts and the ledger
+    /// contradict each other.
     func check(_ connection: RawConnection) throws -> Int {
         let integrity = try connection.texts("PRAGMA integrity_check")
         guard integrity == ["ok"] else { throw Torn(what: "integrity_check: \(integrity)") }

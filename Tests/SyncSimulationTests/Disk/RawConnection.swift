@@ -1,7 +1,7 @@
 import CFaultVFS
 import SyncSimulation
 
-/// A thin wrapper of SQLite's C interface.
+/// A thin wrapper around SQLite's C API, independent of the production code.
 final class RawConnection {
     private var handle: OpaquePointer?
 
@@ -33,7 +33,7 @@ final class RawConnection {
         }
     }
 
-    /// Returns the first column of all rows.
+    /// Returns the first column of all rows as text, with "NULL" for null.
     func texts(_ sql: String) throws -> [String] {
         var statement: OpaquePointer?
         let prepared = sqlite3_prepare_v2(handle, sql, -1, &statement, nil)

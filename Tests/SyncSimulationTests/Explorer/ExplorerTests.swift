@@ -2,7 +2,7 @@ import SyncSimulation
 import TestRings
 import Testing
 
-/// Explores small worlds completely. The soak run explores larger ones.
+/// Explores small worlds. `tools/soak explore` explores every state of larger ones.
 @Suite(.ring(.test), .onWorldThreads) struct ExplorerTests {
     @Test func `every state of two devices with one write each keeps the invariants`() {
         let report = Explorer(writes: 1, faults: 0).run()

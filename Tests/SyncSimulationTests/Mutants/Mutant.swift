@@ -6,7 +6,7 @@ import SyncSimulation
 import TestRings
 import Testing
 
-/// A bug that is planted around the real parts to prove that the oracles detect it.
+/// A bug that is planted in a world on purpose, to prove that the oracles detect it.
 struct Mutant: Sendable, CustomTestStringConvertible {
     let name: String
     /// The invariants by which an oracle may detect the bug. The first one is the invariant that the bug breaks
@@ -17,13 +17,14 @@ struct Mutant: Sendable, CustomTestStringConvertible {
     var parts: @Sendable () -> WorldParts
     /// Changes the plan of the world so that the bug can take effect, for example by making rare faults frequent.
     var shape: @Sendable (inout WorldPlan) -> Void = { _ in }
-    /// Whether the bug is in the parts. Otherwise the bug is a policy out of range, which `shape` sets.
+    /// Whether the test also runs the world without the bug, to check that `shape` alone breaks no promise. False if
+    /// `shape` itself sets a policy that is out of range.
     var isPlantedInParts = true
-    /// Whether the users' oracle must find the bug, and not another one.
+    /// Whether the bug counts as found only if the users' oracle finds it.
     var isFoundByUsers = false
     /// Whether the bug damages the rows of a device's store, so that the store itself may notice it (I25).
     var damagesStores = false
-    /// Whether finding the bug takes so many worlds that only `tools/soak mutants` tries.
+    /// Whether finding the bug takes so many worlds that only `tools/soak mutants` tries to find it.
     var isRare = false
 
     init(
@@ -60,7 +61,7 @@ struct Mutant: Sendable, CustomTestStringConvertible {
         return Mutant.quick.contains(name) ? .test : .check
     }
 
-    /// This mutant, marked as planted only by the shape of the world.
+    /// This mutant, marked as a policy that is out of range.
     var ofPolicy: Mutant {
         var mutant = self
         mutant.isPlantedInParts = false
@@ -81,7 +82,7 @@ extension Mutant {
                 // The plain authority has only one space, which all devices may use.
                 plan.setting.spaceCount = 1
                 plan.rates.changeAccess = 0
-                // Conflicts occur if devices write without knowing each other's edits.
+                // Conflicts occur when devices write without having seen each other's edits.
                 plan.setting.devices = max(plan.setting.devices, 2)
                 plan.rates.dropLink = max(plan.rates.dropLink, 0.05)
                 if mutant == .trustsItsMemory { plan.rates.secondServer = 0.05 }

@@ -10,8 +10,7 @@ import Testing
 struct MutantTests {
     static let mutants = Mutant.all.filter { Soak.isOn || $0.ring <= .current }
 
-    /// The number of worlds to try. A mutant that is not found in them shows a gap in the users' operations or in the
-    /// oracles.
+    /// The number of worlds to try. If none of them finds a mutant, the users' operations or the oracles have a gap.
     private static let worlds: UInt64 = Soak.isOn ? 60 : 16
 
     @Test(arguments: mutants)
@@ -21,7 +20,8 @@ struct MutantTests {
         var others: [String] = []
         for seed in 0..<Self.worlds {
             var plan = WorldPlan.drawn(seed: seed, steps: 150)
-            // False responses of a server could break a promise in a different way than the bug does.
+            // A server's false responses could break a promise in another way than the bug does. A mutant that needs
+            // them sets their rate in its shape.
             plan.rates.lie = 0
             plan.rates.refuseIdentities = 0
             plan.useCurrentBuilds()
@@ -40,11 +40,11 @@ struct MutantTests {
                     isNoticedByStore || mutant.breaks.contains(violation.invariant),
                     "\(mutant.name) was found, but by \(violation)")
                 if mutant.isFoundByUsers, !violation.text.contains("told its user") {
-                    // Another oracle was faster in this world.
+                    // Another oracle found a violation first in this world.
                     others.append("\(violation)")
                     continue
                 }
-                // This takes longer than finding the bug, because the world without the bug runs to its end.
+                // This check is slower than finding the bug, because the world without the bug runs to its end.
                 if mutant.isPlantedInParts, TestRing.current >= .check { try checkThatThePartsAreToBlame(plan) }
                 print(
                     Row(
@@ -56,7 +56,8 @@ struct MutantTests {
         Issue.record("\(mutant.name) was not found in \(Self.worlds) worlds; ended otherwise: \(others.prefix(3))")
     }
 
-    /// Checks that the same world keeps all promises without the bug, so that the shape of the world is not the cause.
+    /// Checks that the same world keeps all promises with the real parts, so that its shape is not the cause of the
+    /// violation.
     private func checkThatThePartsAreToBlame(_ plan: WorldPlan) throws {
         do {
             _ = try World(plan, parts: .onSQLite()).run()
@@ -91,7 +92,7 @@ struct MutantTests {
         .I23: DatabaseTests.Planted.allCases.count,
     ]
 
-    /// A row of the printed table.
+    /// A row of the table that the test prints.
     private struct Row: CustomStringConvertible {
         let mutant: Mutant
         let invariant: Invariant

@@ -6,13 +6,13 @@ import SyncModel
 import SyncSimulation
 
 extension Mutant {
-    /// Grants and revokes access rights often.
+    /// Makes the world change access rights often.
     @Sendable private static func changesRights(_ plan: inout WorldPlan) {
         plan.setting.devices = max(plan.setting.devices, 2)
         plan.rates.changeAccess = 0.05
     }
 
-    /// Bugs that take effect when a principal loses access to a space.
+    /// Bugs in access control, and in what happens when a principal loses or regains access to a space.
     static let access: [Mutant] = [
         Mutant(
             "space kept without access", breaks: [.I21], "what may not be read any more stays on the device",
@@ -127,7 +127,7 @@ extension Mutant {
             },
             shape: { plan in
                 changesRights(&plan)
-                // A restart of the device would clear the remembered response.
+                // A restart of the device would discard the remembered response.
                 plan.rates.killDevice = 0
                 plan.rates.losePowerOfDevice = 0
                 plan.rates.deviceDiskFault = 0

@@ -13,7 +13,7 @@ extension Mutant {
         Mutant(name, breaks: breaks, sentence, parts: { .wrappingAuthority(settings, plant) }, shape: shape)
     }
 
-    /// Bugs in the server's calls.
+    /// Bugs in the server's responses to hellos, pushes, and pulls.
     static let authorities: [Mutant] = [
         authority("acknowledged commit not applied", breaks: [.I1, .I5, .I9], "the last of a push is only confirmed") {
             $0.onPush = { (base, request, principal, now) throws(AuthorityError) in
@@ -53,7 +53,7 @@ extension Mutant {
         authority(
             "conflicts not reported", breaks: [.I6], "outcomes omit the conflicts, and so the losing values",
             shape: {
-                // Conflicts occur if devices write without knowing each other's edits.
+                // Conflicts occur when devices write without having seen each other's edits.
                 $0.setting.devices = max($0.setting.devices, 2)
                 $0.rates.dropLink = max($0.rates.dropLink, 0.05)
             },
@@ -90,7 +90,7 @@ extension Mutant {
                 $0.onPull = { (base, request, principal, now) throws(AuthorityError) in
                     let response = try base.pull(request, by: principal, now: now)
                     guard case .mustReset(.horizon) = response, request.cursor != nil else { return response }
-                    // Pretends that the client has just finished a snapshot.
+                    // Returns the cursor of a finished snapshot without any of its rows.
                     var cursor: Cursor?
                     while true {
                         let fresh = try base.pull(

@@ -126,7 +126,7 @@ extension Mutant {
             "after a restore, a device does not know which values it wrote",
             "AFTER INSERT ON sync_confirmed BEGIN DELETE FROM sync_confirmed; END",
             shape: { plan in
-                // A device is away while others replace what it wrote before the restore.
+                // A device must be offline while others replace the values that it wrote before the restore.
                 plan = .calm(seed: plan.setting.seed, devices: 3, steps: 400)
                 plan.pause = .seconds(1)...(.seconds(5))
                 plan.rates.restoreServer = 0.06

@@ -8,7 +8,7 @@ import SyncSimulation
 import SyncStoreSQLite
 
 extension Mutant {
-    /// Policies out of range.
+    /// Policies and limits that are out of range.
     static let policies: [Mutant] = [
         Mutant(
             "no wait between tries", breaks: [.I18], "the back-off has neither floor nor growth",
@@ -85,7 +85,7 @@ extension Mutant {
                 return .onSQLite(settings)
             },
             shape: {
-                // A device that was offline for long reads full pages.
+                // A device that has been offline for a long time reads full pages.
                 $0.setting.policy.pageRows = 40
                 $0.setting.devices = max($0.setting.devices, 2)
                 $0.rates.dropLink = 0.1
@@ -113,7 +113,7 @@ extension Mutant {
         return settings
     }()
 
-    /// Makes devices not flush each commit, and makes them lose power at the given rate.
+    /// Makes devices commit without a flush, and lose power at the given rate.
     @Sendable private static func unflushed(_ plan: inout WorldPlan, losePower rate: Double) {
         plan.setting.unflushed = Set(0..<plan.setting.devices)
         plan.rates.losePowerOfDevice = rate
@@ -123,7 +123,7 @@ extension Mutant {
         plan.rates.cloneDevice = 0
     }
 
-    /// Bugs in durability: data that should be flushed is lost.
+    /// Bugs in durability: a device or the server loses or damages data that it should keep.
     static let disks: [Mutant] = [
         Mutant(
             "device does not flush", breaks: [.I1, .I16, .I7], "a committed write may be lost with the power",

@@ -1,6 +1,6 @@
 extension Mutant {
-    /// The names of the mutants that `tools/test` runs. Each is found in the first world in about a second, and
-    /// together they cover each promise that worlds check. `tools/check` runs the others.
+    /// The names of the mutants that `tools/test` runs. Each should be found in the first world, in about a second, and
+    /// together they cover each promise that worlds check. `tools/check` runs the others, except the rare ones.
     static let quick: Set<String> = [
         // I1 to I4: no write is lost, repeated, reordered, or left unconfirmed.
         "outbox counted as empty", "flushed commits lost", "outbox row lost", "journal entry lost",

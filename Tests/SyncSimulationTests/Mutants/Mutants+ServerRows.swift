@@ -78,7 +78,7 @@ extension Mutant {
             END
             """,
             shape: {
-                // A device must continue to use a record that another has deleted.
+                // A device must continue to use a record that another device has deleted.
                 $0.setting.devices = 4
                 $0.rates.dropLink = 0.1
                 $0.rates.rollBackDevice = 0.05

@@ -12,21 +12,21 @@ extension Mutant {
         Mutant(name, breaks: breaks, sentence, parts: { .wrappingStores(plant) }, shape: shape)
     }
 
-    /// Keeps devices offline for long, so that their outboxes are full when they reconnect.
+    /// Keeps devices offline for a long time, so that their outboxes hold more than one batch when they reconnect.
     @Sendable private static func isLongOffline(_ plan: inout WorldPlan) {
         plan.rates.dropLink = 0.1
         plan.rates.recover = 0.05
         plan.setting.policy.batch = BatchLimit(transactions: 20, bytes: 600)
     }
 
-    /// Makes servers lose many records, and makes users consent to the deletes.
+    /// Makes the server lose many records, and makes users consent to the deletes.
     @Sendable private static func losesMuch(_ plan: inout WorldPlan) {
         plan.rates.emptyServer = 0.03
         plan.rates.allowDeletes = 0.1
         plan.setting.policy.deleteBrake = DeleteBrake(records: 2, percent: 20)
     }
 
-    /// Most data is lost more than once, and each time somebody agrees.
+    /// Makes the server lose many records more often, so that a user consents to deletes more than once.
     @Sendable private static func losesMuchAgain(_ plan: inout WorldPlan) {
         losesMuch(&plan)
         plan.rates.emptyServer = 0.06
@@ -240,7 +240,7 @@ extension Mutant {
             }),
         store(
             "outbox counted as empty", breaks: [.I4, .I18, .I1], "the status says in sync when it is not",
-            // A later write would send the forgotten one too, so the forgotten write must be the last one.
+            // A later write would send the uncounted one too, so the uncounted write must be the last one of the run.
             shape: { $0.steps = 12 },
             plant: {
                 $0.onSummary = { summary in

@@ -12,7 +12,7 @@ extension Mutant {
         Mutant(name, breaks: breaks, sentence, parts: { .wrappingTransports(plant) }, shape: shape)
     }
 
-    /// Makes up to 40 attempts without a pause.
+    /// Calls the server up to 40 times without a pause, until a call succeeds.
     private static func insisting<Response>(
         _ call: () async throws(TransportError) -> Response
     ) async throws(TransportError) -> Response {
@@ -23,7 +23,7 @@ extension Mutant {
         throw last
     }
 
-    /// Removes the pause that the server requests.
+    /// Calls the server, and removes the requested pause from an error.
     private static func hurrying<Response>(
         _ call: () async throws(TransportError) -> Response
     ) async throws(TransportError) -> Response {

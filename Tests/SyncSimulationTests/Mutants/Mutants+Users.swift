@@ -5,7 +5,8 @@ import SyncModel
 import SyncSimulation
 
 extension Mutant {
-    /// Bugs that only the users' oracle can detect, because the messages and the outcomes are correct.
+    /// Bugs that the users' oracle must detect: a user never learns that a value was lost, although each message and
+    /// each outcome looks correct.
     static let users: [Mutant] = [
         Mutant(
             "notices not sent", breaks: [.I1], "the server keeps to itself whose values gave way",
@@ -96,7 +97,7 @@ extension Mutant {
         return mutant
     }
 
-    /// Makes devices write without knowing each other's edits, so that conflicts occur.
+    /// Makes devices write without having seen each other's edits, so that conflicts occur.
     private static func apart(_ plan: inout WorldPlan) {
         plan.setting.devices = max(plan.setting.devices, 2)
         plan.rates.dropLink = max(plan.rates.dropLink, 0.05)

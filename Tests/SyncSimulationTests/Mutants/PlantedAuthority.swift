@@ -8,7 +8,7 @@ import SyncSimulation
 /// The real authority behind hooks in which a bug can be planted.
 struct PlantedAuthority: AuthorityService {
     let base: Authority
-    /// The access rules of the world. `base` may have been created with others.
+    /// The access rules of the world. `base` may enforce different rules.
     var rules = AccessRules([])
     var onHello: @Sendable (ServerHello) -> ServerHello = { $0 }
     var onPush: @Sendable (Authority, PushRequest, Principal, WallTime) throws(AuthorityError) -> PushResponse = {

@@ -4,8 +4,8 @@ import SyncCore
 import SyncModel
 import SyncSimulation
 
-/// A device's store behind hooks in which a bug can be planted. A call goes through the hook with its name if there is
-/// one.
+/// A device's store behind hooks in which a bug can be planted. A method that has a hook calls the hook. All other
+/// methods call `base`.
 struct PlantedStore: LocalStore, EngineStore {
     let base: SimulatedDevice.Store
     var onCommit:

@@ -11,8 +11,10 @@ enum Browser {
 
     /// Opens a page and runs its script.
     ///
-    /// - Parameter place: The fragment of the URL, after the `#`.
-    /// - Returns: The resulting document, and the messages in the browser's console.
+    /// - Parameters:
+    ///   - place: The fragment of the URL, after the `#`.
+    ///   - profile: The folder for the browser's profile. The output files are beside it.
+    /// - Returns: The document after the script has run, and the lines of the browser's console.
     static func open(_ file: URL, at place: String, profile: URL) throws -> (document: String, complaints: [String]) {
         guard let path else { throw Failure(description: "there is no browser") }
         let process = Process()

@@ -18,7 +18,7 @@ struct HTMLReportTests {
         String(decoding: HTMLReport(recording).write(), as: UTF8.self)
     }
 
-    /// The recording of a small run with the hostile texts in it.
+    /// The recording of a small run that contains the hostile texts.
     private static let recorded = Result { () throws -> WorldRecording in
         let recording = WorldRecording()
         let world = World(.drawn(seed: 5, steps: 30), parts: .onSQLite(), recording: recording)

@@ -25,7 +25,7 @@ struct WorldRecordingTests {
         }
         #expect("\(alone)" == "\(heard)")
         #expect(recording.failure == "\(heard.cause)")
-        // The violation is the last event, and it is in the last step.
+        // The violation is the last event. It comes before the last step, which records the data at that time.
         let last = try #require(recording.events.last)
         #expect(last.kind == .violation)
         #expect(last.text == "\(heard.cause)")
@@ -42,7 +42,7 @@ struct WorldRecordingTests {
         for seed in 0..<8 as Range<UInt64> {
             let recording = WorldRecording()
             var plan = WorldPlan.drawn(seed: seed, steps: 60)
-            // By default, the server is rarely down when a message arrives.
+            // With the rate that is drawn, the server is rarely down when a message arrives.
             plan.rates.killServer = 0.1
             let world = World(plan, parts: .onSQLite(), recording: recording)
             let coverage = try world.run().coverage
@@ -75,7 +75,7 @@ struct WorldRecordingTests {
             kinds.formUnion(recording.events.map(\.kind))
             #expect(recording.forgotten == 0)
         }
-        // With slow messages, users edit the same records.
+        // With slow messages, users edit records before they see each other's edits.
         var slow = WorldPlan.calm(seed: 1, devices: 3, steps: 60)
         slow.setting.network.delay = .seconds(5)...(.seconds(30))
         let recording = WorldRecording()

@@ -4,10 +4,11 @@ import SyncSimulation
 import TestRings
 import Testing
 
-/// Wall clocks decide only which of two edits is later (I22).
+/// Tests that wall clocks decide only which of two edits is the later one (I22).
 @Suite(.ring(.check), .onWorldThreads)
 struct ClockTests {
-    /// The results that must not depend on the clock: everything except names and stamps.
+    /// The statistics of a run that must not depend on the clock. The hash of a run is not among them, because record
+    /// ids and stamps contain times.
     struct Outcome: Hashable {
         let operations: Int
         let commits: Int
@@ -24,7 +25,7 @@ struct ClockTests {
         }
     }
 
-    /// Runs a world with one device. With two devices, the clocks would decide conflicts, as they should.
+    /// Runs a world with one device. Between two devices, the clocks rightly decide conflicts.
     private static func outcome(seed: UInt64, clocksWrongBy error: Duration, parts: WorldParts) throws -> Outcome {
         var plan = WorldPlan.drawn(seed: seed, steps: 60)
         plan.setting.devices = 1

@@ -5,7 +5,8 @@ import SyncStoreSQLite
 import TestRings
 import Testing
 
-/// A newer database is not modified (I23). A damaged database is an error, and never counts as an empty one (I25).
+/// Tests that a database of a newer build is not modified (I23), and that a damaged database is reported as an error
+/// and never treated as an empty one (I25).
 @Suite(.ring(.test))
 struct DatabaseTests {
     private static let now = WallTime(milliseconds: 1_767_225_600_000)
@@ -91,8 +92,8 @@ struct DatabaseTests {
         do {
             let raw = try RawConnection("/cache.sqlite", on: process)
             let version = planted == .versionNotMarked ? 1 : 99
-            // A newer build records the names of its migrations. A newer version without them counts as a damaged
-            // header.
+            // A newer build records the names of its migrations. Without them, a greater version counts as damage to
+            // the header.
             try raw.run(
                 """
                 WITH RECURSIVE step(number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM step WHERE number < 99)

@@ -4,7 +4,7 @@ import SyncSimulation
 import TestRings
 import Testing
 
-/// No principal receives data that it may not read (I21).
+/// Tests that no principal receives or overwrites data that it may not read (I21).
 @Suite(.ring(.test), .onWorldThreads)
 struct ScopeTests {
     static let seeds = 0..<(Soak.isOn ? 40 : TestRing.sample(1, 4)) as Range<UInt64>

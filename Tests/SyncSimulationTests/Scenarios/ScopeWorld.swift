@@ -8,8 +8,8 @@ import SyncStoreSQLite
 import SyncTestKit
 import SyncWire
 
-/// Two principals with one space each and a shared space. The text of each record names its space. All responses of the
-/// server are kept as bytes, grouped by the principal that received them.
+/// Two principals that each have a space of their own, and share a third. The text of each record names its space. All
+/// responses of the server are kept as bytes, grouped by the principal that received them.
 final class ScopeWorld {
     static let spaces: [String: [SpaceID]] = ["anna": ["north", "shared"], "ben": ["shared", "south"]]
     static let foreign: [String: String] = ["anna": "secret-of-south", "ben": "secret-of-north"]
@@ -58,7 +58,8 @@ final class ScopeWorld {
         return store
     }
 
-    /// Makes both principals write wherever they may, sync, and try to read each other's data.
+    /// In each round, makes both principals write to their spaces, sync, and try to read and overwrite each other's
+    /// data.
     func run(rounds: Int) throws {
         for _ in 0..<rounds {
             for name in stores.keys.sorted() {
@@ -111,7 +112,7 @@ final class ScopeWorld {
         }
     }
 
-    /// Makes each principal pull the other's space, fetch the other's records, and overwrite them.
+    /// Makes each principal try to pull the other's space, fetch the other's records, and overwrite them.
     private func spy() throws {
         for (name, other) in [("anna", "ben"), ("ben", "anna")] {
             let space: SpaceID = other == "anna" ? "north" : "south"
@@ -131,7 +132,8 @@ final class ScopeWorld {
         }
     }
 
-    /// Returns a push of an update, a create, and a delete of a record that the principal may not read, from a forged client.
+    /// Returns a push from a forged client that updates, creates, and deletes a record which the principal may not
+    /// read.
     private func intrusion(on id: RecordID, in space: SpaceID) throws -> PushRequest {
         let identity = ClientIdentity(
             client: ClientID(bits: Identifier128(high: random.next(), low: random.next())), incarnation: 0)
@@ -151,7 +153,7 @@ final class ScopeWorld {
         return PushRequest(identity: identity, epoch: nil, acknowledged: .first, transactions: transactions)
     }
 
-    /// Asks the server, and keeps the bytes of its response. Returns nil when the server refuses the request.
+    /// Sends a request to the server, and keeps the bytes of its response. Returns nil if the server throws an error.
     @discardableResult private func ask(_ request: ServerRequest, as name: String) throws -> ServerResponse? {
         let response: ServerResponse
         do throws(AuthorityError) {
@@ -164,8 +166,8 @@ final class ScopeWorld {
         return response
     }
 
-    /// The first leak found: data of the other principal in the responses, on the disk, or overwritten. Nil if there is
-    /// none.
+    /// The first violation found: a principal has the other's data in its responses or on its disk, or its record was
+    /// overwritten by the other. Nil if there is none.
     var leak: Violation? {
         for (name, secret) in Self.foreign.sorted(by: { $0.key < $1.key }) {
             if (answers[name] ?? []).contains(secret) {

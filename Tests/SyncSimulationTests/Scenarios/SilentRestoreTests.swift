@@ -7,10 +7,10 @@ import SyncSimulation
 import TestRings
 import Testing
 
-/// The server's folder is restored from a copy without notice. At rest all parties hold the same data, and each lost
-/// write is current, sent again, or in a journal (I1, I4, I15).
+/// Tests that restore the server's folder from a copy without telling any device. At rest, all parties must hold the
+/// same data, and each lost write must be current, sent again, or in a journal (I1, I4, I15).
 @Suite(.ring(.test), .onWorldThreads) struct SilentRestoreTests {
-    /// Returns a script in which three devices write for a while and the server is restored from a backup in between.
+    /// Returns a script in which three devices write, and in between the server is restored from a backup.
     static func script(seed: UInt64, isCutOff: Bool) -> WorldScript {
         var plan = WorldPlan.calm(seed: seed, devices: 3, steps: 60)
         // Devices that are cut off stay offline until the script reconnects them.
@@ -21,7 +21,8 @@ import Testing
             script.moments[step].happenings.insert(contentsOf: happenings, at: 0)
         }
         insert([.server(.backedUp)], at: 20)
-        // One device never sees the lost commits and continues from the copy, so that the two histories fork.
+        // One device never sees the lost commits. It continues from the copy while the others are offline, so that the
+        // history forks.
         if isCutOff { insert([.device(2, .cutOff(.toServer))], at: 20) }
         insert([.server(.restoredSilently)], at: 24)
         if isCutOff {
@@ -31,7 +32,7 @@ import Testing
         return script
     }
 
-    /// Without the fingerprints of commits, two histories of equal length could not be told apart.
+    /// Without the fingerprints of commits, the server could not tell two histories of the same length apart.
     @Test func `the oracles detect a server whose fingerprints are all equal`() {
         let parts = WorldParts.plantingInServer(
             """

@@ -4,8 +4,7 @@ import SyncSimulation
 import TestRings
 import Testing
 
-/// Runs reduced scripts that once broke a promise. Each must now keep all promises. `syncsim shrink` creates the
-/// scripts.
+/// Runs the scripts of worlds that once failed, reduced by `syncsim shrink`. Each must now keep all promises.
 @Suite(.ring(.test), .onWorldThreads) struct KeptScriptTests {
     static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .appendingPathComponent("KeptScripts")
@@ -18,7 +17,7 @@ import Testing
         #expect(try #require(Self.files).count >= 2)
     }
 
-    /// Narrow runs take every third script.
+    /// The scripts to run. In `tools/test`, only every third script runs.
     static let sampled = stride(from: 0, to: files?.count ?? 0, by: TestRing.sample(3, 1)).compactMap { files?[$0] }
 
     @Test(arguments: sampled)

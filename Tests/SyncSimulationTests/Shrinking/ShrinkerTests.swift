@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test func `a smaller script counts only if it fails in the same way`() throws {
-        // The script fails in a different way without the kill, so the kill must stay.
+        // Without the kill, the script fails in a different way, so the kill must stay.
         let script = WorldScript(
             setting: WorldSetting(seed: 1, devices: 3),
             moments: (0..<40).map { number in

@@ -6,7 +6,7 @@ import Testing
 
 /// Tests how the oracles read the server's file.
 @Suite(.ring(.unit)) struct AuthorityAuditTests {
-    /// Returns zeros of the given length, with a number in the eight bytes at a position.
+    /// Returns an SQL blob of zeros that has a number in the eight bytes at a position.
     private static func zeros(_ length: Int, with number: UInt64, at position: Int) -> String {
         let digits = String(number, radix: 16)
         let padded = String(repeating: "0", count: 16 - digits.count) + digits
@@ -14,7 +14,7 @@ import Testing
             + String(repeating: "00", count: length - position - 8) + "'"
     }
 
-    /// Each place of a stamp in a row of `record`, with contents in which the last stamp is 77.
+    /// Each column of `record` that holds stamps, with contents in which the latest stamp is 77.
     static let places: [(column: String, contents: String)] = [
         ("creation", zeros(48, with: 77, at: 8)), ("origins", zeros(80, with: 77, at: 48)),
         ("deletion", zeros(24, with: 77, at: 0)), ("equal_edits", zeros(64, with: 77, at: 40)),

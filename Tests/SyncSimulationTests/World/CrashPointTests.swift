@@ -3,7 +3,7 @@ import SyncSimulation
 import TestRings
 import Testing
 
-/// Runs a sample of the crash points. `syncsim crash` runs all of them.
+/// Runs a sample of the crash points of one scenario. `syncsim crash` runs all crash points of every scenario.
 @Suite(.ring(.test), .onWorldThreads) struct CrashPointTests {
     static let series = CrashSeries.all.filter { $0.scenario.name == "two devices write" }
 
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test func `every scenario passes without added faults and has the faults of its script`() throws {
-        // Narrow runs take every third scenario.
+        // In `tools/test`, only every third scenario runs.
         for (number, scenario) in CrashScenario.all.enumerated() where number.isMultiple(of: TestRing.sample(3, 1)) {
             let report = try World(scenario.script, parts: .onSQLite()).run()
             #expect(report.commits > 3, "\(scenario.name)")

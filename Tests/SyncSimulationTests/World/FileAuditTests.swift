@@ -5,7 +5,7 @@ import Testing
 
 /// Tests when a world reads the files of its devices.
 @Suite(.ring(.test), .onWorldThreads) struct FileAuditTests {
-    /// An inspector that finds a wrong count in every file.
+    /// An inspector that reports a wrong count in every file.
     private struct Complaint: ReplicaInspector {
         let base: any ReplicaInspector
 

@@ -9,7 +9,7 @@ import SyncWire
 import TestRings
 import Testing
 
-/// Bugs that were found in worlds of many seeds, each as a separate scenario.
+/// Bugs that runs of many seeds have found, each reproduced by a small scenario.
 @Suite(.ring(.unit), .onWorldThreads)
 struct FoundBySeedsTests {
     private let old = Epoch(rawValue: "old")
@@ -42,14 +42,14 @@ struct FoundBySeedsTests {
         let store = try makeStore()
         let (mine, other) = (id(1), id(2))
         _ = try apply(snapshot([record(other, uid: 0, version: 1)], at: 1, of: old), to: store)
-        // A server deletes one record and creates the other with uid 1. Its history is lost before the device pulls
-        // that.
+        // The server confirms the delete of one record, and the create of the other with uid 1. It loses this history
+        // before the device pulls it.
         _ = try store.commit([.delete("customer", other)], in: .default, now: now)
         _ = try store.commit([.create("customer", mine, ["name": .text("b")])], in: .default, now: now)
         let deletion = Outcome.applied(version: Version(2), uids: [], conflicts: [])
         try response(deletion, .applied(version: Version(3), uids: [uid(1, of: mine)], conflicts: []), to: store)
         _ = try store.adopt(new, as: account)
-        // In the new history the first record has this uid, and the delete is rejected.
+        // In the new history, uid 1 belongs to the record that the device wants to delete, and the delete is rejected.
         _ = try apply(snapshot([record(other, uid: 1, version: 1)], at: 1, of: new), to: store)
         let refusal = Outcome.rejected(Rejection(code: .forbidden, message: "no", mutation: 0))
         try response(refusal, .applied(version: Version(2), uids: [uid(2, of: mine)], conflicts: []), to: store)
@@ -88,7 +88,7 @@ struct FoundBySeedsTests {
     @Test func `a record that a restored server does not have yet is not treated as deleted`() throws {
         let store = try makeStore()
         _ = try apply(snapshot([record(id(1), uid: 0, version: 1)], at: 1, of: old), to: store)
-        // The server is restored while this device has a pending edit. Then the creator of the record sends it again.
+        // The server is restored while this device has a pending edit. Later, the creator of the record sends it again.
         _ = try store.commit([.update("customer", id(1), ["boats": .integer(4)])], in: .default, now: now)
         _ = try store.adopt(new, as: account)
         _ = try apply(snapshot([], at: 1, of: new), to: store)
@@ -136,10 +136,11 @@ struct FoundBySeedsTests {
         }
     }
 
-    // MARK: The device's side
-
     // MARK: Found by the users' oracle
 
+    // In these scenarios, the loss of a value was not reported to its author, or was reported twice.
+
+    /// The pending edit hides the other device's name of version 7, so the delete may claim only version 6.
     @Test func `a delete does not claim to have seen a value that a pending edit hides`() throws {
         let store = try makeStore()
         _ = try store.adopt(old, as: account)
@@ -169,7 +170,7 @@ struct FoundBySeedsTests {
             Issue.record("the edit is not in the outbox")
             return
         }
-        // The device shows the other device's boats, but its own name.
+        // The device shows the other device's value of `boats`, but its own value of `name`.
         #expect(edits.first { $0.field == "name" }?.seen == .zero)
         #expect(edits.first { $0.field == "boats" }?.seen == Version(1))
     }
@@ -182,7 +183,7 @@ struct FoundBySeedsTests {
         var session = try store.adopt(old, as: account)
         let former = session.identity.client
         if hasNewID { session = try store.renewIdentity(as: ClientID(bits: Identifier128(high: 9, low: 9))) }
-        // The copy has the first id, or both still have it with different incarnations.
+        // Either the device has taken a new client id, or it and its copy still share one.
         let conflict = FieldConflict(
             collection: "customer", record: id(1), field: "name", base: .text("a"),
             winner: Contender(value: .text("copy's"), stamp: Stamp(time: HybridTime(wall: now), client: former)),
@@ -229,7 +230,7 @@ struct FoundBySeedsTests {
         #expect(try store.journal(state: .active, limit: 10).map(\.event) == [.overwritten([conflict], deleted: nil)])
     }
 
-    /// The edits of a device whose clock was set back may have one stamp.
+    /// A device whose clock was set back can give several edits the same stamp.
     @Test func `a conflict over another value is told even if the stamps are those of an earlier one`() throws {
         let store = try makeStore()
         let session = try store.adopt(old, as: account)
@@ -253,6 +254,7 @@ struct FoundBySeedsTests {
             ])
     }
 
+    // MARK: The device's side
     private func makeStore() throws -> SQLiteStore {
         let disk = SimulatedDisk(seed: 1)
         let process = disk.makeProcess()
@@ -303,7 +305,7 @@ struct FoundBySeedsTests {
     private func feed(
         _ commits: [Commit], of epoch: Epoch, from first: Int64 = 0, notices: [ConflictNotice] = []
     ) -> PullPage {
-        // The versions in between belong to commits of other records.
+        // The versions in between belong to commits that change nothing in this test.
         let others = (first + 1)..<max(commits.first?.version.rawValue ?? 0, first + 1)
         let quiet = first == 0 ? [] : others.map { Commit(version: Version($0), changes: []) }
         return page(.commits(quiet + commits), commits.last?.version.rawValue ?? 0, epoch, notices)

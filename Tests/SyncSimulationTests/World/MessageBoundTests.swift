@@ -9,7 +9,7 @@ import Testing
 
 /// Tests the bounds on the sizes of messages that worlds check (I19).
 @Suite(.ring(.test), .onWorldThreads) struct MessageBoundTests {
-    /// The real codec, which notes the length of the longest push of several transactions.
+    /// The real codec, which also measures the longest push of several transactions.
     private struct MeasuringWire: SimulatedWire {
         let base: WireForm
         let longest: Guarded<Int>

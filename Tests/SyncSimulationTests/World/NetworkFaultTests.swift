@@ -11,7 +11,7 @@ import Testing
 @Suite(.ring(.test), .onWorldThreads) struct NetworkFaultTests {
     @Test func `a lie that refuses a push is counted before the server has handled the push`() throws {
         var script = WorldPlan.calm(seed: 1, devices: 1, steps: 60).script
-        // In each moment, because a device that reconnects no longer receives them.
+        // The fault is added to each moment, because it ends when the device reconnects.
         for moment in script.moments.indices {
             script.moments[moment].happenings.append(.device(0, .receivesFalseResponses(.refusal, times: 1_000)))
         }

@@ -6,7 +6,7 @@ import SyncSimulation
 import TestRings
 import Testing
 
-/// Tests how the oracles read the outbox: an entry is decoded only once, until its row in the file changes.
+/// Tests how the oracles read the outbox: an entry is decoded again only after its row in the file has changed.
 @Suite(.ring(.unit)) struct OutboxReaderTests {
     private let process = SimulatedDisk(seed: 1).makeProcess()
     private let store: SimulatedDevice.Store
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    /// Returns all entries, and the number of entries that were decoded for this.
+    /// Reads the outbox. Returns all entries, and the number of entries that had to be decoded.
     private func read(
         _ reader: inout OutboxReader, _ show: @escaping @Sendable ([OutboxEntry]) -> [OutboxEntry] = { $0 }
     ) throws -> (entries: [OutboxEntry], decoded: Int) {

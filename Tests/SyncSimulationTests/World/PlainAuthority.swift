@@ -2,8 +2,10 @@ import SyncAuthority
 import SyncConcurrency
 import SyncModel
 
-/// A small authority with one space and no database. It is a second implementation of the server's policy, and bugs are
-/// planted in it to check the oracles.
+/// A small authority with one space and no database, in which bugs are planted to check the oracles.
+///
+/// It has its own ledger, change feed, and commits. It shares `FieldMerge`, `StampPolicy`, and the checks of
+/// `SchemaCatalog` with the real authority, so it cannot serve as an oracle for these.
 final class PlainAuthority: AuthorityService {
     /// A bug that can be switched on.
     enum Mutant: String, Hashable, Sendable, CaseIterable {
@@ -13,7 +15,7 @@ final class PlainAuthority: AuthorityService {
         case answersRepeatsAnew
         /// Omits the last change of commits with more than one change.
         case tearsCommits
-        /// Sometimes skips a commit in the feed.
+        /// Omits the second commit of a page of the feed with more than two commits.
         case skipsCommits
         /// Lets an update bring a deleted record back.
         case resurrects
@@ -21,15 +23,15 @@ final class PlainAuthority: AuthorityService {
         case lastPushWins
         /// Reports an update as applied but omits its last field.
         case losesFields
-        /// Assigns the same uid twice.
+        /// Sometimes assigns a uid twice.
         case repeatsUIDs
-        /// Reports a transaction as applied without applying it.
+        /// Sometimes reports a transaction as applied without applying it.
         case acknowledgesWithoutApplying
-        /// Sometimes rejects a transaction without a reason.
+        /// Sometimes rejects a transaction that should be applied.
         case refusesAtRandom
-        /// Never returns a page after the first one.
+        /// Never returns a commit from the feed.
         case stopsShowing
-        /// Swaps two results.
+        /// Swaps the first two results of a push.
         case reordersResponses
         /// Uses only the client data that this process has in memory.
         case trustsItsMemory
@@ -240,7 +242,7 @@ extension PlainAuthority.State {
             if let origin = origins[id], origin.time == mutation.time,
                 origin.client == client || author.formerClients.contains(origin.client)
             {
-                // This is a repeat under another identity, and the create has already taken effect.
+                // The client repeats the create under another identity. The create has already taken effect.
                 if let row = rows[mutation.collection]?[id] {
                     uids.append(AssignedUID(collection: mutation.collection, record: id, uid: row.uid))
                 }

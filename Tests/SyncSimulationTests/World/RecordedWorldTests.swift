@@ -9,7 +9,7 @@ import SyncStoreSQLite
 import TestRings
 import Testing
 
-/// A recording store that notes the time of each append and stores nothing.
+/// A recording store that notes the time and the number of parts of each append, and stores nothing.
 private final class CountingRing: RecordingStore {
     private let uptime: @Sendable () -> Duration
     private let failure: StoreError?
@@ -33,9 +33,9 @@ private final class CountingRing: RecordingStore {
     func clearRecording() throws(StoreError) {}
 }
 
-/// Runs devices through faults with a flight recorder in their databases, and replays the contents of the ring.
+/// Runs devices with a flight recorder through faults, and replays the recordings in their databases.
 @Suite(.ring(.check), .onWorldThreads) struct RecordedWorldTests {
-    /// The data found in the rings.
+    /// The recordings that the starts of all devices have found.
     private struct Found: Sendable {
         var lives = 0
         var turns = 0
@@ -46,7 +46,7 @@ private final class CountingRing: RecordingStore {
 
     private static let capacity = 200
 
-    /// Returns parts in which each start of a device checks the recording of earlier runs and then continues it.
+    /// Returns parts in which a device, at each start, checks the recording of its earlier runs and continues it.
     private static func parts(_ found: Guarded<Found>) -> WorldParts {
         var parts = WorldParts.onSQLite()
         parts.recorder = { store, runtime in
@@ -60,7 +60,7 @@ private final class CountingRing: RecordingStore {
     }
 
     private static func inspect(at ring: SQLiteStore, _ found: Guarded<Found>) {
-        // A disk failure is expected here. The next start of the device checks again.
+        // The disk may fail here. The next start of the device checks again.
         guard let segments = try? ring.recording() else { return }
         let reader = RingReader(segments)
         var replay = Replay()
@@ -80,8 +80,8 @@ private final class CountingRing: RecordingStore {
 
     private static func plan(_ seed: UInt64) -> WorldPlan {
         var plan = WorldPlan.drawn(seed: seed, steps: 150)
-        // Many moments lead to many crashes. The pauses make runs last longer than the second after which a turn is
-        // saved.
+        // Many moments lead to many crashes. With these pauses, most runs last longer than the second after which turns
+        // are saved.
         plan.burst = 1
         plan.pause = .milliseconds(200)...(.seconds(5))
         plan.rates.killDevice = max(plan.rates.killDevice, 0.05)
@@ -127,8 +127,8 @@ private final class CountingRing: RecordingStore {
             #expect(appends.contains { !$0.isEmpty })
             if failure?.code == .diskFull { #expect(appends.allSatisfy { $0.count <= 1 }) }
             for ring in appends where failure == nil {
-                // The last append happens at the stop of the device. A full buffer is saved at once and does not delay
-                // the next append.
+                // The last append happens when the device stops, and a full buffer is saved at once. The intervals
+                // around these appends are not checked, because they may be shorter than a second.
                 for (earlier, later) in zip(ring, ring.dropFirst().dropLast())
                 where max(earlier.parts, later.parts) < 64 {
                     #expect(later.at - earlier.at >= .seconds(1))
@@ -151,7 +151,7 @@ private final class CountingRing: RecordingStore {
         _ = try World(Self.plan(2), parts: Self.parts(found)).run()
         let bytes = try #require(found.withLock { $0.exported.max { $0.count < $1.count } })
         var recording = try RecordingFile.recording(bytes)
-        // This stands for the recording of a build whose pulls request another number of rows.
+        // The changed text is what a build would record whose pulls request another number of rows.
         let index = try #require(
             recording.entries.firstIndex { entry in
                 if case .turn(let turn) = entry { turn.actions.contains { $0.hasPrefix("pull ") } } else { false }

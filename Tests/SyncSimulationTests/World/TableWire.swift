@@ -3,7 +3,7 @@ import SyncCore
 import SyncModel
 import SyncSimulation
 
-/// A codec for tests of the world itself. It encodes a message as its index in a table, and detects all damage.
+/// A codec for tests of the world itself. It encodes a message as its index in a table and a hash that reveals damage.
 final class TableWire: SimulatedWire {
     private struct Table: Sendable {
         var requests: [ServerRequest] = []

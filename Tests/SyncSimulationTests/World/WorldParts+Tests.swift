@@ -2,7 +2,8 @@ import SimulationRecipes
 import SyncSimulation
 
 extension WorldPlan {
-    /// Returns the plan of a seed with one space that all may use, because the plain authority has only one.
+    /// Returns the plan of a seed, changed for the plain authority: one space that all devices may use, and current
+    /// builds.
     static func drawnForPlain(seed: UInt64, steps: Int) -> WorldPlan {
         var plan = WorldPlan.drawn(seed: seed, steps: steps)
         plan.setting.spaceCount = 1
@@ -13,7 +14,7 @@ extension WorldPlan {
 }
 
 extension WorldParts {
-    /// Returns parts with SQLite stores and the plain authority, with the given bug.
+    /// Returns parts with SQLite stores and a plain authority that has the given bug, or none.
     static func plain(mutant: PlainAuthority.Mutant? = nil) -> WorldParts {
         let disk = PlainAuthority.Disk(catalog: WorldCatalog.catalog)
         let table = TableWire()

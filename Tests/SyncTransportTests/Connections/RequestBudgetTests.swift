@@ -107,7 +107,7 @@ import Testing
             })
         try await health.check()
         for _ in 0..<100 { health.damageFound() }
-        // Neither calls that find damage nor health checks cost a read at once.
+        // After damage was found, neither further reports of damage nor health checks read the store for ten seconds.
         for _ in 0..<100 { await #expect(throws: StoreHealth.DamageFound.self) { try await health.check() } }
         #expect(extents.withLock { $0 } == [.state])
         now.withLock { $0 = $0 + .seconds(10) }
@@ -157,7 +157,7 @@ import Testing
     @Test(arguments: [1, 7, 40])
     func `a body that arrives at the slowest allowed rate never expires`(step: Int64) {
         var allowance = Self.allowance()
-        // The rate is counted in whole seconds' worth of bytes.
+        // Only whole seconds' worth of bytes extend the deadline, so each piece is a multiple of 1,000 bytes.
         for second in stride(from: 0, through: 100_000, by: Int(step)) {
             let pieces = Int(step) * 1_000
             let isInTime = allowance.arrived(pieces, now: Self.at(Int64(second) * 1_000))

@@ -10,7 +10,7 @@ import Testing
 @Suite(.ring(.unit)) struct RequestGateTests {
     private static let get = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"
 
-    /// Stands in for the routes, and records what reaches them.
+    /// Stands in for the routes, and records the parts of requests that reach them.
     private final class Routes: ChannelInboundHandler {
         typealias InboundIn = HTTPServerRequestPart
 

@@ -36,7 +36,7 @@ import Testing
         #expect(rates.admit(Self.ann) == .milliseconds(1))
         clock.advance(by: .milliseconds(1))
         #expect(rates.admit(Self.ann) == nil && rates.admit(Self.ann) == .milliseconds(500))
-        // An hour of idle time is worth no more than ten seconds.
+        // After an idle hour, the principal may send no more than the requests of ten seconds.
         clock.advance(by: .hours(1))
         for _ in 0..<20 { #expect(rates.admit(Self.ann) == nil) }
         #expect(rates.admit(Self.ann) != nil)
@@ -60,7 +60,7 @@ import Testing
             clock.advance(by: .milliseconds(10))
         }
         #expect(rates.principals < 2_000)
-        // A use that still counts stays.
+        // The use of a principal that is at its limit is kept.
         for _ in 0..<10 { #expect(rates.admit(Self.ann) == nil) }
         for number in 0..<5_000 { _ = rates.admit(Principal(name: "other \(number)")) }
         #expect(rates.admit(Self.ann) != nil)

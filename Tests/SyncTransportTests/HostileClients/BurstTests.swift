@@ -8,11 +8,11 @@ import Testing
 
 @testable import SyncServerHTTP
 
-/// Tests many connections and peers that do not read. The tests count what the server holds and measure no times.
+/// Tests many connections and many requests at once. The tests count responses and connections, and measure no times.
 @Suite(.ring(.test)) struct BurstTests {
     private static let authorized = "Authorization: Bearer \(TestServer.good)"
 
-    /// Opens connections that send nothing.
+    /// Opens connections that send nothing, and returns them from the oldest to the newest.
     private static func silent(_ count: Int, to port: Int) async throws -> [any Channel] {
         var channels: [any Channel] = []
         for _ in 0..<count {
@@ -74,7 +74,7 @@ import Testing
             let conversation = try await Conversation(to: port)
             var text = try await conversation.send(request, until: { $0.hasSuffix("}}") })
             for channel in try await Self.silent(40, to: port) { channels.all.append(channel) }
-            // All silent connections but the newest eight have been cut. The authenticated connection has not.
+            // The server closes at least the oldest 32 of the 40 silent connections, and keeps the authenticated one.
             for channel in channels.all.prefix(40 - 8) { try await channel.closeFuture.get() }
             text += try await conversation.send(
                 request.replacing("\r\n\r\n", with: "\r\nConnection: close\r\n\r\n"), until: { _ in false })
@@ -111,7 +111,8 @@ import Testing
         ) { port in
             let greedy = RawRequest.http("GET /v1/hello", [Self.authorized])
             var response = ""
-            // A request takes much less than a second, so the eleventh or a later one comes too early.
+            // An account may send ten requests at once. The loop sends more than one request per second, so one of the
+            // later ones is refused.
             for _ in 0..<1_000 where !response.hasPrefix("HTTP/1.1 429") {
                 response = try await RawRequest.send([greedy], to: port)
             }
@@ -139,7 +140,7 @@ import Testing
         #expect(response.hasPrefix("HTTP/1.1 200 OK"), "\(response)")
     }
 
-    /// Two accounts: the usual one, and ben.
+    /// Accepts the tokens of two accounts: ann, whom all tests use, and ben.
     private struct TwoTokens: Authenticator {
         /// A request of ben.
         static let hello = "GET /v1/hello HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer the-token-of-ben\r\n\r\n"

@@ -18,7 +18,8 @@ struct Conversation: Sendable {
             }
     }
 
-    /// Sends a request, and returns the response once it is enough or the server closes the connection.
+    /// Sends a request, and returns the response once `isEnough` returns true for it or the server closes the
+    /// connection.
     func send(_ text: String, until isEnough: @Sendable @escaping (String) -> Bool) async throws -> String {
         let response = channel.eventLoop.makePromise(of: String.self)
         channel.eventLoop.execute { [channel, listener] in

@@ -23,7 +23,7 @@ import Testing
         RawRequest.http("POST \(route)", [authorized, json, "Content-Length: \(body.utf8.count)"], body)
     }
 
-    /// Sends each request to one server on a connection of its own, and returns the responses.
+    /// Sends each request to one server on a separate connection, and returns the responses.
     private static func answers(
         to requests: [String],
         authenticator: any Authenticator = OneToken(token: TestServer.good, principal: TestServer.principal),

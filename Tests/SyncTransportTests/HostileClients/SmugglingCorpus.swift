@@ -1,8 +1,9 @@
 import Testing
 
-/// HTTP/1.1 requests that two parties might interpret differently (RELIABILITY S13). Each is followed by a hidden
-/// request. A server that answers the hidden request has interpreted the first one in a way that another party may not
-/// share.
+/// HTTP/1.1 requests that two programs might interpret differently (S13 in the documentation's page on security).
+///
+/// Each is followed by a hidden request. If the server answers the hidden request, it has interpreted the first one in
+/// a way that a proxy in front of it may not share.
 enum SmugglingCorpus {
     struct Case: Sendable, CustomTestStringConvertible {
         let name: String
