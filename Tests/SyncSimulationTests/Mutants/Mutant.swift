@@ -12,14 +12,14 @@ struct Mutant: Sendable, CustomTestStringConvertible {
     /// The invariants by which an oracle may detect the bug. The first one is the invariant that the bug breaks
     /// directly.
     let breaks: [Invariant]
-    /// One sentence that describes the bug.
+    /// A description of the bug, which the test prints if it does not find the bug.
     let sentence: String
     var parts: @Sendable () -> WorldParts
     /// Changes the plan of the world so that the bug can take effect, for example by making rare faults frequent.
     var shape: @Sendable (inout WorldPlan) -> Void = { _ in }
-    /// Whether the test also runs the world without the bug, to check that `shape` alone breaks no promise. False if
-    /// `shape` itself sets a policy that is out of range.
-    var isPlantedInParts = true
+    /// The same parts without the bug, with which the test runs the world again to check that `shape` alone breaks no
+    /// promise; nil if `shape` itself sets a policy that is out of range.
+    var partsWithoutBug: (@Sendable () -> WorldParts)? = { .onSQLite() }
     /// Whether the bug counts as found only if the users' oracle finds it.
     var isFoundByUsers = false
     /// Whether the bug damages the rows of a device's store, so that the store itself may notice it (I25).
@@ -64,19 +64,19 @@ struct Mutant: Sendable, CustomTestStringConvertible {
     /// This mutant, marked as a policy that is out of range.
     var ofPolicy: Mutant {
         var mutant = self
-        mutant.isPlantedInParts = false
+        mutant.partsWithoutBug = nil
         return mutant
     }
 
     static let all: [Mutant] =
-        plain + clientRows + serverRows + stores + authorities + transports + policies.map(\.ofPolicy) + disks + access
-        + users + builds
+        plain + clientRows + serverRows + stores + authorities + transports + policies.map(\.ofPolicy) + limits + disks
+        + access + users + builds
 }
 
 extension Mutant {
     /// The bugs of the plain authority.
     static let plain: [Mutant] = PlainAuthority.Mutant.allCases.map { mutant in
-        Mutant(
+        var planted = Mutant(
             "plain \(mutant.rawValue)", breaks: mutant.breaks, mutant.sentence, parts: { .plain(mutant: mutant) },
             shape: { plan in
                 // The plain authority has only one space, which all devices may use.
@@ -85,43 +85,45 @@ extension Mutant {
                 // Conflicts occur when devices write without having seen each other's edits.
                 plan.setting.devices = max(plan.setting.devices, 2)
                 plan.rates.dropLink = max(plan.rates.dropLink, 0.05)
-                if mutant == .trustsItsMemory { plan.rates.secondServer = 0.05 }
+                if mutant == .ignoresStoredLedger { plan.rates.secondServer = 0.05 }
             })
+        planted.partsWithoutBug = { .plain() }
+        return planted
     }
 }
 
 extension PlainAuthority.Mutant {
     fileprivate var breaks: [Invariant] {
         switch self {
-        case .forgetsWhatItHasSeen, .answersRepeatsAnew: [.I2]
-        case .trustsItsMemory: [.I16, .I2]
-        case .tearsCommits: [.I10, .I9, .I5]
+        case .appliesRepeatsAgain, .changesOutcomesOfRepeats: [.I2]
+        case .ignoresStoredLedger: [.I16, .I2]
+        case .dropsLastChange: [.I10, .I9, .I5]
         case .skipsCommits: [.I9, .I18, .I8]
         case .resurrects: [.I12, .I17]
         case .lastPushWins, .losesFields: [.I5, .I9, .I4, .I6]
         case .repeatsUIDs: [.I13]
         case .acknowledgesWithoutApplying: [.I5, .I9, .I1]
         case .refusesAtRandom: [.I17]
-        case .stopsShowing: [.I18, .I9]
+        case .hidesFeed: [.I18, .I9]
         case .reordersResponses: [.I3]
         }
     }
 
     fileprivate var sentence: String {
         switch self {
-        case .forgetsWhatItHasSeen: "a repeated transaction is applied once more"
-        case .answersRepeatsAnew: "a repeat is answered with another outcome"
-        case .tearsCommits: "the last change is left out of commits with more than one"
-        case .skipsCommits: "one commit in a while is not in the feed"
+        case .appliesRepeatsAgain: "a repeated transaction is applied again"
+        case .changesOutcomesOfRepeats: "a repeat gets another outcome"
+        case .dropsLastChange: "a commit with several changes omits the last one"
+        case .skipsCommits: "a page with more than two commits omits the second one"
         case .resurrects: "an update brings a deleted record back"
-        case .lastPushWins: "the pushed value is taken whatever the rule says"
-        case .losesFields: "the last field is forgotten"
-        case .repeatsUIDs: "a uid is given twice"
-        case .acknowledgesWithoutApplying: "what was not done is acknowledged"
-        case .refusesAtRandom: "one in a while is refused without a reason"
-        case .stopsShowing: "the page behind the first one is never given"
-        case .reordersResponses: "two responses change places"
-        case .trustsItsMemory: "a process knows of clients what it was told itself, and no more"
+        case .lastPushWins: "a pushed value wins regardless of the merge rule"
+        case .losesFields: "the last field of an update is not applied"
+        case .repeatsUIDs: "a uid is assigned twice"
+        case .acknowledgesWithoutApplying: "some transactions are acknowledged but not applied"
+        case .refusesAtRandom: "some transactions are rejected without a reason"
+        case .hidesFeed: "the feed never contains a commit"
+        case .reordersResponses: "the first two outcomes of a push are swapped"
+        case .ignoresStoredLedger: "a process ignores the ledger entries that another process has written"
         }
     }
 }

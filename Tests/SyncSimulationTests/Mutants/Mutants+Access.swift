@@ -12,10 +12,17 @@ extension Mutant {
         plan.rates.changeAccess = 0.05
     }
 
+    /// The right of a principal to use a space.
+    private struct Right: Hashable {
+        let principal: Principal
+        let space: SpaceID
+    }
+
     /// Bugs in access control, and in what happens when a principal loses or regains access to a space.
     static let access: [Mutant] = [
         Mutant(
-            "space kept without access", breaks: [.I21], "what may not be read any more stays on the device",
+            "space kept without access", breaks: [.I21],
+            "a device keeps the records of a space that its user may no longer read",
             parts: {
                 .wrappingStores {
                     $0.onVacate = { (base, space, _, _) throws(StoreError) in
@@ -27,7 +34,7 @@ extension Mutant {
                 }
             }, shape: changesRights),
         Mutant(
-            "record left behind", breaks: [.I21], "one record of a vacated space is overlooked",
+            "record left behind", breaks: [.I21], "one record of a vacated space stays on the device",
             parts: {
                 .plantingInStores(
                     """
@@ -41,7 +48,7 @@ extension Mutant {
         )
         .ofStoredRows,
         Mutant(
-            "base left behind", breaks: [.I21], "what was shown of a record that is changed here stays",
+            "base left behind", breaks: [.I21], "the base of an edited record stays when its space is vacated",
             parts: {
                 .plantingInStores(
                     """
@@ -55,7 +62,8 @@ extension Mutant {
         )
         .ofStoredRows,
         Mutant(
-            "space vacated without consent", breaks: [.I15], "another server takes away what it never has shown",
+            "space vacated without consent", breaks: [.I15],
+            "a loss of access removes any number of records without the user's consent",
             parts: {
                 .wrappingStores {
                     $0.onVacate = { (base, space, epoch, _) throws(StoreError) in
@@ -69,25 +77,28 @@ extension Mutant {
                 plan.setting.policy.deleteBrake = DeleteBrake(records: 0, percent: 20)
             }),
         Mutant(
-            "writes refused after access returns", breaks: [.I17], "who may write again is refused as before",
+            "writes refused after access returns", breaks: [.I17],
+            "the server still refuses writes in a space to which a principal has regained access",
             parts: {
-                .wrappingAuthority { service in
-                    service.onPush = { (base, request, principal, now) throws(AuthorityError) in
-                        let response = try base.push(request, by: principal, now: now)
-                        guard case .answered(let results, let epoch, let time) = response else { return response }
-                        let planted = results.map { result in
-                            result.number.rawValue % 9 != 8
-                                ? result
-                                : TransactionResult(
-                                    number: result.number,
-                                    outcome: .rejected(Rejection(code: .forbidden, message: "planted", mutation: nil)))
-                        }
-                        return .answered(planted, epoch: epoch, serverTime: time)
+                let withdrawn = Guarded<Set<Right>>([])
+                return .narrowingAccess { (rules, principal, space, access) in
+                    let right = Right(principal: principal, space: space)
+                    guard rules.mayRead(space, principal) else {
+                        withdrawn.withLock { _ = $0.insert(right) }
+                        return false
                     }
+                    return access == .read || !withdrawn.withLock { $0.contains(right) }
                 }
-            }, shape: changesRights),
+            },
+            shape: { plan in
+                changesRights(&plan)
+                // Few rights that change often, so that some of them return.
+                plan.setting.spaceCount = 1
+                plan.rates.changeAccess = 0.1
+            }),
         Mutant(
-            "outbox deleted with the access", breaks: [.I1, .I21], "with a space goes what waits to be sent there",
+            "outbox deleted with the access", breaks: [.I1, .I21],
+            "the loss of access to a space deletes the outbox entries of that space",
             parts: {
                 .plantingInStores(
                     """
@@ -102,7 +113,8 @@ extension Mutant {
         )
         .ofStoredRows,
         Mutant(
-            "loss of access treated as a failure", breaks: [.I21], "who is refused a space tries again, and keeps it",
+            "loss of access treated as a failure", breaks: [.I21],
+            "a device that loses access to a space retries the pull and keeps the space",
             parts: {
                 .wrappingTransports {
                     $0.onPull = { (base, request, _) async throws(TransportError) in
@@ -113,7 +125,8 @@ extension Mutant {
                 }
             }, shape: changesRights),
         Mutant(
-            "access never back", breaks: [.I18, .I21], "who was refused a space once is never shown it again",
+            "access never back", breaks: [.I18, .I21],
+            "a device that once lost access to a space never receives it again",
             parts: {
                 .wrappingTransports {
                     let refused = Guarded<[SpaceID: PullResponse]>([:])
@@ -133,24 +146,21 @@ extension Mutant {
                 plan.rates.deviceDiskFault = 0
             }),
         Mutant(
-            "rules for snapshots alone", breaks: [.I21], "who has a cursor is shown what follows, whoever that is",
+            "rules for snapshots alone", breaks: [.I21], "a pull with a cursor is answered without a check of access",
             parts: {
                 .wrappingAuthority {
                     $0.onPull = { (base, request, principal, now) throws(AuthorityError) in
                         let response = try base.pull(request, by: principal, now: now)
                         guard case .noAccess = response, request.cursor != nil else { return response }
-                        let unasked = PullRequest(space: request.space, cursor: request.cursor, limit: request.limit)
-                        return try base.pull(unasked, by: Principal(name: "operator"), now: now)
+                        return try base.pull(
+                            request.with(account: .some(nil)), by: Principal(name: "operator"), now: now)
                     }
                 }
             }, shape: changesRights),
         Mutant(
-            "rules for readers alone", breaks: [.I21], "who may not read a space any more still writes in it",
+            "rules for readers alone", breaks: [.I21], "a principal without access to a space can still write in it",
             parts: {
-                let everything = AccessRules([
-                    AccessRules.Rule(principals: .everyone, spaces: .all, access: .readAndWrite)
-                ])
-                return .wrappingAuthority(allowing: everything) { service in
+                .wrappingAuthority(allowing: .everything) { service in
                     let rules = service.rules
                     service.onPull = { (base, request, principal, now) throws(AuthorityError) in
                         guard rules.mayRead(request.space, principal) else {
@@ -161,4 +171,26 @@ extension Mutant {
                 }
             }, shape: changesRights),
     ]
+}
+
+extension AccessRules {
+    fileprivate static let everything = AccessRules([Rule(principals: .everyone, spaces: .all, access: .readAndWrite)])
+}
+
+extension WorldParts {
+    /// Returns the real parts, with a check in place of the server's access rules.
+    ///
+    /// - Parameter allows: Returns whether a principal has the given access to a space, from the rules of the world.
+    fileprivate static func narrowingAccess(
+        _ allows: @escaping @Sendable (AccessRules, Principal, SpaceID, AccessRules.Access) -> Bool
+    ) -> WorldParts {
+        var parts = WorldParts.onSQLite()
+        let open = parts.openAuthority
+        parts.openAuthority = { process, build, rules, histories in
+            var checked = AccessRules.everything
+            checked.check = AccessCheck(name: "planted") { allows(rules, $0, $1, $2) }
+            return try open(process, build, checked, histories)
+        }
+        return parts
+    }
 }

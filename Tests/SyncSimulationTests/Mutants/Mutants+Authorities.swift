@@ -15,15 +15,15 @@ extension Mutant {
 
     /// Bugs in the server's responses to hellos, pushes, and pulls.
     static let authorities: [Mutant] = [
-        authority("acknowledged commit not applied", breaks: [.I1, .I5, .I9], "the last of a push is only confirmed") {
+        authority(
+            "acknowledged commit not applied", breaks: [.I1, .I5, .I9],
+            "the last transaction of a push is confirmed but not applied"
+        ) {
             $0.onPush = { (base, request, principal, now) throws(AuthorityError) in
                 guard request.transactions.count > 1, let last = request.transactions.last else {
                     return try base.push(request, by: principal, now: now)
                 }
-                let cut = PushRequest(
-                    identity: request.identity, epoch: request.epoch, account: request.account,
-                    acknowledged: request.acknowledged,
-                    transactions: Array(request.transactions.dropLast()))
+                let cut = request.with(transactions: Array(request.transactions.dropLast()))
                 guard case .answered(var results, let epoch, let time) = try base.push(cut, by: principal, now: now),
                     case .applied(let version, _, _)? = results.last?.outcome
                 else { return try base.push(request, by: principal, now: now) }
@@ -36,13 +36,14 @@ extension Mutant {
             $0.onPush = { (base, request, principal, now) throws(AuthorityError) in
                 try principal.check(isMeantBy: request.account)
                 let shared = ClientIdentity(client: ClientID(bits: Identifier128(high: 1, low: 1)), incarnation: 0)
-                let request = PushRequest(
-                    identity: shared, epoch: request.epoch, acknowledged: request.acknowledged,
-                    transactions: request.transactions)
-                return try base.push(request, by: Principal(name: "all"), now: now)
+                return try base.push(
+                    request.with(identity: shared, account: .some(nil)), by: Principal(name: "all"), now: now)
             }
         },
-        authority("some numbers refused forever", breaks: [.I17, .I18, .I16], "their pushes are identity conflicts") {
+        authority(
+            "some numbers refused forever", breaks: [.I17, .I18, .I16],
+            "a push whose first number leaves a remainder of 4 by 5 is always an identity conflict"
+        ) {
             $0.onPush = { (base, request, principal, now) throws(AuthorityError) in
                 if let first = request.transactions.first, first.number.rawValue % 5 == 4 {
                     return .refused(.identityConflict(number: first.number))
@@ -61,12 +62,7 @@ extension Mutant {
                 $0.onPush = { (base, request, principal, now) throws(AuthorityError) in
                     let response = try base.push(request, by: principal, now: now)
                     guard case .answered(let results, let epoch, let time) = response else { return response }
-                    let silent = results.map { result in
-                        guard case .applied(let version, let uids, _) = result.outcome else { return result }
-                        return TransactionResult(
-                            number: result.number, outcome: .applied(version: version, uids: uids, conflicts: []))
-                    }
-                    return .answered(silent, epoch: epoch, serverTime: time)
+                    return .answered(results.map(\.withoutConflicts), epoch: epoch, serverTime: time)
                 }
             }),
         authority("outcomes in another order", breaks: [.I3], "the first two outcomes of a push are swapped") {
@@ -101,7 +97,7 @@ extension Mutant {
                     }
                 }
             }),
-        authority("reset without need", breaks: [.I14, .I18], "a valid cursor is refused at some times") {
+        authority("reset without need", breaks: [.I14, .I18], "a valid cursor is sometimes refused") {
             $0.onPull = { (base, request, principal, now) throws(AuthorityError) in
                 if request.cursor?.rawValue.contains("log.") == true, now.milliseconds % 5 == 0 {
                     return .mustReset(.horizon)
@@ -124,26 +120,23 @@ extension Mutant {
                 return .page(page.with(.commits(commits)))
             }
         },
-        authority("last commit of a page skipped", breaks: [.I9, .I8, .I18], "the cursor points past it") {
+        authority(
+            "last commit of a page skipped", breaks: [.I9, .I8, .I18],
+            "the cursor of a page points past a commit that the page omits"
+        ) {
             $0.onPull = { (base, request, principal, now) throws(AuthorityError) in
                 let response = try base.pull(request, by: principal, now: now)
                 guard case .page(let page) = response, case .commits(let commits) = page.content, commits.count > 1
                 else { return response }
                 return .page(
-                    PullPage(
-                        space: page.space, epoch: page.epoch, serverTime: page.serverTime,
-                        content: .commits(Array(commits.dropLast())), cursor: page.cursor,
-                        version: commits[commits.count - 2].version, head: page.head, hasMore: page.hasMore))
+                    page.with(.commits(Array(commits.dropLast())), version: commits[commits.count - 2].version))
             }
         },
         authority("uncommitted head", breaks: [.I9, .I18], "a page names a head that was never committed") {
             $0.onPull = { (base, request, principal, now) throws(AuthorityError) in
                 let response = try base.pull(request, by: principal, now: now)
                 guard case .page(let page) = response else { return response }
-                return .page(
-                    PullPage(
-                        space: page.space, epoch: page.epoch, serverTime: page.serverTime, content: page.content,
-                        cursor: page.cursor, version: page.version, head: page.head.next, hasMore: page.hasMore))
+                return .page(page.with(head: page.head.next))
             }
         },
         authority(
@@ -153,7 +146,8 @@ extension Mutant {
                 $0.onHello = { hello in
                     ServerHello(
                         protocolVersions: hello.protocolVersions, epoch: Epoch(rawValue: "first"),
-                        account: hello.account, serverTime: hello.serverTime, limits: hello.limits)
+                        account: hello.account, serverTime: hello.serverTime, limits: hello.limits, models: hello.models
+                    )
                 }
             }),
         authority(
@@ -188,10 +182,7 @@ extension Mutant {
             shape: { $0.rates.changeUser = 0.1 },
             plant: {
                 $0.onPush = { (base, request, principal, now) throws(AuthorityError) in
-                    let request = PushRequest(
-                        identity: request.identity, epoch: request.epoch, acknowledged: request.acknowledged,
-                        transactions: request.transactions)
-                    return try base.push(request, by: principal, now: now)
+                    try base.push(request.with(account: .some(nil)), by: principal, now: now)
                 }
             }),
         authority("valid writes rejected", breaks: [.I17], "every ninth transaction is reported as rejected") {

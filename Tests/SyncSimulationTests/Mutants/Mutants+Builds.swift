@@ -38,7 +38,7 @@ extension Mutant {
         .ofStoredRows,
         Mutant(
             "held writes forgotten", breaks: [.I1, .I5],
-            "a write that has waited for a newer server is gone when that comes",
+            "a write that waits for a newer server is deleted when the server is upgraded",
             parts: {
                 .plantingInStores(
                     """
@@ -65,7 +65,7 @@ extension Mutant {
             }, shape: earlierServer),
         Mutant(
             "server hides what it knows", breaks: [.I17],
-            "a device is not told what the server knows, and sends it what that has to refuse",
+            "the hello omits the server's models, so a device sends writes that the server must reject",
             parts: { .wrappingAuthority { $0.onHello = \.withoutModels } }, shape: earlierServer),
     ]
 
@@ -87,10 +87,7 @@ extension Mutant {
 extension PushBatch {
     fileprivate var inTheOrderOfWriting: PushBatch {
         func time(_ numbered: NumberedTransaction) -> HybridTime { numbered.transaction.mutations.first?.time ?? .zero }
-        return PushBatch(
-            identity: identity, epoch: epoch, acknowledged: acknowledged,
-            transactions: transactions.sorted { time($0) < time($1) }, outbox: outbox, isEmptied: isEmptied,
-            cursors: cursors)
+        return with(transactions: transactions.sorted { time($0) < time($1) })
     }
 }
 

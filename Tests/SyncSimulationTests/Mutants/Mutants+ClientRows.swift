@@ -12,7 +12,7 @@ extension Mutant {
     /// Bugs in the rows that a device's store writes.
     static let clientRows: [Mutant] = [
         rows(
-            "outbox row lost", breaks: [.I1, .I5], "one write in a while has no entry in the outbox",
+            "outbox row lost", breaks: [.I1, .I5], "every fifth write has no entry in the outbox",
             """
             AFTER INSERT ON sync_outbox WHEN NEW.sequence % 5 = 3 BEGIN
                 DELETE FROM sync_pending WHERE sequence = NEW.sequence;
@@ -21,7 +21,7 @@ extension Mutant {
             """),
         rows(
             "journal drops unhandled entries", breaks: [.I1, .I18],
-            "the journal keeps its newest entries, seen or not",
+            "the journal deletes its oldest entries even if the user has not handled them",
             """
             AFTER INSERT ON sync_journal BEGIN
                 UPDATE sync_meta SET unseen = unseen - (SELECT count(*) FROM sync_journal
@@ -30,7 +30,8 @@ extension Mutant {
             END
             """),
         rows(
-            "conflicts outlive their entries", breaks: [.I19], "what the journal forgets is forgotten in part",
+            "conflicts outlive their entries", breaks: [.I19],
+            "the conflicts of a deleted journal entry stay in the database",
             "BEFORE DELETE ON sync_conflict BEGIN SELECT RAISE(IGNORE); END",
             shape: {
                 $0.setting.devices = 2
@@ -62,21 +63,21 @@ extension Mutant {
             END
             """),
         rows(
-            "response invented", breaks: [.I1, .I3], "a transaction is taken for answered as soon as it is sent",
+            "response invented", breaks: [.I1, .I3], "some transactions count as answered as soon as they get a number",
             """
             AFTER UPDATE OF number ON sync_outbox WHEN NEW.number % 5 = 4 BEGIN
                 UPDATE sync_outbox SET version = 1 WHERE sequence = NEW.sequence;
             END
             """),
         rows(
-            "number reused", breaks: [.I16, .I3, .I18], "the next number is not written down now and then",
+            "number reused", breaks: [.I16, .I3, .I18], "the next number is sometimes not stored",
             """
             AFTER UPDATE OF next_number ON sync_meta WHEN NEW.next_number % 4 = 3 BEGIN
                 UPDATE sync_meta SET next_number = NEW.next_number - 1;
             END
             """),
         rows(
-            "number skipped", breaks: [.I3, .I16], "a number is left out",
+            "number skipped", breaks: [.I3, .I16], "some numbers are never used",
             """
             AFTER UPDATE OF next_number ON sync_meta WHEN NEW.next_number % 6 = 5 BEGIN
                 UPDATE sync_meta SET next_number = NEW.next_number + 1;
@@ -84,14 +85,15 @@ extension Mutant {
             """),
         rows(
             "incarnation not written down", breaks: [.I16, .I18, .I2],
-            "after a conflict of identities the old one is used on",
+            "a device continues with its old identity after an identity conflict",
             """
             AFTER UPDATE OF incarnation ON sync_meta WHEN NEW.incarnation > OLD.incarnation BEGIN
                 UPDATE sync_meta SET incarnation = OLD.incarnation;
             END
             """, shape: { $0.rates.rollBackDevice = 0.05 }),
         rows(
-            "epoch not written down", breaks: [.I15, .I18, .I7, .I8], "a new history of the server is not noted",
+            "epoch not written down", breaks: [.I15, .I18, .I7, .I8],
+            "a device does not store the epoch of the server's new history",
             """
             AFTER UPDATE OF epoch ON sync_meta WHEN OLD.epoch NOT NULL AND NEW.epoch IS NOT OLD.epoch BEGIN
                 UPDATE sync_meta SET epoch = OLD.epoch;
@@ -99,7 +101,7 @@ extension Mutant {
             """, shape: { $0.rates.restoreServer = 0.02 }),
         rows(
             "forgotten records not offered whole", breaks: [.I15],
-            "what a restored server does not have is kept without its values",
+            "the journal entry of a record that a restored server lacks has other values",
             """
             AFTER INSERT ON sync_journal WHEN NEW.event = 'forgotten' BEGIN
                 UPDATE sync_journal SET payload = replace(payload, 'text', 'test') WHERE number = NEW.number;
@@ -107,14 +109,15 @@ extension Mutant {
             """, shape: { $0.rates.restoreServer = 0.03 }),
         rows(
             "forgotten edits not offered", breaks: [.I15],
-            "which versions a lost history had given is not remembered",
+            "a device does not store which versions the lost history assigned",
             """
             AFTER INSERT ON sync_former BEGIN
                 DELETE FROM sync_former WHERE collection = NEW.collection AND id = NEW.id;
             END
             """, shape: { $0.rates.restoreServer = 0.03 }),
         rows(
-            "edits offered that were not lost", breaks: [.I15], "a lost history is believed to have been far ahead",
+            "edits offered that were not lost", breaks: [.I15],
+            "a device stores versions of the lost history that are too high",
             """
             AFTER INSERT ON sync_former BEGIN
                 UPDATE sync_former SET version = NEW.version + 1000, field_versions = NULL
@@ -135,7 +138,7 @@ extension Mutant {
             }),
         rows(
             "outbox emptied by a new epoch", breaks: [.I15, .I1],
-            "what a restored server lacks is not offered again",
+            "a new epoch deletes the outbox",
             """
             AFTER UPDATE OF epoch ON sync_meta WHEN OLD.epoch NOT NULL AND NEW.epoch IS NOT OLD.epoch BEGIN
                 DELETE FROM sync_pending;
@@ -143,18 +146,19 @@ extension Mutant {
             END
             """, shape: { $0.rates.restoreServer = 0.03 }),
         rows(
-            "stamps repeat", breaks: [.I22, .I3], "the device's clock is not written down",
+            "stamps repeat", breaks: [.I22, .I3], "the device does not store its clock",
             """
             AFTER UPDATE OF clock ON sync_meta WHEN NEW.clock <> OLD.clock BEGIN
                 UPDATE sync_meta SET clock = OLD.clock;
             END
             """),
         rows(
-            "journal entry lost", breaks: [.I17, .I1], "what was rejected is not in the journal",
+            "journal entry lost", breaks: [.I17, .I1], "rejected transactions are not in the journal",
             "AFTER INSERT ON sync_journal WHEN NEW.event = 'rejected' BEGIN DELETE FROM sync_journal WHERE number = NEW.number; END"
         ),
         rows(
-            "journal keeps other values", breaks: [.I1], "what was rejected or cancelled is not kept as it was written",
+            "journal keeps other values", breaks: [.I1],
+            "the journal entry of a rejected or canceled transaction has other values",
             """
             AFTER INSERT ON sync_journal WHEN NEW.event IN ('rejected', 'cancelled') BEGIN
                 UPDATE sync_journal SET payload = replace(payload, 'text', 'test') WHERE number = NEW.number;
@@ -162,14 +166,15 @@ extension Mutant {
             """),
         rows(
             "refusal blamed on another", breaks: [.I17],
-            "what the server has refused is said to depend on something refused before",
+            "a rejected transaction is reported as dependent on another rejected one",
             """
             AFTER INSERT ON sync_journal WHEN NEW.code <> 'depends_on_rejected' BEGIN
                 UPDATE sync_journal SET code = 'depends_on_rejected' WHERE number = NEW.number;
             END
             """),
         rows(
-            "waiting entry changed", breaks: [.I10, .I5], "what waits says something else when the next is written",
+            "waiting entry changed", breaks: [.I10, .I5],
+            "a new write changes the contents of the waiting entry before it",
             """
             AFTER INSERT ON sync_outbox BEGIN
                 UPDATE sync_outbox SET payload = replace(payload, 'text', 'test')
@@ -178,7 +183,7 @@ extension Mutant {
             """),
         rows(
             "link to a record lost", breaks: [.I6, .I5],
-            "a page overwrites what is still to be sent, for want of a link between them",
+            "a page overwrites pending values, because the link from the record to its outbox entry is missing",
             """
             AFTER INSERT ON sync_pending WHEN NEW.link = 'changes' AND NEW.sequence % 4 = 1 BEGIN
                 DELETE FROM sync_pending
@@ -198,14 +203,15 @@ extension Mutant {
             END
             """),
         rows(
-            "cursor runs ahead", breaks: [.I8, .I18, .I5], "the version of a space is saved before its page",
+            "cursor runs ahead", breaks: [.I8, .I18, .I5],
+            "the stored version of a space is higher than that of its last page",
             """
             AFTER UPDATE OF version ON sync_space WHEN NEW.version % 6 = 5 AND NEW.phase = 'complete' BEGIN
                 UPDATE sync_space SET version = NEW.version + 1;
             END
             """),
         rows(
-            "cursor goes back", breaks: [.I8, .I7], "the version of a space is taken back now and then",
+            "cursor goes back", breaks: [.I8, .I7], "the stored version of a space is sometimes lowered",
             """
             AFTER UPDATE OF version ON sync_space WHEN NEW.version % 6 = 5 AND NEW.phase = 'complete' BEGIN
                 UPDATE sync_space SET version = NEW.version - 3;
@@ -220,7 +226,7 @@ extension Mutant {
             END
             """, shape: { $0.rates.compactServer = 0.1 }),
         rows(
-            "deletion forgotten", breaks: [.I12, .I5], "a record that the server has deleted comes back to life",
+            "deletion forgotten", breaks: [.I12, .I5], "a record that the server has deleted is shown again",
             """
             AFTER UPDATE OF is_deleted ON sync_base WHEN NEW.is_deleted = 1 BEGIN
                 UPDATE sync_base SET is_deleted = 0, uid = OLD.uid, version = OLD.version, fields = OLD.fields
@@ -236,25 +242,27 @@ extension Mutant {
             END
             """, shape: { $0.rates.compactServer = 0.1 }),
         rows(
-            "sweep too wide", breaks: [.I14, .I15, .I5], "records that a snapshot has shown are taken for gone",
+            "sweep too wide", breaks: [.I14, .I15, .I5],
+            "records that a snapshot contains are deleted as if it did not",
             "AFTER INSERT ON sync_seen BEGIN DELETE FROM sync_seen WHERE id = NEW.id; END",
             shape: { $0.rates.compactServer = 0.1 }),
         rows(
-            "record version lowered", breaks: [.I7], "a record's version goes back",
+            "record version lowered", breaks: [.I7], "an update lowers the version of a record",
             """
             AFTER UPDATE OF version ON customer WHEN NEW.version > OLD.version AND OLD.version > 0 BEGIN
                 UPDATE customer SET version = OLD.version - 1 WHERE id = NEW.id;
             END
             """),
         rows(
-            "field versions lost", breaks: [.I7, .I5], "a device believes to have seen newer fields than it has",
+            "field versions lost", breaks: [.I7, .I5],
+            "a device claims to have seen newer values of fields than it has",
             """
             AFTER UPDATE OF sync_fields ON customer WHEN NEW.sync_fields NOT NULL BEGIN
                 UPDATE customer SET sync_fields = NULL WHERE id = NEW.id;
             END
             """),
         rows(
-            "base version lowered", breaks: [.I7, .I5], "the base of a record that is being edited goes back",
+            "base version lowered", breaks: [.I7, .I5], "the version of an edited record's base is lowered",
             """
             AFTER INSERT ON sync_base WHEN NEW.version > 1 BEGIN
                 UPDATE sync_base SET version = 1, field_versions = NULL
@@ -262,11 +270,12 @@ extension Mutant {
             END
             """),
         rows(
-            "links stay behind", breaks: [.I19], "what an entry referred to stays linked to it when it is gone",
+            "links stay behind", breaks: [.I19],
+            "the links of a deleted outbox entry to the records that it refers to remain",
             "BEFORE DELETE ON sync_pending WHEN OLD.link = 'refers' BEGIN SELECT RAISE(IGNORE); END"),
         rows(
             "space of a base lost", breaks: [.I5],
-            "a record of one space goes to another with an edit that is refused there",
+            "a rejected edit moves a record to another space",
             """
             AFTER INSERT ON sync_base BEGIN
                 UPDATE sync_base SET space = NULL WHERE collection = NEW.collection AND id = NEW.id;
@@ -278,21 +287,22 @@ extension Mutant {
                 $0.rates.dropLink = 0.1
             }),
         rows(
-            "space of a record lost", breaks: [.I5], "a record that is shown again goes to the space of its device",
+            "space of a record lost", breaks: [.I5], "an update moves a record to the device's first space",
             """
             AFTER UPDATE OF version ON customer WHEN NEW.version > 0 BEGIN
                 UPDATE customer SET sync_space = (SELECT min(key) FROM sync_space) WHERE id = NEW.id;
             END
             """, shape: { $0.setting.spaceCount = 2 }),
         rows(
-            "uid lost", breaks: [.I13, .I4], "some uids are not written down",
+            "uid lost", breaks: [.I13, .I4], "some uids are not stored",
             """
             AFTER UPDATE OF uid ON customer WHEN NEW.uid % 4 = 2 BEGIN
                 UPDATE customer SET uid = -1 WHERE id = NEW.id;
             END
             """),
         rows(
-            "required reference cleared", breaks: [.I11, .I5], "a picture loses its painter",
+            "required reference cleared", breaks: [.I11, .I5],
+            "a required reference is replaced by one to a missing record",
             """
             AFTER INSERT ON picture WHEN NEW.version % 2 = 1 BEGIN
                 UPDATE picture SET painter = randomblob(16) WHERE id = NEW.id;

@@ -8,10 +8,10 @@ import SyncSimulation
 import SyncStoreSQLite
 
 extension Mutant {
-    /// Policies and limits that are out of range.
+    /// Policies of the engine that are out of range.
     static let policies: [Mutant] = [
         Mutant(
-            "no wait between tries", breaks: [.I18], "the back-off has neither floor nor growth",
+            "no wait between tries", breaks: [.I18], "the back-off has neither a floor nor growth",
             shape: {
                 $0.setting.policy.backoff.initial = .microseconds(1)
                 $0.setting.policy.backoff.floor = .microseconds(1)
@@ -28,13 +28,13 @@ extension Mutant {
                 $0.rates.dropLink = 0
             }),
         Mutant(
-            "polls in a loop", breaks: [.I18], "the next poll follows at once",
+            "polls in a loop", breaks: [.I18], "a poll starts immediately after the previous one",
             shape: {
                 $0.setting.policy.pollInterval = .milliseconds(1)
                 $0.setting.policy.pollIntervalWithHints = .milliseconds(1)
             }),
         Mutant(
-            "never polls", breaks: [.I18], "news that nobody told of are never asked for",
+            "never polls", breaks: [.I18], "a device without hints never polls",
             shape: {
                 $0.setting.policy.pollInterval = .seconds(100_000)
                 $0.setting.policy.pollIntervalWithHints = .seconds(100_000)
@@ -42,22 +42,26 @@ extension Mutant {
                 $0.setting.devices = 3
             }),
         Mutant(
-            "no retry after a refusal", breaks: [.I18], "who was refused once does not ask again by itself",
+            "no retry after a refusal", breaks: [.I18], "a device that was refused never retries",
             shape: {
                 $0.setting.policy.refusalRetry = .seconds(1_000_000)
                 $0.rates.scriptResponse = 0.2
                 $0.rates.recover = 0.02
             }),
         Mutant(
-            "stop deadline ignored", breaks: [.I18], "an engine that is asked to stop waits for what is on its way",
+            "stop deadline ignored", breaks: [.I18], "an engine that is asked to stop waits for open requests",
             shape: {
                 $0.setting.policy.stopDeadline = .seconds(1_000)
                 $0.setting.network.loseResponseRate = 0.5
                 $0.setting.slowProcessor = 0
                 $0.rates.stopDevice = 0.1
             }),
+    ]
+
+    /// Limits that the parts do not enforce.
+    static let limits: [Mutant] = [
         Mutant(
-            "no limit to the outbox", breaks: [.I19], "a device may owe more than was allowed",
+            "no limit to the outbox", breaks: [.I19], "the outbox may exceed its limits",
             parts: {
                 var settings = SQLiteParts()
                 settings.limits.outboxEntries = .max
@@ -70,7 +74,7 @@ extension Mutant {
                 $0.steps = 600
             }),
         Mutant(
-            "no limit to the journal", breaks: [.I19], "what was dealt with is never forgotten",
+            "no limit to the journal", breaks: [.I19], "handled journal entries are never deleted",
             parts: {
                 var settings = SQLiteParts()
                 settings.limits.journalEntries = .max
@@ -78,7 +82,7 @@ extension Mutant {
             },
             shape: { $0.setting.devices = 1 }),
         Mutant(
-            "no bytes counted in pages", breaks: [.I19], "a page is full only with rows",
+            "no bytes counted in pages", breaks: [.I19], "the size of a page in bytes is not limited",
             parts: {
                 var settings = SQLiteParts()
                 settings.authority.pageBytes = 1_000_000
@@ -92,19 +96,17 @@ extension Mutant {
                 $0.rates.recover = 0.05
             }),
         Mutant(
-            "no rows counted in pages", breaks: [.I19], "a page is full only with bytes",
+            "no rows counted in pages", breaks: [.I19], "the number of rows in a page is not limited",
             parts: {
                 .wrappingAuthority(wide) {
                     $0.onPull = { (base, request, principal, now) throws(AuthorityError) in
-                        let all = PullRequest(
-                            space: request.space, cursor: request.cursor, receipt: request.receipt, limit: 1_000,
-                            account: request.account, notices: request.notices)
-                        return try base.pull(all, by: principal, now: now)
+                        try base.pull(request.with(limit: 1_000), by: principal, now: now)
                     }
                 }
             }),
     ]
 
+    /// The options of the mutant in which pages are full only by bytes.
     private static let wide: SQLiteParts = {
         var settings = SQLiteParts()
         settings.authority.limits = ServerLimits(
@@ -126,7 +128,7 @@ extension Mutant {
     /// Bugs in durability: a device or the server loses or damages data that it should keep.
     static let disks: [Mutant] = [
         Mutant(
-            "device does not flush", breaks: [.I1, .I16, .I7], "a committed write may be lost with the power",
+            "device does not flush", breaks: [.I1, .I16, .I7], "a power loss may lose a committed write",
             parts: {
                 var settings = SQLiteParts()
                 settings.storeDurability = .normal
@@ -138,7 +140,7 @@ extension Mutant {
             }),
         Mutant(
             "WAL lost with the process", breaks: [.I1, .I25, .I16, .I5, .I8, .I7, .I18],
-            "a device that does not flush each commit loses some to a kill, without a loss of power",
+            "a device that does not flush each commit loses commits when its process is killed",
             parts: {
                 var parts = WorldParts.onSQLite()
                 let open = parts.openStore
@@ -150,7 +152,7 @@ extension Mutant {
             }, shape: { unflushed(&$0, losePower: 0) }),
         Mutant(
             "flushed commits lost", breaks: [.I1, .I25, .I16],
-            "a device that does not flush each commit loses with its power what it had flushed, too",
+            "a device that does not flush each commit loses even flushed commits in a power loss",
             parts: {
                 var parts = WorldParts.onSQLite()
                 let open = parts.openStore
@@ -175,13 +177,13 @@ extension Mutant {
             }),
         Mutant(
             "numbers reused without a new identity", breaks: [.I16, .I18, .I2],
-            "a device that has lost its newest commits takes no new identity",
+            "a device that has lost its newest commits keeps its identity",
             parts: {
                 .wrappingStores { $0.onRenew = { (base, _) throws(StoreError) in try base.session() } }
             }, shape: { unflushed(&$0, losePower: 0.1) }),
         Mutant(
             "server does not flush", breaks: [.I1, .I9, .I5, .I16, .I13, .I18, .I25],
-            "what was answered may be lost with the power",
+            "a power loss may lose commits that the server has confirmed",
             parts: {
                 var settings = SQLiteParts()
                 settings.serverDurability = .normal
@@ -189,7 +191,7 @@ extension Mutant {
             }, shape: { $0.rates.losePowerOfServer = 0.1 }),
         Mutant(
             "WAL lost", breaks: [.I25, .I1, .I16, .I5, .I8, .I7, .I18],
-            "the log of a database is removed while no process runs",
+            "the WAL of a database is removed while no process runs",
             parts: {
                 var parts = WorldParts.onSQLite()
                 let open = parts.openStore
@@ -200,7 +202,8 @@ extension Mutant {
                 return parts
             }, shape: { $0.rates.killDevice = 0.1 }),
         Mutant(
-            "damaged pages", breaks: [.I25, .I5, .I4, .I18], "a loss of power leaves noise where nothing was written",
+            "damaged pages", breaks: [.I25, .I5, .I4, .I18],
+            "a byte of a device's database file is damaged after the file is opened",
             parts: {
                 var parts = WorldParts.onSQLite()
                 let open = parts.openStore

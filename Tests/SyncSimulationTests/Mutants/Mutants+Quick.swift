@@ -4,7 +4,7 @@ extension Mutant {
     static let quick: Set<String> = [
         // I1 to I4: no write is lost, repeated, reordered, or left unconfirmed.
         "outbox counted as empty", "flushed commits lost", "outbox row lost", "journal entry lost",
-        "outcome of another", "plain forgetsWhatItHasSeen",
+        "outcome of another", "plain appliesRepeatsAgain",
         "outbox row edited after it was sent", "response invented", "plain reordersResponses",
         // I5 to I8: the data that devices show.
         "link to a record lost", "half a commit in the feed", "cursor runs ahead", "row of a page lost",
@@ -12,7 +12,7 @@ extension Mutant {
         "base version lowered", "field versions lost",
         "cursor goes back",
         // I9 to I13: the data that the server keeps.
-        "feed rewritten", "plain stopsShowing", "last commit of a page skipped",
+        "feed rewritten", "plain hidesFeed", "last commit of a page skipped",
         "outbox row torn",
         "required reference cleared",
         "tombstone cleared",
@@ -20,7 +20,7 @@ extension Mutant {
         // I14 to I19: resets, restores, identities, rejections, progress, and limits.
         "horizon moved too far", "reset forever",
         "space vacated without consent",
-        "plain trustsItsMemory", "account of a push ignored", "ledger forgotten",
+        "plain ignoresStoredLedger", "account of a push ignored", "ledger forgotten",
         "success recorded as rejection", "valid writes rejected",
         "stop deadline ignored", "no wait between tries", "response forgotten",
         "no limit to the outbox", "batch of any count",

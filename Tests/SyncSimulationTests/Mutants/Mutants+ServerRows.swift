@@ -18,11 +18,12 @@ extension Mutant {
     /// Bugs in the rows that the server writes.
     static let serverRows: [Mutant] = [
         rows(
-            "client ids not bound", breaks: [.I21, .I1, .I15], "the server forgets to whom a client id belongs",
+            "client ids not bound", breaks: [.I21, .I1, .I15],
+            "the server does not store which principal owns a client id",
             "AFTER INSERT ON client BEGIN DELETE FROM client WHERE id = NEW.id; END",
             shape: { $0.rates.forgePush = 0.05 }),
         rows(
-            "ledger forgotten", breaks: [.I2, .I16, .I18], "a number may be used again",
+            "ledger forgotten", breaks: [.I2, .I16, .I18], "the ledger accepts the last number again",
             """
             AFTER UPDATE OF next ON ledger WHEN NEW.next % 3 = 2 AND NEW.acknowledged < NEW.next BEGIN
                 UPDATE ledger SET next = NEW.next - 1
@@ -56,7 +57,7 @@ extension Mutant {
             END
             """),
         rows(
-            "origins forgotten", breaks: [.I5, .I7, .I6], "who wrote a field, and when, is forgotten",
+            "origins forgotten", breaks: [.I5, .I7, .I6], "the server does not store who wrote a field, and when",
             """
             AFTER UPDATE OF origins ON record WHEN length(NEW.origins) > 0 BEGIN
                 UPDATE record SET origins = zeroblob(length(NEW.origins))
@@ -71,7 +72,7 @@ extension Mutant {
             END
             """),
         rows(
-            "tombstone dropped", breaks: [.I12, .I13, .I5], "a deleted record is forgotten altogether",
+            "tombstone dropped", breaks: [.I12, .I13, .I5], "the tombstone of a deleted record is removed",
             """
             AFTER UPDATE OF deletion ON record WHEN NEW.deletion NOT NULL BEGIN
                 DELETE FROM record WHERE collection = NEW.collection AND id = NEW.id;
@@ -92,7 +93,7 @@ extension Mutant {
             END
             """),
         rows(
-            "half a commit in the feed", breaks: [.I10, .I9, .I5], "the feed tells of a part of a transaction",
+            "half a commit in the feed", breaks: [.I10, .I9, .I5], "the feed contains only a part of a transaction",
             """
             AFTER INSERT ON log WHEN instr(NEW.changes, '},{"collection":') > 0 BEGIN
                 UPDATE log SET changed = 1, changes = substr(changes, 1, instr(changes, '},{"collection":')) || ']'
@@ -108,28 +109,29 @@ extension Mutant {
             END
             """),
         rows(
-            "head ahead of the feed", breaks: [.I9, .I18, .I14, .I25], "a version is given away for nothing",
+            "head ahead of the feed", breaks: [.I9, .I18, .I14, .I25], "a version is assigned without a commit",
             """
             AFTER UPDATE OF head ON space WHEN NEW.head % 9 = 8 BEGIN
                 UPDATE space SET head = NEW.head + 1 WHERE name = NEW.name;
             END
             """),
         rows(
-            "horizon not moved", breaks: [.I14, .I18, .I9, .I25], "the feed is trimmed, and nobody is told",
+            "horizon not moved", breaks: [.I14, .I18, .I9, .I25], "the feed is trimmed, and its horizon stays the same",
             """
             AFTER UPDATE OF horizon ON space WHEN NEW.horizon > OLD.horizon BEGIN
                 UPDATE space SET horizon = OLD.horizon WHERE name = NEW.name;
             END
             """, shape: { $0.rates.compactServer = 0.1 }),
         rows(
-            "horizon moved too far", breaks: [.I14, .I18], "clients begin again although the feed is whole",
+            "horizon moved too far", breaks: [.I14, .I18],
+            "the horizon is past commits that the feed still has, so clients start again with a snapshot",
             """
             AFTER UPDATE OF head ON space WHEN NEW.head % 5 = 4 BEGIN
                 UPDATE space SET horizon = NEW.head WHERE name = NEW.name;
             END
             """),
         sql(
-            "uid given twice", breaks: [.I13], "a uid is given twice",
+            "uid given twice", breaks: [.I13], "a uid is assigned twice",
             """
             DROP INDEX IF EXISTS record_by_uid;
             CREATE TRIGGER IF NOT EXISTS planted AFTER UPDATE OF next ON uid_counter WHEN NEW.next % 5 = 4 BEGIN
@@ -137,7 +139,7 @@ extension Mutant {
             END
             """),
         rows(
-            "uid changed", breaks: [.I13, .I4], "a record has another uid than its maker was told",
+            "uid changed", breaks: [.I13, .I4], "the uid of a record differs from the one in the outcome of its create",
             """
             AFTER INSERT ON record WHEN NEW.uid % 4 = 3 BEGIN
                 UPDATE record SET uid = NEW.uid + 1000 WHERE collection = NEW.collection AND id = NEW.id;
@@ -158,7 +160,7 @@ extension Mutant {
             }),
         rows(
             "field of a record lost", breaks: [.I5, .I9],
-            "a record on the server is not what the feed has told",
+            "the values of a record on the server differ from those in the feed",
             """
             AFTER INSERT ON record BEGIN
                 UPDATE record SET fields = replace(fields, 'text', 'test')

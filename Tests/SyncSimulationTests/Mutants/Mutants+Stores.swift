@@ -13,22 +13,22 @@ extension Mutant {
     }
 
     /// Keeps devices offline for a long time, so that their outboxes hold more than one batch when they reconnect.
-    @Sendable private static func isLongOffline(_ plan: inout WorldPlan) {
+    @Sendable private static func keepOffline(_ plan: inout WorldPlan) {
         plan.rates.dropLink = 0.1
         plan.rates.recover = 0.05
         plan.setting.policy.batch = BatchLimit(transactions: 20, bytes: 600)
     }
 
     /// Makes the server lose many records, and makes users consent to the deletes.
-    @Sendable private static func losesMuch(_ plan: inout WorldPlan) {
+    @Sendable private static func loseRecords(_ plan: inout WorldPlan) {
         plan.rates.emptyServer = 0.03
         plan.rates.allowDeletes = 0.1
         plan.setting.policy.deleteBrake = DeleteBrake(records: 2, percent: 20)
     }
 
     /// Makes the server lose many records more often, so that a user consents to deletes more than once.
-    @Sendable private static func losesMuchAgain(_ plan: inout WorldPlan) {
-        losesMuch(&plan)
+    @Sendable private static func loseRecordsRepeatedly(_ plan: inout WorldPlan) {
+        loseRecords(&plan)
         plan.rates.emptyServer = 0.06
         plan.rates.allowDeletes = 0.3
     }
@@ -41,18 +41,21 @@ extension Mutant {
                 return try base.commit(edits, in: space, now: now)
             }
         },
-        store("write applied partially", breaks: [.I10, .I6], "of two edits of a transaction one is written") {
+        store(
+            "write applied partially", breaks: [.I10, .I6],
+            "the last edit of a transaction with several edits is not written"
+        ) {
             $0.onCommit = { (base, edits, space, now) throws(StoreError) in
                 try base.commit(edits.count > 1 ? Array(edits.dropLast()) : edits, in: space, now: now)
             }
         },
-        store("nothing is sent again", breaks: [.I6], "an entry of the journal is put away, and not sent again") {
+        store("nothing is sent again", breaks: [.I6], "restoring a journal entry only dismisses it") {
             $0.onRestore = { (base, number, _, _) throws(StoreError) in
                 try base.dismiss(journal: number)
                 return []
             }
         },
-        store("stale read", breaks: [.I6], "a read shows what was there before the write") {
+        store("stale read", breaks: [.I6], "a read returns another value than the last write") {
             $0.onRead = { record in
                 var record = record
                 if record.values.count > 1, case .integer(let boats) = record.values[1] {
@@ -63,7 +66,7 @@ extension Mutant {
         },
         store(
             "record shown in place of another", breaks: [.I5, .I4],
-            "a query shows one record twice, and another not"
+            "a query returns one record twice, and omits another"
         ) {
             $0.onRecords = { records in
                 var records = records
@@ -71,7 +74,7 @@ extension Mutant {
                 return records
             }
         },
-        store("outbox shown in part", breaks: [.I1, .I6, .I10], "some of what waits to be sent is not shown") {
+        store("outbox shown in part", breaks: [.I1, .I6, .I10], "every fifth outbox entry is hidden") {
             $0.onOutbox = { entries in entries.filter { $0.sequence.rawValue % 5 != 3 } }
         },
         store(
@@ -92,7 +95,7 @@ extension Mutant {
                 }
             }
         ),
-        store("results not recorded", breaks: [.I18, .I4], "answers are received and not written down") {
+        store("results not recorded", breaks: [.I18, .I4], "the results of a push are not recorded") {
             $0.onRecord = { (base, _, _, _) throws(StoreError) in try base.outboxSummary() }
         },
         store("rejection recorded as success", breaks: [.I17, .I1], "a refused transaction counts as applied") {
@@ -106,7 +109,9 @@ extension Mutant {
                     }, of: identity, now: now)
             }
         },
-        store("success recorded as rejection", breaks: [.I17], "an applied transaction goes to the journal") {
+        store(
+            "success recorded as rejection", breaks: [.I17], "every seventh applied transaction is recorded as rejected"
+        ) {
             $0.onRecord = { (base, results, identity, now) throws(StoreError) in
                 try base.record(
                     results.map { result in
@@ -119,24 +124,16 @@ extension Mutant {
         },
         store("merge not reported", breaks: [.I17, .I6], "conflicts are not written into the journal") {
             $0.onRecord = { (base, results, identity, now) throws(StoreError) in
-                try base.record(
-                    results.map { result in
-                        guard case .applied(let version, let uids, _) = result.outcome else { return result }
-                        return TransactionResult(
-                            number: result.number, outcome: .applied(version: version, uids: uids, conflicts: []))
-                    }, of: identity, now: now)
+                try base.record(results.map(\.withoutConflicts), of: identity, now: now)
             }
         },
-        store("page in halves", breaks: [.I8, .I18], "half of a page is applied, and the cursor behind all of it") {
+        store("page in halves", breaks: [.I8, .I18], "half of a page is applied, and the cursor moves past all of it") {
             $0.onApply = { (base, page, cursor, brake, now) throws(StoreError) in
                 guard case .commits(let commits) = page.content, commits.count > 1 else {
                     return try base.apply(page, after: cursor, brake: brake, now: now)
                 }
                 let half = commits.dropLast(commits.count / 2)
-                let cut = PullPage(
-                    space: page.space, epoch: page.epoch, serverTime: page.serverTime, content: .commits(Array(half)),
-                    cursor: page.cursor, version: half.last?.version ?? page.version, head: page.head,
-                    hasMore: page.hasMore)
+                let cut = page.with(.commits(Array(half)), version: half.last?.version)
                 return try base.apply(cut, after: cursor, brake: brake, now: now)
             }
         },
@@ -178,11 +175,11 @@ extension Mutant {
                 return try base.apply(page.with(.commits(kept)), after: cursor, brake: brake, now: now)
             }
         },
-        store("batch while one is uncertain", breaks: [.I3], "what was sent before is not sent again first") {
+        store("oldest of a batch skipped", breaks: [.I3], "a batch of several transactions omits the first one") {
             $0.onTakeBatch = { (base, limit, now) throws(StoreError) in
                 guard let batch = try base.takeBatch(limit, now: now) else { return nil }
                 guard batch.transactions.count > 1 else { return batch }
-                return batch.with(Array(batch.transactions.dropFirst()))
+                return batch.with(transactions: Array(batch.transactions.dropFirst()))
             }
         },
         store("batch out of order", breaks: [.I3], "two transactions change places in a batch") {
@@ -196,16 +193,19 @@ extension Mutant {
                     number: first.number, hash: second.hash, transaction: second.transaction)
                 transactions[1] = NumberedTransaction(
                     number: second.number, hash: first.hash, transaction: first.transaction)
-                return batch.with(transactions)
+                return batch.with(transactions: transactions)
             }
         },
         store(
-            "identity not renewed", breaks: [.I16, .I18], "a conflict of identities is noted and nothing done",
+            "identity not renewed", breaks: [.I16, .I18], "an identity conflict does not renew the identity",
             shape: { $0.rates.rollBackDevice = 0.05 },
             plant: {
                 $0.onRenew = { (base, _) throws(StoreError) in try base.session() }
             }),
-        store("identity renewed without need", breaks: [.I2, .I16], "everything uncertain is sent under a new name") {
+        store(
+            "identity renewed without need", breaks: [.I2, .I16],
+            "uncertain transactions are sent again under a new client id"
+        ) {
             $0.onTakeBatch = { (base, limit, now) throws(StoreError) in
                 let batch = try base.takeBatch(limit, now: now)
                 guard let first = batch?.transactions.first?.number, first.rawValue % 4 == 3 else { return batch }
@@ -215,7 +215,7 @@ extension Mutant {
         },
         store(
             "epoch ignored", breaks: [.I15, .I18, .I16],
-            "another history of the server is told in the hello and not noted",
+            "a new epoch in the hello is not adopted",
             shape: { $0.rates.restoreServer = 0.02 },
             plant: {
                 $0.onAdopt = { (base, epoch, account) throws(StoreError) in
@@ -227,7 +227,7 @@ extension Mutant {
                 }
             }),
         store(
-            "writes dropped with the epoch", breaks: [.I15, .I1], "a new history takes back what waits",
+            "writes dropped with the epoch", breaks: [.I15, .I1], "a new epoch cancels the oldest waiting entry",
             shape: { $0.rates.restoreServer = 0.02 },
             plant: {
                 $0.onAdopt = { (base, epoch, account) throws(StoreError) in
@@ -239,7 +239,7 @@ extension Mutant {
                 }
             }),
         store(
-            "outbox counted as empty", breaks: [.I4, .I18, .I1], "the status says in sync when it is not",
+            "outbox counted as empty", breaks: [.I4, .I18, .I1], "the status is in sync although entries wait",
             // A later write would send the uncounted one too, so the uncounted write must be the last one of the run.
             shape: { $0.steps = 12 },
             plant: {
@@ -252,7 +252,7 @@ extension Mutant {
             }),
         store(
             "batch kept in memory", breaks: [.I24, .I3, .I16, .I18],
-            "an engine sends again what another engine on the database has brought home",
+            "an engine repeats transactions whose outcomes another engine on the database has recorded",
             shape: { $0.rates.rivalEngine = 0.1 },
             plant: {
                 let kept = Guarded<PushBatch?>(nil)
@@ -282,12 +282,10 @@ extension Mutant {
                         kept = kept ?? batch.identity
                         return kept ?? batch.identity
                     }
-                    return PushBatch(
-                        identity: identity, epoch: batch.epoch, acknowledged: batch.acknowledged,
-                        transactions: batch.transactions, outbox: batch.outbox)
+                    return batch.with(identity: identity)
                 }
             }),
-        store("batch of any size", breaks: [.I19], "a batch is as large as the outbox", shape: isLongOffline) {
+        store("batch of any size", breaks: [.I19], "a batch is as large as the outbox", shape: keepOffline) {
             $0.onTakeBatch = { (base, limit, now) throws(StoreError) in
                 try base.takeBatch(BatchLimit(transactions: limit.transactions, bytes: .max), now: now)
             }
@@ -295,7 +293,7 @@ extension Mutant {
         store(
             "batch of any count", breaks: [.I19], "a batch has all of the outbox's transactions",
             shape: { plan in
-                isLongOffline(&plan)
+                keepOffline(&plan)
                 plan.setting.policy.batch = BatchLimit(transactions: 5, bytes: 20_000)
             },
             plant: {
@@ -303,20 +301,23 @@ extension Mutant {
                     try base.takeBatch(BatchLimit(transactions: 100, bytes: limit.bytes), now: now)
                 }
             }),
-        store("delete brake ignored", breaks: [.I15], "a snapshot deletes as much as it likes", shape: losesMuch) {
+        store("delete brake ignored", breaks: [.I15], "the deletes of a page are not limited", shape: loseRecords) {
             $0.onApply = { (base, page, cursor, _, now) throws(StoreError) in
                 try base.apply(page, after: cursor, brake: nil, now: now)
             }
         },
-        store("delete brake without a share", breaks: [.I15], "the share is forgotten", shape: losesMuch) {
+        store(
+            "delete brake without a share", breaks: [.I15], "the brake ignores the share of deleted records",
+            shape: loseRecords
+        ) {
             $0.onApply = { (base, page, cursor, brake, now) throws(StoreError) in
                 let weak = brake.map { DeleteBrake(records: $0.records, percent: 100) }
                 return try base.apply(page, after: cursor, brake: weak, now: now)
             }
         },
         store(
-            "delete brake never applied again", breaks: [.I15], "who has agreed once is not asked again",
-            shape: losesMuchAgain
+            "delete brake never applied again", breaks: [.I15], "after one consent, later deletes need none",
+            shape: loseRecordsRepeatedly
         ) {
             let hasAgreed = Guarded(false)
             $0.onApply = { (base, page, cursor, brake, now) throws(StoreError) in
@@ -327,23 +328,8 @@ extension Mutant {
                 return try base.apply(page, after: cursor, brake: isReleased ? nil : brake, now: now)
             }
         },
-        store("WAL never checkpointed", breaks: [.I19], "no checkpoint is ever made") {
+        store("WAL never checkpointed", breaks: [.I19], "the WAL is never checkpointed") {
             $0.onCheckpoint = { (_) throws(StoreError) in }
         },
     ]
-}
-
-extension PullPage {
-    func with(_ content: Content) -> PullPage {
-        PullPage(
-            space: space, epoch: epoch, serverTime: serverTime, content: content, cursor: cursor, version: version,
-            head: head, hasMore: hasMore)
-    }
-}
-
-extension PushBatch {
-    fileprivate func with(_ transactions: [NumberedTransaction]) -> PushBatch {
-        PushBatch(
-            identity: identity, epoch: epoch, acknowledged: acknowledged, transactions: transactions, outbox: outbox)
-    }
 }

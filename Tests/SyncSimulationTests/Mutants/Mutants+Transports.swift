@@ -13,7 +13,7 @@ extension Mutant {
     }
 
     /// Calls the server up to 40 times without a pause, until a call succeeds.
-    private static func insisting<Response>(
+    private static func repeating<Response>(
         _ call: () async throws(TransportError) -> Response
     ) async throws(TransportError) -> Response {
         var last = TransportError(.cancelled, "")
@@ -24,7 +24,7 @@ extension Mutant {
     }
 
     /// Calls the server, and removes the requested pause from an error.
-    private static func hurrying<Response>(
+    private static func ignoringPause<Response>(
         _ call: () async throws(TransportError) -> Response
     ) async throws(TransportError) -> Response {
         do throws(TransportError) {
@@ -41,7 +41,7 @@ extension Mutant {
             shape: { $0.setting.network.refuseRate = 0.5 },
             plant: {
                 $0.onPush = { (base, request, _) async throws(TransportError) in
-                    try await insisting { () async throws(TransportError) in try await base.push(request) }
+                    try await repeating { () async throws(TransportError) in try await base.push(request) }
                 }
             }),
         transport(
@@ -49,7 +49,7 @@ extension Mutant {
             shape: { $0.setting.network.refuseRate = 0.5 },
             plant: {
                 $0.onPull = { (base, request, _) async throws(TransportError) in
-                    try await insisting { () async throws(TransportError) in try await base.pull(request) }
+                    try await repeating { () async throws(TransportError) in try await base.pull(request) }
                 }
             }),
         transport(
@@ -57,7 +57,7 @@ extension Mutant {
             shape: { $0.setting.network.busyRate = 0.5 },
             plant: {
                 $0.onPush = { (base, request, _) async throws(TransportError) in
-                    try await hurrying { () async throws(TransportError) in try await base.push(request) }
+                    try await ignoringPause { () async throws(TransportError) in try await base.push(request) }
                 }
             }),
         transport(
@@ -65,7 +65,7 @@ extension Mutant {
             shape: { $0.setting.network.busyRate = 0.5 },
             plant: {
                 $0.onPull = { (base, request, _) async throws(TransportError) in
-                    try await hurrying { () async throws(TransportError) in try await base.pull(request) }
+                    try await ignoringPause { () async throws(TransportError) in try await base.pull(request) }
                 }
             }),
         transport(
@@ -73,7 +73,7 @@ extension Mutant {
             shape: { $0.setting.network.busyRate = 0.5 },
             plant: {
                 $0.onHello = { (base) async throws(TransportError) in
-                    try await hurrying { () async throws(TransportError) in try await base.hello() }
+                    try await ignoringPause { () async throws(TransportError) in try await base.hello() }
                 }
             }),
         transport(
@@ -164,22 +164,14 @@ extension Mutant {
         },
         transport("acknowledged too early", breaks: [.I2, .I16, .I18], "a push acknowledges its own outcomes") {
             $0.onPush = { (base, request, _) async throws(TransportError) in
-                let early = PushRequest(
-                    identity: request.identity, epoch: request.epoch, account: request.account,
-                    acknowledged: request.transactions.last?.number.next ?? request.acknowledged,
-                    transactions: request.transactions)
-                return try await base.push(early)
+                try await base.push(request.with(acknowledged: request.transactions.last?.number.next))
             }
         },
         transport("one identity for all", breaks: [.I16, .I2, .I1], "all devices push with one client id") {
             $0.onPush = { (base, request, _) async throws(TransportError) in
-                try await base.push(
-                    PushRequest(
-                        identity: ClientIdentity(
-                            client: ClientID(bits: Identifier128(high: 1, low: 1)),
-                            incarnation: request.identity.incarnation),
-                        epoch: request.epoch, account: request.account, acknowledged: request.acknowledged,
-                        transactions: request.transactions))
+                let identity = ClientIdentity(
+                    client: ClientID(bits: Identifier128(high: 1, low: 1)), incarnation: request.identity.incarnation)
+                return try await base.push(request.with(identity: identity))
             }
         },
         transport(
@@ -187,11 +179,7 @@ extension Mutant {
             shape: { $0.rates.restoreServer = 0.06 },
             plant: {
                 $0.onPush = { (base, request, _) async throws(TransportError) in
-                    try await base.push(
-                        PushRequest(
-                            identity: request.identity, epoch: nil, account: request.account,
-                            acknowledged: request.acknowledged,
-                            transactions: request.transactions))
+                    try await base.push(request.with(epoch: .some(nil)))
                 }
             }),
         transport(
@@ -199,8 +187,7 @@ extension Mutant {
             shape: { $0.rates.changeUser = 0.1 },
             plant: {
                 $0.onPull = { (base, request, _) async throws(TransportError) in
-                    try await base.pull(
-                        PullRequest(space: request.space, cursor: request.cursor, limit: request.limit))
+                    try await base.pull(request.with(account: .some(nil)))
                 }
             }),
         transport(

@@ -9,40 +9,41 @@ extension Mutant {
     /// each outcome looks correct.
     static let users: [Mutant] = [
         Mutant(
-            "notices not sent", breaks: [.I1], "the server keeps to itself whose values gave way",
+            "notices not sent", breaks: [.I1], "the server sends no notices of conflicts",
             parts: {
                 .wrappingAuthority {
                     $0.onPull = { (base, request, principal, now) throws(AuthorityError) in
                         let response = try base.pull(request, by: principal, now: now)
                         guard case .page(let page) = response else { return response }
-                        return .page(page.keeping { _ in false })
+                        return .page(page.with(notices: []))
                     }
                 }
-            }, shape: apart),
+            }, shape: writeConcurrently),
         Mutant(
-            "notices not kept", breaks: [.I1, .I15], "a device leaves out of its journal what gave way to a deletion",
+            "notices not kept", breaks: [.I1, .I15], "a device ignores notices of values that lost to a deletion",
             parts: {
                 .wrappingStores {
                     $0.onApply = { (base, page, cursor, brake, now) throws(StoreError) in
-                        let kept = page.keeping { $0.conflict.rule != .deleteWins }
+                        let kept = page.with(notices: page.notices.filter { $0.conflict.rule != .deleteWins })
                         return try base.apply(kept, after: cursor, brake: brake, now: now)
                     }
                 }
-            }, shape: apart),
+            }, shape: writeConcurrently),
         Mutant(
             "notices of copies ignored", breaks: [.I1],
-            "a device is not told of what a copy of its database has overwritten under an id of both",
+            "a device ignores notices of values that a copy of its database has overwritten under a shared client id",
             parts: {
                 .wrappingStores {
                     $0.onApply = { (base, page, cursor, brake, now) throws(StoreError) in
                         let own = try base.session().spaces.flatMap { $0.notices?.clients ?? [] }
-                        let kept = page.keeping { !own.contains($0.conflict.winner.stamp.client) }
-                        return try base.apply(kept, after: cursor, brake: brake, now: now)
+                        let others = page.notices.filter { !own.contains($0.conflict.winner.stamp.client) }
+                        return try base.apply(
+                            page.with(notices: others), after: cursor, brake: brake, now: now)
                     }
                 }
             },
             shape: { plan in
-                apart(&plan)
+                writeConcurrently(&plan)
                 plan.setting.devices = 3
                 plan.rates.cloneDevice = 0.03
             }),
@@ -52,12 +53,12 @@ extension Mutant {
             parts: {
                 .wrappingTransports {
                     $0.onPull = { (base, request, _) async throws(TransportError) in
-                        try await base.pull(request.naming(lastClients: 17))
+                        try await base.pull(request.limitedToNewestClients(17))
                     }
                 }
             },
             shape: { plan in
-                apart(&plan)
+                writeConcurrently(&plan)
                 plan.rates.refuseIdentities = 0.1
                 plan.rates.recover = 0.05
                 plan.setting.network = .calm
@@ -65,22 +66,16 @@ extension Mutant {
             }),
         Mutant(
             "receipts not compared below the horizon", breaks: [.I1, .I7, .I15],
-            "a server that was restored and has trimmed its feed does not look in its ledger",
+            "a server that was restored and has trimmed its feed does not compare receipts with its ledger",
             parts: {
                 .wrappingAuthority {
                     $0.onPull = { (base, request, principal, now) throws(AuthorityError) in
-                        let request = PullRequest(
-                            space: request.space, cursor: request.cursor,
-                            receipt: request.cursor == nil ? nil : request.receipt, limit: request.limit,
-                            account: request.account, notices: request.notices)
+                        let request = request.cursor == nil ? request.with(receipt: .some(nil)) : request
                         return try base.pull(request, by: principal, now: now)
                     }
                     $0.onPush = { (base, request, principal, now) throws(AuthorityError) in
-                        let request = PushRequest(
-                            identity: request.identity, epoch: request.epoch, account: request.account,
-                            cursors: request.cursors.filter { !$0.rawValue.contains(".receipt.") },
-                            acknowledged: request.acknowledged, transactions: request.transactions)
-                        return try base.push(request, by: principal, now: now)
+                        let cursors = request.cursors.filter { !$0.rawValue.contains(".receipt.") }
+                        return try base.push(request.with(cursors: cursors), by: principal, now: now)
                     }
                 }
             },
@@ -98,26 +93,15 @@ extension Mutant {
     }
 
     /// Makes devices write without having seen each other's edits, so that conflicts occur.
-    private static func apart(_ plan: inout WorldPlan) {
+    private static func writeConcurrently(_ plan: inout WorldPlan) {
         plan.setting.devices = max(plan.setting.devices, 2)
         plan.rates.dropLink = max(plan.rates.dropLink, 0.05)
     }
 }
 
-extension PullPage {
-    /// Returns this page with only the notices for which `isKept` returns true.
-    fileprivate func keeping(_ isKept: (ConflictNotice) -> Bool) -> PullPage {
-        PullPage(
-            space: space, epoch: epoch, serverTime: serverTime, content: content, cursor: cursor, version: version,
-            head: head, hasMore: hasMore, notices: notices.filter(isKept), hasMoreNotices: hasMoreNotices)
-    }
-}
-
 extension PullRequest {
     /// Returns this request with only the newest client ids of the device.
-    fileprivate func naming(lastClients count: Int) -> PullRequest {
-        PullRequest(
-            space: space, cursor: cursor, receipt: receipt, limit: limit, account: account,
-            notices: notices.map { NoticeRequest(clients: Array($0.clients.prefix(count)), after: $0.after) })
+    fileprivate func limitedToNewestClients(_ count: Int) -> PullRequest {
+        with(notices: notices.map { NoticeRequest(clients: Array($0.clients.prefix(count)), after: $0.after) })
     }
 }

@@ -62,7 +62,7 @@ extension WorldParts {
         let outcome = parts.outcome
         parts.openAuthority = { process, build, rules, histories in
             guard let base = try open(process, build, everything ?? rules, histories) as? Authority else {
-                throw NotTheRealOne()
+                throw UnexpectedAuthorityError()
             }
             var service = PlantedAuthority(base)
             service.rules = rules
@@ -70,15 +70,15 @@ extension WorldParts {
             return service
         }
         parts.upkeep = { task, service in
-            guard let service = service as? PlantedAuthority else { throw NotTheRealOne() }
+            guard let service = service as? PlantedAuthority else { throw UnexpectedAuthorityError() }
             try upkeep?(task, service.base)
         }
         parts.outcome = { service, sender in
-            guard let service = service as? PlantedAuthority else { throw NotTheRealOne() }
+            guard let service = service as? PlantedAuthority else { throw UnexpectedAuthorityError() }
             return try outcome?(service.base, sender)
         }
         return parts
     }
 
-    struct NotTheRealOne: Error {}
+    struct UnexpectedAuthorityError: Error {}
 }

@@ -6,21 +6,21 @@ import SyncSimulation
 
 /// A device's transport behind hooks in which a bug can be planted.
 struct PlantedTransport: RemoteTransport {
-    typealias Way = any RemoteTransport
+    typealias Base = any RemoteTransport
 
-    let base: Way
+    let base: Base
     let runtime: EngineRuntime
-    var onHello: @Sendable (Way) async throws(TransportError) -> ServerHello = {
+    var onHello: @Sendable (Base) async throws(TransportError) -> ServerHello = {
         (base) async throws(TransportError) in try await base.hello()
     }
-    var onPush: @Sendable (Way, PushRequest, EngineRuntime) async throws(TransportError) -> PushResponse = {
+    var onPush: @Sendable (Base, PushRequest, EngineRuntime) async throws(TransportError) -> PushResponse = {
         (base, request, _) async throws(TransportError) in try await base.push(request)
     }
-    var onPull: @Sendable (Way, PullRequest, EngineRuntime) async throws(TransportError) -> PullResponse = {
+    var onPull: @Sendable (Base, PullRequest, EngineRuntime) async throws(TransportError) -> PullResponse = {
         (base, request, _) async throws(TransportError) in try await base.pull(request)
     }
 
-    init(_ base: Way, _ runtime: EngineRuntime) {
+    init(_ base: Base, _ runtime: EngineRuntime) {
         self.base = base
         self.runtime = runtime
     }
@@ -40,8 +40,8 @@ struct PlantedTransport: RemoteTransport {
 extension WorldParts {
     static func wrappingTransports(_ plant: @escaping @Sendable (inout PlantedTransport) -> Void) -> WorldParts {
         var parts = WorldParts.onSQLite()
-        parts.wrapTransport = { way, runtime in
-            var transport = PlantedTransport(way, runtime)
+        parts.wrapTransport = { base, runtime in
+            var transport = PlantedTransport(base, runtime)
             plant(&transport)
             return transport
         }

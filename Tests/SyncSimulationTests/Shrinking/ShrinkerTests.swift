@@ -5,14 +5,14 @@ import Testing
 
 @Suite(.ring(.test), .onWorldThreads) struct ShrinkerTests {
     @Test func `a failing world is reduced to the few events that make it fail`() throws {
-        let (script, failure) = try Self.failing(.forgetsWhatItHasSeen)
-        var shrinker = Shrinker(budget: 300) { Self.run($0, .forgetsWhatItHasSeen) }
+        let (script, failure) = try Self.failing(.appliesRepeatsAgain)
+        var shrinker = Shrinker(budget: 300) { Self.run($0, .appliesRepeatsAgain) }
         let found = shrinker.shrink(script)
         let smallest = try #require(found)
         #expect(smallest.size < script.size / 5, "\(smallest.size) of \(script.size)")
-        #expect(Self.run(smallest, .forgetsWhatItHasSeen) == failure)
+        #expect(Self.run(smallest, .appliesRepeatsAgain) == failure)
         #expect(Self.run(smallest, nil) == nil, "the real fault is the planted one")
-        #expect(try Self.run(WorldScript(text: smallest.text), .forgetsWhatItHasSeen) == failure)
+        #expect(try Self.run(WorldScript(text: smallest.text), .appliesRepeatsAgain) == failure)
     }
 
     @Test func `a world that keeps every promise cannot be reduced`() {

@@ -10,11 +10,11 @@ final class PlainAuthority: AuthorityService {
     /// A bug that can be switched on.
     enum Mutant: String, Hashable, Sendable, CaseIterable {
         /// Applies a repeated transaction again under a new version.
-        case forgetsWhatItHasSeen
+        case appliesRepeatsAgain
         /// Responds to a repeat with a different outcome.
-        case answersRepeatsAnew
+        case changesOutcomesOfRepeats
         /// Omits the last change of commits with more than one change.
-        case tearsCommits
+        case dropsLastChange
         /// Omits the second commit of a page of the feed with more than two commits.
         case skipsCommits
         /// Lets an update bring a deleted record back.
@@ -30,11 +30,11 @@ final class PlainAuthority: AuthorityService {
         /// Sometimes rejects a transaction that should be applied.
         case refusesAtRandom
         /// Never returns a commit from the feed.
-        case stopsShowing
+        case hidesFeed
         /// Swaps the first two results of a push.
         case reordersResponses
         /// Uses only the client data that this process has in memory.
-        case trustsItsMemory
+        case ignoresStoredLedger
     }
 
     /// The simulated disk, which holds the whole state after each call and survives the process.
@@ -93,7 +93,7 @@ final class PlainAuthority: AuthorityService {
     let commits = Broadcast<SpaceHeads>()
     private let disk: Disk
     private let mutant: Mutant?
-    /// The client data in the memory of this process, used by the mutant `trustsItsMemory`.
+    /// The client data in the memory of this process, used by the mutant `ignoresStoredLedger`.
     private let remembered: Guarded<[ClientIdentity: Client]>
     private static let epoch = Epoch(rawValue: "first")
     private static let limits = ServerLimits(pushBytes: 1_000_000, pushTransactions: 1_000, pageRows: 200)
@@ -117,7 +117,7 @@ final class PlainAuthority: AuthorityService {
     ) throws(AuthorityError) -> PushResponse {
         try principal.check(isMeantBy: request.account)
         let (response, head) = disk.state.withLock { state in
-            if mutant == .trustsItsMemory { state.clients = remembered.withLock { $0 } }
+            if mutant == .ignoresStoredLedger { state.clients = remembered.withLock { $0 } }
             let response = state.push(request, now: now, mutant: mutant, epoch: Self.epoch)
             remembered.withLock { $0 = state.clients }
             return (response, state.head)
@@ -163,12 +163,12 @@ extension PlainAuthority.State {
         var results: [TransactionResult] = []
         for numbered in request.transactions {
             let client = clients[request.identity] ?? PlainAuthority.Client()
-            if let seen = client.outcomes[numbered.number], mutant != .forgetsWhatItHasSeen {
+            if let seen = client.outcomes[numbered.number], mutant != .appliesRepeatsAgain {
                 guard seen.hash == numbered.hash else {
                     return .refused(.identityConflict(number: numbered.number))
                 }
                 var outcome = seen.outcome
-                if mutant == .answersRepeatsAnew, case .applied(_, let uids, _) = outcome {
+                if mutant == .changesOutcomesOfRepeats, case .applied(_, let uids, _) = outcome {
                     outcome = .applied(version: head, uids: uids, conflicts: [])
                 }
                 results.append(TransactionResult(number: numbered.number, outcome: outcome))
@@ -222,7 +222,7 @@ extension PlainAuthority.State {
             (rows, dead, origins, nextUID) = before
             return .rejected(Rejection(code: code, message: "refused: \(code)", mutation: nil))
         }
-        if mutant == .tearsCommits, changes.count > 1 { changes.removeLast() }
+        if mutant == .dropsLastChange, changes.count > 1 { changes.removeLast() }
         commits.append(Commit(version: head.next, changes: changes))
         return .applied(version: head, uids: uids, conflicts: conflicts)
     }
@@ -367,11 +367,11 @@ extension PlainAuthority.State {
             guard let from = Int(words[1]), from <= commits.count else {
                 throw AuthorityError(.malformed, "the cursor was not issued by this server")
             }
-            let end = mutant == .stopsShowing ? min(from, 3) : min(from + max(request.limit, 1), commits.count)
+            let end = mutant == .hidesFeed ? min(from, 3) : min(from + max(request.limit, 1), commits.count)
             var shown = Array(commits[from..<max(from, end)])
             if mutant == .skipsCommits, shown.count > 2 { shown.remove(at: 1) }
             let to = max(from, end)
-            return page(.commits(shown), "f \(to)", Version(Int64(to)), to < commits.count && mutant != .stopsShowing)
+            return page(.commits(shown), "f \(to)", Version(Int64(to)), to < commits.count && mutant != .hidesFeed)
         }
         let all = catalog.models.flatMap { schema in
             (rows[schema.collection] ?? [:]).sorted { $0.key < $1.key }.map {

@@ -1,0 +1,59 @@
+import SyncCore
+import SyncModel
+
+// Mutants change messages with these functions. Each argument replaces one part of a message, and all other parts stay
+// the same, so that a mutant contains only the bug that its name says.
+
+extension PullPage {
+    /// Returns a copy of this page with the given parts replaced.
+    func with(
+        _ content: Content? = nil, version: Version? = nil, head: Version? = nil, notices: [ConflictNotice]? = nil
+    ) -> PullPage {
+        PullPage(
+            space: space, epoch: epoch, serverTime: serverTime, content: content ?? self.content, cursor: cursor,
+            version: version ?? self.version, head: head ?? self.head, hasMore: hasMore,
+            notices: notices ?? self.notices, hasMoreNotices: hasMoreNotices)
+    }
+}
+
+extension PullRequest {
+    /// Returns a copy of this request with the given parts replaced. `.some(nil)` removes an optional part.
+    func with(
+        receipt: Cursor?? = nil, limit: Int? = nil, account: AccountID?? = nil, notices: NoticeRequest?? = nil
+    ) -> PullRequest {
+        PullRequest(
+            space: space, cursor: cursor, receipt: receipt ?? self.receipt, limit: limit ?? self.limit,
+            account: account ?? self.account, notices: notices ?? self.notices)
+    }
+}
+
+extension PushRequest {
+    /// Returns a copy of this request with the given parts replaced. `.some(nil)` removes an optional part.
+    func with(
+        identity: ClientIdentity? = nil, epoch: Epoch?? = nil, account: AccountID?? = nil, cursors: [Cursor]? = nil,
+        acknowledged: TransactionNumber? = nil, transactions: [NumberedTransaction]? = nil
+    ) -> PushRequest {
+        PushRequest(
+            identity: identity ?? self.identity, epoch: epoch ?? self.epoch, account: account ?? self.account,
+            cursors: cursors ?? self.cursors, acknowledged: acknowledged ?? self.acknowledged,
+            transactions: transactions ?? self.transactions)
+    }
+}
+
+extension PushBatch {
+    /// Returns a copy of this batch with the given parts replaced.
+    func with(identity: ClientIdentity? = nil, transactions: [NumberedTransaction]? = nil) -> PushBatch {
+        PushBatch(
+            identity: identity ?? self.identity, epoch: epoch, acknowledged: acknowledged,
+            transactions: transactions ?? self.transactions, outbox: outbox, isEmptied: isEmptied, cursors: cursors)
+    }
+}
+
+extension TransactionResult {
+    /// Returns a copy of this result that reports no conflicts.
+    var withoutConflicts: TransactionResult {
+        guard case .applied(let version, let uids, _) = outcome else { return self }
+        return TransactionResult(
+            number: number, outcome: .applied(version: version, uids: uids, conflicts: []), receipt: receipt)
+    }
+}
