@@ -25,7 +25,7 @@ import Testing
         #expect(backoff == Backoff())
     }
 
-    @Test func `a pause that the server asked for replaces the wait, with a small part added`() {
+    @Test func `a requested pause replaces the wait, plus a short random delay`() {
         #expect(delays(3, retryAfter: .seconds(90), draws: .max) == Array(repeating: .seconds(91), count: 3))
         #expect(delays(1, retryAfter: .seconds(90), draws: 1) == [.seconds(90) + BackoffPolicy().floor])
     }

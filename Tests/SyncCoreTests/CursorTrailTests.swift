@@ -14,9 +14,9 @@ import Testing
             if harness.pull != nil {
                 harness.answerPull(.success(.page(page(served))))
                 served += 1
-            } else if case .apply(let page, _, _)? = harness.storeOrders.first {
+            } else if case .apply(let page, _, _)? = harness.storeActions.first {
                 harness.answerStore(SessionHarness.applied(version: page.version, cursor: page.cursor.rawValue))
-            } else if case .resetCursor? = harness.storeOrders.first {
+            } else if case .resetCursor? = harness.storeActions.first {
                 harness.answerStore(.cursorReset(.default))
             } else {
                 return served
@@ -27,11 +27,16 @@ import Testing
 
     @Test func `a server that alternates between two cursors without progress is asked once per poll`() {
         var harness = SessionHarness.online()
-        harness.send(.host(.syncRequested))
-        let served = Self.pulls(&harness, 100) { turn in
-            SessionHarness.page(version: .zero, head: Version(9), cursor: turn.isMultiple(of: 2) ? "a" : "b")
+        var cursors: [Cursor?] = []
+        for poll in 0..<4 {
+            harness.wake(while: { $0.pull == nil })
+            cursors.append(harness.pull?.request.cursor)
+            let served = Self.pulls(&harness, 100) { _ in
+                SessionHarness.page(version: .zero, head: Version(9), cursor: poll.isMultiple(of: 2) ? "a" : "b")
+            }
+            #expect(served == 1)
         }
-        #expect(served == 1)
+        #expect(cursors == ["at-0", "a", "b", "a"].map { Cursor(rawValue: $0) })
     }
 
     @Test(arguments: 2...9)

@@ -5,36 +5,39 @@ import Testing
 
 /// Deletions that the mass-delete brake holds back until a person agrees.
 @Suite struct DeleteConsentTests {
-    @Test(arguments: [(90, true), (91, false)])
-    func `consent to deletes given during another pull is kept, but covers only the number agreed to`(
-        deletes: Int, isEnough: Bool
-    ) {
+    /// Returns a harness in which the brake holds back a page with 90 deletes of 100 records.
+    private static func braked() -> SessionHarness {
         var harness = SessionHarness.online()
         harness.send(.host(.syncRequested))
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(1)))))
         harness.answerStore(.pageApplied(.default, .braked(deletes: 90, of: 100)))
-        for _ in 0..<10 where harness.pull == nil { harness.wake() }
+        return harness
+    }
+
+    @Test(arguments: [(90, true), (91, false)])
+    func `consent to deletes given during another pull is kept, but covers only the number agreed to`(
+        deletes: Int, isEnough: Bool
+    ) {
+        var harness = Self.braked()
+        harness.wake(while: { $0.pull == nil })
         harness.send(.host(.deletesAllowed(.default)))
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(2)))))
         harness.answerStore(.pageApplied(.default, .braked(deletes: deletes, of: 100)))
         if isEnough {
-            guard case .apply(_, _, brake: nil)? = harness.storeOrders.first else {
-                Issue.record("\(harness.storeOrders)")
+            guard case .apply(_, _, brake: nil)? = harness.storeActions.first else {
+                Issue.record("\(harness.storeActions)")
                 return
             }
         } else {
-            #expect(harness.storeOrders.isEmpty)
+            #expect(harness.storeActions.isEmpty)
             #expect(
                 harness.session.status(now: harness.now).spaces[0].pull == .braked(deletes: deletes, of: 100))
         }
     }
 
     @Test func `consent to deletes of a former history does not cover those of a new one`() {
-        var harness = SessionHarness.online()
-        harness.send(.host(.syncRequested))
-        harness.answerPull(.success(.page(SessionHarness.page(version: Version(1)))))
-        harness.answerStore(.pageApplied(.default, .braked(deletes: 90, of: 100)))
-        for _ in 0..<10 where harness.pull == nil { harness.wake() }
+        var harness = Self.braked()
+        harness.wake(while: { $0.pull == nil })
         harness.send(.host(.deletesAllowed(.default)))
         // The server has been replaced by one with another history.
         let epoch = Epoch(rawValue: "epoch-2")
@@ -43,7 +46,7 @@ import Testing
         harness.answerStore(.sessionChanged(SessionHarness.stored(epoch: epoch)))
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(1), epoch: epoch))))
         harness.answerStore(.pageApplied(.default, .braked(deletes: 80, of: 100)))
-        #expect(harness.storeOrders.isEmpty, "\(harness.storeOrders)")
+        #expect(harness.storeActions.isEmpty, "\(harness.storeActions)")
         #expect(harness.session.status(now: harness.now).spaces[0].pull == .braked(deletes: 80, of: 100))
     }
 
@@ -53,7 +56,7 @@ import Testing
         harness.send(.host(.syncRequested))
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(1)))))
         harness.answerStore(.pageApplied(.default, .braked(deletes: 9, of: 9)))
-        #expect(harness.storeOrders.isEmpty)
+        #expect(harness.storeActions.isEmpty)
     }
 
     @Test func `a loss of access that would remove many records waits for the user's consent`() {
@@ -64,48 +67,39 @@ import Testing
         let status = harness.session.status(now: harness.now)
         #expect(status.spaces[0].pull == .braked(deletes: 90, of: 90) && !status.isInSync)
         harness.send(.host(.deletesAllowed(.default)))
-        #expect(harness.storeOrders == [.vacate(.default, of: SessionHarness.epoch, brake: nil)])
+        #expect(harness.storeActions == [.vacate(.default, of: SessionHarness.epoch, brake: nil)])
         harness.answerStore(SessionHarness.vacated(removed: 90))
         #expect(harness.session.status(now: harness.now).isInSync)
     }
 
     @Test func `a space that waits for the user's consent is still polled, and learns that access is gone`() {
-        var harness = SessionHarness.online()
-        harness.send(.host(.syncRequested))
-        harness.answerPull(.success(.page(SessionHarness.page(version: Version(1)))))
-        harness.answerStore(.pageApplied(.default, .braked(deletes: 90, of: 100)))
+        var harness = Self.braked()
         let held = harness.now
-        while harness.pull == nil { harness.wake() }
+        harness.wake(while: { $0.pull == nil })
         #expect(harness.now - held == SyncPolicy().pollIntervalWithHints)
         harness.answerPull(.success(.noAccess(SessionHarness.epoch)))
-        #expect(harness.storeOrders == [.vacate(.default, of: SessionHarness.epoch, brake: SyncPolicy().deleteBrake)])
+        #expect(harness.storeActions == [.vacate(.default, of: SessionHarness.epoch, brake: SyncPolicy().deleteBrake)])
     }
 
     @Test func `a pending question about deletes survives the loss of the link`() {
-        var harness = SessionHarness.online()
-        harness.send(.host(.syncRequested))
-        harness.answerPull(.success(.page(SessionHarness.page(version: Version(1)))))
-        harness.answerStore(.pageApplied(.default, .braked(deletes: 90, of: 100)))
+        var harness = Self.braked()
         harness.send(.device(.linkChanged(.down("no carrier"))))
         for _ in 0..<3 { harness.wake() }
         harness.send(.host(.deletesAllowed(.default)))
-        guard case .apply(_, _, brake: nil)? = harness.storeOrders.first else {
-            Issue.record("\(harness.storeOrders)")
+        guard case .apply(_, _, brake: nil)? = harness.storeActions.first else {
+            Issue.record("\(harness.storeActions)")
             return
         }
     }
 
     @Test func `a snapshot held by the delete brake waits for the user's consent`() {
-        var harness = SessionHarness.online()
-        harness.send(.host(.syncRequested))
-        harness.answerPull(.success(.page(SessionHarness.page(version: Version(1)))))
-        harness.answerStore(.pageApplied(.default, .braked(deletes: 90, of: 100)))
+        var harness = Self.braked()
         #expect(harness.session.status(now: harness.now).spaces[0].pull == .braked(deletes: 90, of: 100))
         harness.send(.host(.syncRequested))
         #expect(harness.pull == nil)
         harness.send(.host(.deletesAllowed(.default)))
-        guard case .apply(_, _, brake: nil)? = harness.storeOrders.first else {
-            Issue.record("\(harness.storeOrders)")
+        guard case .apply(_, _, brake: nil)? = harness.storeActions.first else {
+            Issue.record("\(harness.storeActions)")
             return
         }
     }

@@ -9,9 +9,10 @@ import Testing
         StoredSpace(space: space, cursor: cursor.map(Cursor.init(rawValue:)), version: .zero, isComplete: cursor != nil)
     }
 
-    private func told(_ harness: inout SessionHarness, _ spaces: StoredSpace...) {
+    /// Reports that the set of spaces has changed to these.
+    private func reportSpaces(_ harness: inout SessionHarness, _ spaces: StoredSpace...) {
         harness.send(.device(.spacesTouched))
-        #expect(harness.storeOrders == [.readSpaces])
+        #expect(harness.storeActions == [.readSpaces])
         harness.answerStore(.spacesRead(spaces))
     }
 
@@ -26,7 +27,7 @@ import Testing
     @Test func `a followed space is pulled at once, and hints are requested for it`() {
         var harness = SessionHarness.online()
         let streams = harness.hintStreams
-        told(&harness, Self.stored(.default, cursor: "at-0"), Self.stored("team"))
+        reportSpaces(&harness, Self.stored(.default, cursor: "at-0"), Self.stored("team"))
         #expect(harness.pull?.request.space == "team")
         #expect(harness.pull?.request.cursor == nil)
         #expect(harness.hintStreams.count == 1 && harness.hintStreams != streams)
@@ -40,7 +41,7 @@ import Testing
     @Test func `a space that is followed without contact is pulled when there is contact`() {
         var harness = SessionHarness()
         harness.send(.host(.started(SessionHarness.stored(), .down("no network"))))
-        told(&harness, Self.stored(.default), Self.stored("team"))
+        reportSpaces(&harness, Self.stored(.default), Self.stored("team"))
         #expect(harness.pull == nil)
         harness.send(.device(.linkChanged(.up)))
         harness.answerHello()
@@ -55,7 +56,7 @@ import Testing
         harness.send(.host(.syncRequested))
         let pull = harness.open { if case .pull(let request) = $1, request.space == "team" { $0 } else { nil } }
         harness.send(.device(.spacesTouched))
-        harness.storeOrders = []
+        harness.storeActions = []
         let actions = harness.send(.store(.spacesRead([Self.stored(.default, cursor: "at-0")])))
         #expect(pull != nil && actions.contains(.server(.abandon(pull ?? Serial(rawValue: 0)))))
         #expect(listening(actions) == [[.default]])
@@ -71,16 +72,16 @@ import Testing
 
     @Test func `a space that was left and followed again meanwhile is pulled from its beginning`() {
         var harness = SessionHarness.online(spaces: [.default, "team"])
-        told(&harness, Self.stored(.default, cursor: "at-0"), Self.stored("team"))
+        reportSpaces(&harness, Self.stored(.default, cursor: "at-0"), Self.stored("team"))
         #expect(harness.pull?.request.space == "team")
         #expect(harness.pull?.request.cursor == nil)
         #expect(harness.session.status(now: harness.now).spaces.first { $0.space == "team" }?.isComplete == false)
     }
 
-    @Test func `unchanged spaces cause nothing`() {
+    @Test func `reading an unchanged list of spaces causes no action`() {
         var harness = SessionHarness.online(spaces: [.default, "team"])
         harness.send(.device(.spacesTouched))
-        harness.storeOrders = []
+        harness.storeActions = []
         let known = [Self.stored(.default, cursor: "at-0"), Self.stored("team", cursor: "at-0")]
         #expect(harness.send(.store(.spacesRead(known))).isEmpty)
         harness.send(.device(.spacesTouched))

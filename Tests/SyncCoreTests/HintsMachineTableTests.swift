@@ -35,16 +35,7 @@ import Testing
                 ("late timer", { ($0.timerFired(.lateTimer, spaces: [.default], &$1), nil) }),
                 ("contact lost", { machine, _ in (machine.contactLost(), nil) }),
             ],
-            describe: { machine in
-                let state =
-                    switch machine.state {
-                    case .closed: "closed"
-                    case .opening: "opening"
-                    case .open: "open"
-                    case .waiting: "waiting"
-                    }
-                return "\(state), \(machine.backoff.failures) failures"
-            })
+            describe: { "\(StateName($0.state).rawValue), \($0.backoff.failures) failures" })
     }
 
     /// Each line has a state, an event, the next state with the count of failures, the actions, and, in parentheses,
@@ -63,11 +54,28 @@ import Testing
         waiting | contact lost | closed, 1 failures | disarm#2
         """
 
+    @Test func `the table lists each state`() {
+        #expect(Set(Self.table.states.map { StateName($0.machine.state) }) == Set(StateName.allCases))
+    }
+
     @Test func `each event moves each state as the table says, or not at all`() {
         #expect(Self.table.moves == Self.moves.split(separator: "\n").map(String.init))
     }
 
-    @Test func `an end or a timer that comes again is ignored`() {
+    @Test func `a repeated end or timer is ignored`() {
         #expect(Self.table.repeatable(["ended", "timer", "contact lost"]) == [])
+    }
+}
+
+private enum StateName: String, CaseIterable {
+    case closed, opening, open, waiting
+
+    init(_ state: HintsMachine.State) {
+        switch state {
+        case .closed: self = .closed
+        case .opening: self = .opening
+        case .open: self = .open
+        case .waiting: self = .waiting
+        }
     }
 }

@@ -13,7 +13,7 @@ import Testing
         for _ in 0..<99 where harness.session.hints.state.isWaiting {
             harness.wake()
             if harness.pull != nil { harness.answerPull(.success(.page(SessionHarness.page(version: .zero)))) }
-            if !harness.storeOrders.isEmpty { harness.answerStore(SessionHarness.applied(version: .zero)) }
+            if !harness.storeActions.isEmpty { harness.answerStore(SessionHarness.applied(version: .zero)) }
         }
         #expect(harness.now - ended >= .seconds(600))
     }
@@ -26,7 +26,7 @@ import Testing
             harness.send(.server(.hint(stream, Hint(space: .default, head: .zero))))
             harness.send(.server(.hintsEnded(stream, "cut")))
             #expect(harness.timers.values.contains(due))
-            while harness.hintStreams.isEmpty { harness.wake() }
+            harness.wake(while: { $0.hintStreams.isEmpty })
         }
     }
 

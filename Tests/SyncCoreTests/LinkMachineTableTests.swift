@@ -67,15 +67,7 @@ import Testing
                 ("stop", { machine, _ in (machine.stop(), nil) }),
             ],
             describe: { machine in
-                let state =
-                    switch machine.state {
-                    case .down: "down"
-                    case .awaitingHello: "awaiting"
-                    case .online: "online"
-                    case .waiting: "waiting"
-                    case .storeFailed: "store failed"
-                    case .refused: "refused"
-                    }
+                let state = StateName(machine.state).rawValue
                 return "\(state), \(machine.backoff.failures) failures, \(machine.doubts) doubts"
             })
     }
@@ -138,13 +130,32 @@ import Testing
         refused | stop | down, 1 failures, 1 doubts | disarm#2
         """
 
+    @Test func `the table lists each state`() {
+        #expect(Set(Self.table.states.map { StateName($0.machine.state) }) == Set(StateName.allCases))
+    }
+
     @Test func `each event moves each state as the table says, or not at all`() {
         #expect(Self.table.moves == Self.moves.split(separator: "\n").map(String.init))
     }
 
-    @Test func `a response that comes again is ignored`() {
+    @Test func `a repeated response is ignored`() {
         #expect(
             Self.table.repeatable(["hello", "hello of another account", "hello failed", "hello refused", "timer"]) == []
         )
+    }
+}
+
+private enum StateName: String, CaseIterable {
+    case down, awaiting, online, waiting, storeFailed = "store failed", refused
+
+    init(_ state: LinkMachine.State) {
+        switch state {
+        case .down: self = .down
+        case .awaitingHello: self = .awaiting
+        case .online: self = .online
+        case .waiting: self = .waiting
+        case .storeFailed: self = .storeFailed
+        case .refused: self = .refused
+        }
     }
 }

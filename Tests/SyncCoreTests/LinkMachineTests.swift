@@ -72,7 +72,7 @@ import Testing
         #expect(harness.pull != nil)
     }
 
-    @Test func `late pages are expected to resolve, but not a fourth in a row, and not a late hello`() {
+    @Test func `up to three late pages in a row count as recoverable, and a late hello does not`() {
         func isRecovering(_ harness: SessionHarness) -> Bool {
             switch harness.session.status(now: harness.now).connection {
             case .recovering(let failure, let delay): failure.code == .timedOut && delay > .zero
@@ -131,18 +131,18 @@ import Testing
         harness.send(
             .host(.started(SessionHarness.stored(epoch: Epoch(rawValue: "old"), outbox: OutboxSummary(sent: 1)), .up)))
         harness.answerHello()
-        #expect(harness.storeOrders == [.adopt(SessionHarness.epoch, SessionHarness.account)])
+        #expect(harness.storeActions == [.adopt(SessionHarness.epoch, SessionHarness.account)])
         #expect(harness.push == nil && harness.pull == nil)
         harness.answerStore(.sessionChanged(SessionHarness.stored(outbox: OutboxSummary(waiting: 1))))
         #expect(harness.pull != nil)
-        #expect(harness.storeOrders.count == 1)  // the request for a batch
+        #expect(harness.storeActions.count == 1)  // the request for a batch
     }
 
     @Test func `the first server that a device contacts determines the account that owns the database`() {
         var harness = SessionHarness()
         harness.send(.host(.started(SessionHarness.stored(account: nil, outbox: OutboxSummary(waiting: 1)), .up)))
         harness.answerHello()
-        #expect(harness.storeOrders == [.adopt(SessionHarness.epoch, SessionHarness.account)])
+        #expect(harness.storeActions == [.adopt(SessionHarness.epoch, SessionHarness.account)])
         #expect(harness.push == nil && harness.pull == nil)
         harness.answerStore(.sessionChanged(SessionHarness.stored(outbox: OutboxSummary(waiting: 1))))
         #expect(harness.pull != nil)
@@ -153,7 +153,7 @@ import Testing
         let owner = AccountID(rawValue: "bo")
         harness.send(.host(.started(SessionHarness.stored(account: owner, outbox: OutboxSummary(waiting: 1)), .up)))
         harness.answerHello()
-        #expect(harness.storeOrders.isEmpty && harness.push == nil && harness.pull == nil)
+        #expect(harness.storeActions.isEmpty && harness.push == nil && harness.pull == nil)
         guard case .refused(let failure) = harness.session.status(now: .zero).connection else {
             Issue.record("\(harness.session.status(now: .zero).connection)")
             return
@@ -174,7 +174,7 @@ import Testing
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
         #expect(harness.push?.request.account == SessionHarness.account)
         harness.answerPush(.failure(TransportError(.otherAccount, "the token is of 'bo'")))
-        #expect(harness.storeOrders.isEmpty && harness.session.outbox.summary.sent == 1)
+        #expect(harness.storeActions.isEmpty && harness.session.outbox.summary.sent == 1)
         guard case .refused = harness.session.status(now: .zero).connection else {
             Issue.record("\(harness.session.status(now: .zero).connection)")
             return

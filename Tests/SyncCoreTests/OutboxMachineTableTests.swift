@@ -127,18 +127,7 @@ import Testing
                 ("route changed", { machine, _ in (machine.routeChanged(), nil) }),
                 ("stop", { machine, _ in (machine.stop(), nil) }),
             ],
-            describe: { machine in
-                switch machine.state {
-                case .resting: "resting"
-                case .taking: "taking"
-                case .inFlight: "in flight"
-                case .recording: "recording"
-                case .waiting(_, .identity): "in conflict"
-                case .waiting: "waiting"
-                case .withdrawing: "withdrawing"
-                case .renewing: "renewing"
-                }
-            })
+            describe: { StateName($0.state).rawValue })
     }
 
     /// Each line has a state, an event, the next state, the actions, and, in parentheses, the report to the session.
@@ -235,11 +224,15 @@ import Testing
         renewing | stop | resting |
         """
 
+    @Test func `the table lists each state`() {
+        #expect(Set(Self.table.states.map { StateName($0.machine.state) }) == Set(StateName.allCases))
+    }
+
     @Test func `each event moves each state as the table says, or not at all`() {
         #expect(Self.table.moves == Self.moves.split(separator: "\n").map(String.init))
     }
 
-    @Test func `a response that comes again is ignored`() {
+    @Test func `a repeated response is ignored`() {
         #expect(
             Self.table.repeatable([
                 "answered", "answered wrongly", "gap", "epoch changed", "too large", "push lost", "push throttled",
@@ -254,6 +247,23 @@ extension OutboxMachine.Report {
         case .answered(let spaces): "answered in \(spaces.map(\.rawValue).joined(separator: " "))"
         case .contactLost: "contact lost"
         case .epochDoubted: "epoch doubted"
+        }
+    }
+}
+
+private enum StateName: String, CaseIterable {
+    case resting, taking, inFlight = "in flight", recording, inConflict = "in conflict", waiting, withdrawing, renewing
+
+    init(_ state: OutboxMachine.State) {
+        switch state {
+        case .resting: self = .resting
+        case .taking: self = .taking
+        case .inFlight: self = .inFlight
+        case .recording: self = .recording
+        case .waiting(_, .identity): self = .inConflict
+        case .waiting: self = .waiting
+        case .withdrawing: self = .withdrawing
+        case .renewing: self = .renewing
         }
     }
 }

@@ -12,7 +12,7 @@ import Testing
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 2))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...1, outbox: OutboxSummary(sent: 2))))
         harness.answerPush(.success(SessionHarness.results(numbers, version: 1)))
-        #expect(harness.storeOrders.isEmpty && harness.push == nil)
+        #expect(harness.storeActions.isEmpty && harness.push == nil)
         guard case .waiting(let words, _) = harness.session.status(now: harness.now).push else {
             Issue.record("\(harness.session.status(now: harness.now))")
             return
@@ -23,8 +23,8 @@ import Testing
     @Test func `a write is pushed even if counting the outbox fails`() {
         var harness = SessionHarness.online()
         harness.send(.store(.failed(.session(.countingOutbox), StoreError(.busy, "busy"))))
-        guard case .takeBatch? = harness.storeOrders.first else {
-            Issue.record("\(harness.storeOrders)")
+        guard case .takeBatch? = harness.storeActions.first else {
+            Issue.record("\(harness.storeActions)")
             return
         }
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
@@ -35,7 +35,7 @@ import Testing
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
         harness.send(.store(.outboxCounted(OutboxSummary(waiting: 5, sent: 1))))
-        #expect(harness.storeOrders.isEmpty)
+        #expect(harness.storeActions.isEmpty)
         #expect(harness.requests.values.filter { if case .push = $0 { true } else { false } }.count == 1)
     }
 
@@ -54,22 +54,22 @@ import Testing
     @Test func `transactions that are held back are not requested again before a hello`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 3))
         harness.answerStore(.nothingToPush(OutboxSummary(waiting: 3, held: 3)))
-        #expect(harness.storeOrders.isEmpty)
+        #expect(harness.storeActions.isEmpty)
         harness.send(.store(.outboxCounted(OutboxSummary(waiting: 3, held: 3))))
-        #expect(harness.storeOrders.isEmpty)
+        #expect(harness.storeActions.isEmpty)
         #expect(!harness.session.status(now: harness.now).isInSync)
         #expect(harness.session.status(now: harness.now).waitsForNewerServer)
         harness.send(.store(.outboxCounted(OutboxSummary(waiting: 4, held: 3))))
-        #expect(harness.storeOrders == [.takeBatch(BatchLimit(transactions: 100, bytes: 500_000))])
+        #expect(harness.storeActions == [.takeBatch(BatchLimit(transactions: 100, bytes: 500_000))])
     }
 
     @Test func `while a transaction is held back, each poll sends a hello to learn what the server supports`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         harness.answerStore(.nothingToPush(OutboxSummary(waiting: 1, held: 1)))
-        while harness.openHello == nil { harness.wake() }
+        harness.wake(while: { $0.openHello == nil })
         #expect(harness.pull != nil)
         harness.answerHello()
-        #expect(harness.storeOrders == [.takeBatch(BatchLimit(transactions: 100, bytes: 500_000))])
+        #expect(harness.storeActions == [.takeBatch(BatchLimit(transactions: 100, bytes: 500_000))])
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
         #expect(harness.push != nil)
     }
@@ -78,11 +78,11 @@ import Testing
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
         let lost = harness.push!.serial
-        while harness.push != nil { harness.wake() }
+        harness.wake(while: { $0.push != nil })
         #expect(harness.send(.server(.pushEnded(lost, .success(SessionHarness.results(0...0, version: 1))))).isEmpty)
-        while harness.openHello == nil { harness.wake() }
+        harness.wake(while: { $0.openHello == nil })
         harness.answerHello()
-        #expect(harness.storeOrders.contains { if case .takeBatch = $0 { true } else { false } })
+        #expect(harness.storeActions.contains { if case .takeBatch = $0 { true } else { false } })
     }
 
     @Test func `a requested pause is kept even if the user asks for a sync`() {
@@ -92,12 +92,9 @@ import Testing
         let asked = harness.now
         harness.answerPush(.failure(failure))
         harness.send(.host(.syncRequested))
-        #expect(harness.storeOrders.isEmpty)
-        while harness.storeOrders.isEmpty {
-            harness.policy.pollInterval = .seconds(3_600)
-            if harness.pull != nil { harness.answerPull(.failure(failure)) }
-            harness.wake()
-        }
+        #expect(harness.storeActions.isEmpty)
+        harness.policy.pollInterval = .seconds(3_600)
+        harness.wake(while: { $0.storeActions.isEmpty }, failingPullsWith: failure)
         #expect(harness.now - asked >= .seconds(90))
     }
 
@@ -105,7 +102,7 @@ import Testing
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 8))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...7, outbox: OutboxSummary(sent: 8))))
         harness.answerPush(.failure(TransportError(.tooLarge, "too large")))
-        #expect(harness.storeOrders == [.takeBatch(BatchLimit(transactions: 4, bytes: 500_000))])
+        #expect(harness.storeActions == [.takeBatch(BatchLimit(transactions: 4, bytes: 500_000))])
     }
 
     @Test(arguments: [(1, 0, 0), (1, 65_536, 8), (2, 65_536, 0)])
@@ -117,7 +114,7 @@ import Testing
             0...(count - 1), outbox: OutboxSummary(sent: Int(count)), text: String(repeating: "a", count: bytes))
         let sent = harness.now
         harness.answerStore(.batchTaken(batch))
-        while harness.push != nil { harness.wake() }
+        harness.wake(while: { $0.push != nil })
         #expect(harness.now - sent == harness.policy.requestDeadline + .seconds(seconds))
     }
 
@@ -128,14 +125,11 @@ import Testing
             harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(waiting: 1, sent: 1))))
             harness.answerPush(.failure(refusal))
             guard attempt < OutboxMachine.refusalsBeforeWithdrawal else { return }
-            #expect(harness.storeOrders.isEmpty)
+            #expect(harness.storeActions.isEmpty)
             let push = harness.session.status(now: harness.now).push
             let isRecovering = if case .recovering = push { true } else { false }
             #expect(isRecovering, "\(push)")
-            for _ in 0..<50 where harness.storeOrders.isEmpty {
-                if harness.pull != nil { harness.answerPull(.failure(refusal)) }
-                harness.wake()
-            }
+            harness.wake(while: { $0.storeActions.isEmpty }, failingPullsWith: refusal)
         }
     }
 
@@ -151,10 +145,10 @@ import Testing
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 2))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...1, outbox: OutboxSummary(sent: 2))))
         harness.answerPush(.failure(refusal))
-        #expect(harness.storeOrders == [.takeBatch(BatchLimit(transactions: 1, bytes: 500_000))])
+        #expect(harness.storeActions == [.takeBatch(BatchLimit(transactions: 1, bytes: 500_000))])
         Self.refuse(&harness, refusal)
         let rejection = Rejection(code: Self.blame[code]!, message: "not this", mutation: nil)
-        #expect(harness.storeOrders == [.withdraw(.first, rejection, of: SessionHarness.identity)])
+        #expect(harness.storeActions == [.withdraw(.first, rejection, of: SessionHarness.identity)])
         harness.answerStore(.transactionWithdrawn(OutboxSummary(waiting: 1, sent: 1)))
         harness.answerStore(
             .batchTaken(
@@ -162,15 +156,15 @@ import Testing
         let rejected = TransactionResult(
             number: .first, outcome: .rejected(Rejection(code: .malformed, message: "empty", mutation: nil)))
         harness.answerPush(.success(.answered([rejected], epoch: SessionHarness.epoch, serverTime: .zero)))
-        guard case .record(let results, _, _)? = harness.storeOrders.first else {
-            Issue.record("\(harness.storeOrders)")
+        guard case .record(let results, _, _)? = harness.storeActions.first else {
+            Issue.record("\(harness.storeActions)")
             return
         }
         #expect(results == [rejected])
         harness.answerStore(.resultsRecorded(OutboxSummary(waiting: 1, journal: 1)))
         // The other transaction is sent.
-        guard case .takeBatch? = harness.storeOrders.first else {
-            Issue.record("\(harness.storeOrders)")
+        guard case .takeBatch? = harness.storeActions.first else {
+            Issue.record("\(harness.storeActions)")
             return
         }
     }
@@ -179,19 +173,17 @@ import Testing
     func `an error status that did not come from the server itself removes nothing from the outbox`(
         code: TransportError.Code
     ) {
+        let failure = TransportError(code, "a gateway says no")
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         for _ in 0..<5 {
             harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
-            harness.answerPush(.failure(TransportError(code, "a gateway says no")))
-            #expect(harness.storeOrders.isEmpty && harness.push == nil)
+            harness.answerPush(.failure(failure))
+            #expect(harness.storeActions.isEmpty && harness.push == nil)
             guard case .waiting("a gateway says no", _) = harness.session.status(now: harness.now).push else {
                 Issue.record("\(harness.session.status(now: harness.now).push)")
                 return
             }
-            while harness.storeOrders.isEmpty {
-                if harness.pull != nil { harness.answerPull(.failure(TransportError(code, "a gateway says no"))) }
-                harness.wake()
-            }
+            harness.wake(while: { $0.storeActions.isEmpty }, failingPullsWith: failure)
         }
     }
 
@@ -200,7 +192,7 @@ import Testing
         harness.answerStore(
             .batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1), isEmptied: true)))
         harness.answerPush(.failure(TransportError(.refused, "no such key", isDefinite: true)))
-        #expect(harness.storeOrders.isEmpty)
+        #expect(harness.storeActions.isEmpty)
         guard case .waiting("no such key", _) = harness.session.status(now: harness.now).push else {
             Issue.record("\(harness.session.status(now: harness.now).push)")
             return
@@ -211,25 +203,25 @@ import Testing
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         Self.refuse(&harness, TransportError(.tooLarge, "too large", isDefinite: true))
         harness.answerStore(.failed(.outbox(.withdrawing), StoreError(.diskFull, "the disk is full")))
-        while harness.storeOrders.isEmpty { harness.wake() }
-        guard case .takeBatch? = harness.storeOrders.first else {
-            Issue.record("\(harness.storeOrders)")
+        harness.wake(while: { $0.storeActions.isEmpty })
+        guard case .takeBatch? = harness.storeActions.first else {
+            Issue.record("\(harness.storeActions)")
             return
         }
     }
 
     @Test(arguments: [PushRefusal.gap(expected: TransactionNumber(3)), .identityConflict(number: TransactionNumber(0))])
-    func `a client takes a new incarnation once if the server expects other transaction numbers`(
+    func `a device takes a new client id once if the server expects other transaction numbers`(
         refusal: PushRefusal
     ) {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
         harness.answerPush(.success(.refused(refusal)))
-        #expect(harness.storeOrders == [.renewIdentity])
+        #expect(harness.storeActions == [.renewIdentity])
         harness.answerStore(.sessionChanged(SessionHarness.stored(outbox: OutboxSummary(waiting: 1))))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
         harness.answerPush(.success(.refused(refusal)))
-        #expect(harness.storeOrders.isEmpty)
+        #expect(harness.storeActions.isEmpty)
         guard case .waiting = harness.session.status(now: harness.now).push else {
             Issue.record("\(harness.session.status(now: harness.now).push)")
             return
@@ -240,7 +232,7 @@ import Testing
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
         harness.answerPush(.success(.answered([], epoch: SessionHarness.epoch, serverTime: .zero)))
-        #expect(harness.storeOrders.isEmpty && harness.push == nil)
+        #expect(harness.storeActions.isEmpty && harness.push == nil)
     }
 
     /// A device that accepted the outcome would wait for a version that never arrives.
@@ -256,8 +248,8 @@ import Testing
             return
         }
         #expect(reason == "the server's receipt for transaction 0 has version 5; expected 1000005, as in its outcome")
-        while harness.storeOrders.isEmpty { harness.wake() }
-        #expect(harness.storeOrders.contains { if case .takeBatch = $0 { true } else { false } })
+        harness.wake(while: { $0.storeActions.isEmpty })
+        #expect(harness.storeActions.contains { if case .takeBatch = $0 { true } else { false } })
     }
 
     @Test func `a confirmed transaction that is missing after a complete pull is sent again under a new identity`() {
@@ -269,14 +261,14 @@ import Testing
             harness.answerPull(.success(.page(SessionHarness.page(version: Version(1), head: Version(1)))))
             harness.answerStore(SessionHarness.applied(version: Version(1), outbox: OutboxSummary(answered: 1)))
             // From the second time on, the device waits instead, because the server may never report correct versions.
-            #expect(harness.storeOrders.contains { $0 == .renewIdentity } == (round == 1))
+            #expect(harness.storeActions.contains { $0 == .renewIdentity } == (round == 1))
             if round > 1 {
                 guard case .waiting(let reason, _) = harness.session.status(now: harness.now).push else {
                     Issue.record("the outbox does not wait")
                     return
                 }
                 #expect(reason.hasSuffix("does not contain them"))
-                while harness.storeOrders.isEmpty { harness.wake() }
+                harness.wake(while: { $0.storeActions.isEmpty })
             }
             harness.answerStore(.sessionChanged(SessionHarness.stored(outbox: OutboxSummary(waiting: 1))))
         }
@@ -287,19 +279,27 @@ import Testing
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
         harness.answerPush(.failure(TransportError(code, "no")))
-        while harness.storeOrders.isEmpty { harness.wake() }
-        #expect(harness.storeOrders.contains { if case .takeBatch = $0 { true } else { false } })
+        harness.wake(while: { $0.storeActions.isEmpty })
+        #expect(harness.storeActions.contains { if case .takeBatch = $0 { true } else { false } })
     }
 
-    @Test func `if the store cannot record outcomes, the same push is sent again`() {
+    @Test func `if the store cannot record outcomes, the same push is sent again`() throws {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
-        harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
+        let batch = SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1), text: "a")
+        harness.answerStore(.batchTaken(batch))
+        let request = try #require(harness.push?.request)
         harness.answerPush(.success(SessionHarness.results(0...0, version: 1)))
         harness.answerStore(.failed(.outbox(.recordingResults), StoreError(.diskFull, "the disk is full")))
         #expect(
             harness.session.status(now: harness.now).push
                 == .waiting("the disk is full", retryIn: harness.timers.values.min()! - harness.now))
-        while harness.storeOrders.isEmpty { harness.wake() }
+        harness.wake(while: { $0.storeActions.isEmpty })
+        guard case .takeBatch? = harness.storeActions.first else {
+            Issue.record("\(harness.storeActions)")
+            return
+        }
+        harness.answerStore(.batchTaken(batch))
+        #expect(harness.push?.request == request)
     }
 
     @Test func `a reduced batch size grows again with each push that succeeds`() {

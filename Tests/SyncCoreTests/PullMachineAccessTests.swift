@@ -23,7 +23,7 @@ import Testing
         var harness = SessionHarness.online()
         harness.send(.host(.syncRequested))
         harness.answerPull(.success(.noAccess(SessionHarness.epoch)))
-        #expect(harness.storeOrders == [Self.vacating])
+        #expect(harness.storeActions == [Self.vacating])
         #expect(harness.session.status(now: harness.now).spaces[0].pull == .working)
         harness.answerStore(SessionHarness.vacated(removed: 3))
         let status = harness.session.status(now: harness.now)
@@ -32,7 +32,7 @@ import Testing
         #expect(status.isInSync)
         let rested = harness.now
         #expect(harness.pull == nil)
-        while harness.pull == nil { harness.wake() }
+        harness.wake(while: { $0.pull == nil })
         #expect(harness.now - rested == SyncPolicy().pollIntervalWithHints)
         #expect(harness.pull?.request.cursor == nil)
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(1)))))
@@ -44,7 +44,7 @@ import Testing
         var harness = SessionHarness.online()
         harness.send(.host(.syncRequested))
         harness.answerPull(.success(.noAccess(Epoch(rawValue: "another"))))
-        #expect(harness.storeOrders.isEmpty)
+        #expect(harness.storeActions.isEmpty)
         #expect(harness.openHello != nil)
     }
 
@@ -59,7 +59,7 @@ import Testing
         harness.answerPush(.success(SessionHarness.results(0...0, version: 1)))
         harness.answerStore(.resultsRecorded(OutboxSummary(answered: 1)))
         #expect(harness.pull == nil)
-        while harness.pull == nil { harness.wake() }
+        harness.wake(while: { $0.pull == nil })
         #expect(harness.now - rested == SyncPolicy().pollInterval)
     }
 
@@ -78,8 +78,8 @@ import Testing
         harness.answerPull(.success(.noAccess(SessionHarness.epoch)))
         harness.answerStore(.failed(.space(.default, .vacating), StoreError(.diskFull, "the disk is full")))
         #expect(harness.pull == nil && !harness.session.status(now: harness.now).isInSync)
-        while harness.pull == nil { harness.wake() }
+        harness.wake(while: { $0.pull == nil })
         harness.answerPull(.success(.noAccess(SessionHarness.epoch)))
-        #expect(harness.storeOrders == [Self.vacating])
+        #expect(harness.storeActions == [Self.vacating])
     }
 }

@@ -17,6 +17,12 @@ import Testing
     private static let reached = StoredSpace(
         space: .default, cursor: page.cursor, version: page.version, isComplete: true)
 
+    private static let receipt = CommitReceipt(
+        space: .default, version: Version(9), cursor: Cursor(rawValue: "at-9"))
+    private static let noticed = StoredSpace(
+        space: .default, cursor: stored.cursor, version: stored.version, isComplete: true,
+        notices: NoticeRequest(clients: [SessionHarness.identity.client], after: 7))
+
     private static func machine(_ state: PullMachine.State) -> PullMachine {
         PullMachine(
             state: state, stored: stored, head: stored.version, hasCaughtUp: true, backoff: Backoff(failures: 1),
@@ -59,6 +65,18 @@ import Testing
         _ task: StoreTask.SpaceTask, _ failure: StoreError = broken
     ) -> MachineTable<PullMachine>.Event {
         ("\(task) failed: \(failure.code.rawValue)", { ($0.storeFailed(task, failure, &$1), nil) })
+    }
+
+    private static func changed(
+        _ name: String, _ change: @escaping (inout PullMachine) -> Void
+    ) -> MachineTable<PullMachine>.Event {
+        (
+            name,
+            { machine, _ in
+                change(&machine)
+                return ([], nil)
+            }
+        )
     }
 
     private static func timer(
@@ -112,6 +130,8 @@ import Testing
                 timer("late timer", .lateTimer), ("hints lost", { ($0.pollSooner(&$1), nil) }),
                 ("session changed", { machine, _ in (machine.sessionChanged(stored), nil) }),
                 ("stop", { machine, _ in (machine.stop(), nil) }),
+                changed("confirmed") { $0.confirmed(by: receipt) },
+                changed("identity changed") { $0.identityChanged(noticed) },
             ],
             describe: { machine in
                 switch machine.state {
@@ -139,10 +159,14 @@ import Testing
         resting | hints lost | resting | disarm#2 arm
         resting | session changed | idle | disarm#2
         resting | stop | idle | disarm#2
+        resting | confirmed | resting |
+        resting | identity changed | resting |
         idle | requested | pulling, then rest | pull arm
         idle | response to a push | pulling, then rest | pull arm
         idle | hint | pulling, then rest | pull arm
         idle | session changed | idle |
+        idle | confirmed | idle |
+        idle | identity changed | idle |
         pulling | requested | pulling, then again |
         pulling | requested without contact | pulling, then again |
         pulling | response to a push | pulling, then again |
@@ -159,6 +183,8 @@ import Testing
         pulling | timer without contact | idle | abandon#1 (contact lost)
         pulling | session changed | idle | abandon#1 disarm#2
         pulling | stop | idle | abandon#1 disarm#2
+        pulling | confirmed | pulling, then rest |
+        pulling | identity changed | pulling, then rest |
         applying | requested | applying, then again |
         applying | requested without contact | applying, then again |
         applying | response to a push | applying, then again |
@@ -169,11 +195,15 @@ import Testing
         applying | applyingPage failed: contradiction | waiting | arm
         applying | session changed | idle |
         applying | stop | idle |
+        applying | confirmed | applying, then rest |
+        applying | identity changed | applying, then rest |
         resetting | hint | resetting, then rest |
         resetting | cursor reset | pulling, then rest | pull arm
         resetting | resettingCursor failed: diskFull | waiting | arm
         resetting | session changed | idle |
         resetting | stop | idle |
+        resetting | confirmed | resetting, then rest |
+        resetting | identity changed | resetting, then rest |
         vacating | requested | vacating, then again |
         vacating | requested without contact | vacating, then again |
         vacating | response to a push | vacating, then again |
@@ -183,6 +213,8 @@ import Testing
         vacating | vacating failed: diskFull | waiting | arm
         vacating | session changed | idle |
         vacating | stop | idle |
+        vacating | confirmed | vacating, then rest |
+        vacating | identity changed | vacating, then rest |
         waiting | requested | pulling, then rest | disarm#2 pull arm
         waiting | requested without contact | idle | disarm#2
         waiting | hint | waiting |
@@ -190,35 +222,49 @@ import Testing
         waiting | timer without contact | idle |
         waiting | session changed | idle | disarm#2
         waiting | stop | idle | disarm#2
+        waiting | confirmed | waiting |
+        waiting | identity changed | waiting |
         paused | hint | waiting |
         paused | timer | pulling, then rest | pull arm
         paused | timer without contact | idle |
         paused | session changed | idle | disarm#2
         paused | stop | idle | disarm#2
+        paused | confirmed | waiting |
+        paused | identity changed | waiting |
         before a snapshot | hint | waiting |
         before a snapshot | timer | resetting, then rest | reset
         before a snapshot | timer without contact | resetting, then rest | reset
         before a snapshot | session changed | idle | disarm#2
         before a snapshot | stop | idle | disarm#2
+        before a snapshot | confirmed | waiting |
+        before a snapshot | identity changed | waiting |
         braked | hint | braked |
         braked | deletes allowed | applying, then rest | disarm#2 apply
         braked | timer | pulling, then rest | pull arm
         braked | timer without contact | braked | arm
         braked | session changed | idle | disarm#2
         braked | stop | idle | disarm#2
+        braked | confirmed | braked |
+        braked | identity changed | braked |
         braked before vacating | hint | braked |
         braked before vacating | deletes allowed | vacating, then rest | disarm#2 vacate
         braked before vacating | timer | pulling, then rest | pull arm
         braked before vacating | timer without contact | braked | arm
         braked before vacating | session changed | idle | disarm#2
         braked before vacating | stop | idle | disarm#2
+        braked before vacating | confirmed | braked |
+        braked before vacating | identity changed | braked |
         """
+
+    @Test func `the table lists each state`() {
+        #expect(Set(Self.table.states.map { StateName($0.machine.state) }) == Set(StateName.allCases))
+    }
 
     @Test func `each event moves each state as the table says, or not at all`() {
         #expect(Self.table.moves == Self.moves.split(separator: "\n").map(String.init))
     }
 
-    @Test func `a response that comes again is ignored`() {
+    @Test func `a repeated response is ignored`() {
         #expect(
             Self.table.repeatable([
                 "page", "page of another epoch", "page that goes back", "must reset", "other epoch", "no access",
@@ -244,6 +290,24 @@ extension PullMachine.FollowUp {
         case .rest: "rest"
         case .until(let version): "until \(version)"
         case .again: "again"
+        }
+    }
+}
+
+private enum StateName: CaseIterable {
+    case resting, idle, pulling, applying, resetting, vacating, waiting, braked, brakedBeforeVacating
+
+    init(_ state: PullMachine.State) {
+        switch state {
+        case .resting(nil): self = .idle
+        case .resting: self = .resting
+        case .pulling: self = .pulling
+        case .applying: self = .applying
+        case .resetting: self = .resetting
+        case .vacating: self = .vacating
+        case .waiting: self = .waiting
+        case .braked(nil, _, _, _): self = .brakedBeforeVacating
+        case .braked: self = .braked
         }
     }
 }

@@ -23,14 +23,14 @@ import Testing
         var harness = SessionHarness.online()
         harness.send(.host(.syncRequested))
         harness.answerPull(.success(.page(SessionHarness.page(version: .zero, cursor: "at-0", hasMore: true))))
-        #expect(harness.pull == nil && harness.storeOrders.isEmpty)
+        #expect(harness.pull == nil && harness.storeActions.isEmpty)
     }
 
     @Test func `a page that promises more but does not advance the version does not cause a loop`() {
         var harness = SessionHarness.online()
         harness.send(.host(.syncRequested))
         harness.answerPull(.success(.page(SessionHarness.page(version: .zero, cursor: "another", hasMore: true))))
-        #expect(harness.pull == nil && harness.storeOrders.isEmpty)
+        #expect(harness.pull == nil && harness.storeActions.isEmpty)
     }
 
     @Test func `a page with an older version than the last one is not applied`() {
@@ -42,7 +42,7 @@ import Testing
             ))
         harness.answerHello()
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(8)))))
-        #expect(harness.storeOrders.isEmpty)
+        #expect(harness.storeActions.isEmpty)
         guard case .recovering(let words, _) = harness.session.status(now: harness.now).spaces[0].pull else {
             Issue.record("\(harness.session.status(now: harness.now))")
             return
@@ -60,7 +60,7 @@ import Testing
         #expect(harness.pull != nil)
         harness.answerPull(
             .success(.page(SessionHarness.page(version: Version(1), epoch: Epoch(rawValue: "another")))))
-        #expect(harness.storeOrders.isEmpty)
+        #expect(harness.storeActions.isEmpty)
     }
 
     /// Returns a session that has pushed one transaction, and the receipt with which the server has confirmed it at
@@ -114,7 +114,7 @@ import Testing
     @Test func `a head below a confirmed version puts the history in doubt, and the pull is retried later`() {
         var (harness, receipt) = confirmedAtTwo()
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(1)))))
-        #expect(harness.storeOrders.isEmpty)
+        #expect(harness.storeActions.isEmpty)
         let space = harness.session.status(now: harness.now).spaces[0]
         #expect(space.historyIsInDoubt)
         #expect(!harness.session.status(now: harness.now).isInSync)
@@ -146,14 +146,14 @@ import Testing
         harness.answerStore(.resultsRecorded(OutboxSummary(answered: 1)))
         harness.answerPull(.success(.page(SessionHarness.page(version: .zero))))
         #expect(!harness.session.status(now: harness.now).spaces[0].historyIsInDoubt)
-        #expect(harness.storeOrders.count == 1, "the page is applied")
+        #expect(harness.storeActions.count == 1, "the page is applied")
     }
 
     @Test func `a cursor that the server cannot read is replaced by a snapshot`() {
         var harness = SessionHarness.online()
         harness.send(.host(.syncRequested))
         harness.answerPull(.success(.mustReset(.cursor)))
-        #expect(harness.storeOrders.contains(.resetCursor(.default)))
+        #expect(harness.storeActions.contains(.resetCursor(.default)))
         harness.answerStore(.cursorReset(.default))
         #expect(harness.pull != nil)
         #expect(harness.pull?.request.cursor == nil)
@@ -172,7 +172,7 @@ import Testing
             content: .snapshot([], isFirst: true, isLast: true), cursor: Cursor(rawValue: "at-0"), version: .zero,
             head: .zero, hasMore: false)
         harness.answerPull(.success(.page(page)))
-        #expect(harness.storeOrders.isEmpty)
+        #expect(harness.storeActions.isEmpty)
         guard case .recovering(let words, _) = harness.session.status(now: harness.now).spaces[0].pull else {
             Issue.record("\(harness.session.status(now: harness.now))")
             return
@@ -195,9 +195,9 @@ import Testing
             let isRecovering = if case .recovering = pull { true } else { false }
             #expect(isRecovering == (attempt < 2), "the first retry and the first snapshot may resolve it: \(pull)")
             let before = harness.now
-            for _ in 0..<50 where harness.pull == nil && harness.storeOrders.isEmpty { harness.wake() }
+            harness.wake(while: { $0.pull == nil && $0.storeActions.isEmpty })
             waits.append(harness.now - before)
-            if case .resetCursor? = harness.storeOrders.first {
+            if case .resetCursor? = harness.storeActions.first {
                 resets += 1
                 harness.answerStore(.cursorReset(.default))
                 #expect(harness.pull?.request.cursor == nil)
@@ -219,7 +219,7 @@ import Testing
         harness.send(.host(.syncRequested))
         let contradiction = StoreError(.contradiction, "uid 7 is of another record")
         for _ in 0..<2 {
-            for _ in 0..<50 where harness.pull == nil { harness.wake() }
+            harness.wake(while: { $0.pull == nil })
             harness.answerPull(.success(.page(SessionHarness.page(version: Version(3)))))
             harness.answerStore(.failed(.space(.default, .applyingPage), contradiction))
         }
@@ -228,10 +228,10 @@ import Testing
         harness.send(.device(.linkChanged(.down("cut"))))
         harness.send(.device(.linkChanged(.up)))
         harness.answerHello()
-        #expect(harness.pull == nil && harness.storeOrders.isEmpty, "\(harness.storeOrders)")
+        #expect(harness.pull == nil && harness.storeActions.isEmpty, "\(harness.storeActions)")
         harness.send(.host(.syncRequested))
-        guard case .resetCursor(.default)? = harness.storeOrders.first else {
-            Issue.record("expected a fresh snapshot, found \(harness.storeOrders)\n\(harness.log(last: 4))")
+        guard case .resetCursor(.default)? = harness.storeActions.first else {
+            Issue.record("expected a fresh snapshot, found \(harness.storeActions)\n\(harness.log(last: 4))")
             return
         }
         harness.answerStore(.cursorReset(.default))
@@ -258,7 +258,7 @@ import Testing
                         outbox: OutboxSummary(), changedRecords: 1)))
             harness.answerPull(.success(.mustReset(.horizon)))
             let before = harness.now
-            for _ in 0..<50 where harness.storeOrders.isEmpty { harness.wake() }
+            harness.wake(while: { $0.storeActions.isEmpty })
             waits.append(harness.now - before)
             harness.answerStore(.cursorReset(.default))
         }
@@ -276,8 +276,8 @@ import Testing
             ))
         harness.answerHello()
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(12)))))
-        guard case .apply(_, after: Cursor(rawValue: "at-9"), _)? = harness.storeOrders.first else {
-            Issue.record("\(harness.storeOrders)")
+        guard case .apply(_, after: Cursor(rawValue: "at-9"), _)? = harness.storeActions.first else {
+            Issue.record("\(harness.storeActions)")
             return
         }
         // Another engine on the same database has started a snapshot in the meantime.
@@ -294,20 +294,20 @@ import Testing
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(3)))))
         harness.answerStore(
             .failed(.space(.default, .applyingPage), StoreError(.inputOutput, "the disk failed")))
-        while harness.pull == nil, harness.storeOrders.isEmpty { harness.wake() }
-        #expect(harness.storeOrders.isEmpty)
+        harness.wake(while: { $0.pull == nil && $0.storeActions.isEmpty })
+        #expect(harness.storeActions.isEmpty)
     }
 
     @Test func `a cursor below the horizon starts a snapshot at once, and the next one after a delay`() {
         var harness = SessionHarness.online()
         harness.send(.host(.syncRequested))
         harness.answerPull(.success(.mustReset(.horizon)))
-        #expect(harness.storeOrders == [.resetCursor(.default)])
+        #expect(harness.storeActions == [.resetCursor(.default)])
         harness.answerStore(.cursorReset(.default))
         #expect(harness.pull?.request.cursor == nil)
         harness.answerPull(.success(.mustReset(.horizon)))
-        #expect(harness.storeOrders.isEmpty && harness.pull == nil)
-        while harness.storeOrders.isEmpty { harness.wake() }
-        #expect(harness.storeOrders == [.resetCursor(.default)])
+        #expect(harness.storeActions.isEmpty && harness.pull == nil)
+        harness.wake(while: { $0.storeActions.isEmpty })
+        #expect(harness.storeActions == [.resetCursor(.default)])
     }
 }

@@ -31,9 +31,9 @@ import Testing
         for _ in 0..<12 {
             limits.append(harness.pull!.request.limit)
             let asked = harness.now
-            for _ in 0..<10 where harness.pull != nil { harness.wake() }
+            harness.wake(while: { $0.pull != nil })
             deadlines.append(harness.now - asked)
-            for _ in 0..<10 where harness.openHello == nil { harness.wake() }
+            harness.wake(while: { $0.openHello == nil })
             harness.answerHello()
         }
         #expect(limits == [500, 500, 250, 125, 62, 50, 12, 3, 1, 1, 1, 1])

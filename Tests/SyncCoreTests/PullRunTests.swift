@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(arguments: TestRing.sample([false], [false, true]))
-    func `pages with hardly any records that never end are a contradiction, and then happen rarely`(
+    func `an endless run of nearly empty pages is a contradiction, and is retried rarely`(
         notices: Bool
     ) {
         var server = EndlessServer(sendsNotices: notices)
@@ -49,14 +49,14 @@ import Testing
             guard case .waiting(_, .seconds(300)) = server.pull else {
                 #expect(contradiction <= PullMachine.contradictionsBeforeRest)
                 server.harness.wake()
-                if !server.harness.storeOrders.isEmpty { server.harness.answerStore(.cursorReset(.default)) }
+                if !server.harness.storeActions.isEmpty { server.harness.answerStore(.cursorReset(.default)) }
                 continue
             }
             #expect(contradiction == 6)
         }
     }
 
-    @Test func `pages full of records may be many`() {
+    @Test func `ten thousand pages that each change records are accepted`() {
         var server = EndlessServer(changed: 2)
         server.harness.send(.host(.syncRequested))
         server.answer()
@@ -72,7 +72,7 @@ import Testing
         #expect(server.pull.obstacle?.contains("changes without a pause") == true, "\(server.pull)")
     }
 
-    @Test func `changes that are made while the device catches up may follow each other forever`() throws {
+    @Test func `a run of pulls that keeps up with new changes is not a contradiction`() throws {
         var harness = SessionHarness.online()
         let stream = try #require(harness.hintStreams.first)
         for version in 1...Int64(2 * PullRun.mostSparsePages) {
@@ -85,7 +85,8 @@ import Testing
         }
     }
 
-    @Test func `a report that a pull did not fulfil waits, longer each time, until one is fulfilled`() throws {
+    @Test func `hints of versions that no page shows cause pulls at growing intervals, until a page shows them`() throws
+    {
         var harness = SessionHarness.online()
         let stream = try #require(harness.hintStreams.first)
         var promised: Int64 = 9
@@ -121,7 +122,7 @@ import Testing
         #expect((waits.max() ?? .zero) > .seconds(20))
 
         // A pull that shows the newest version that a hint has named ends the waits.
-        for _ in 0..<9 where harness.pull == nil { harness.wake() }
+        harness.wake(while: { $0.pull == nil })
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(promised)))))
         harness.answerStore(SessionHarness.applied(version: Version(promised)))
         #expect(harness.pull == nil)

@@ -51,7 +51,7 @@ import Testing
         return records
     }
 
-    @Test func `a circle of optional references is created first, and closed afterward`() {
+    @Test func `records in a reference cycle are created first, and the cycle is closed by updates`() {
         let count = 1_200
         let edits = (0..<count).map { number in
             RecordEdit.create(

@@ -13,7 +13,7 @@ struct SessionHarness {
     private(set) var requests: [Serial: EngineRequest] = [:]
     private(set) var hintStreams: Set<Serial> = []
     /// The store actions that the test has not yet answered, oldest first.
-    var storeOrders: [StoreAction] = []
+    var storeActions: [StoreAction] = []
     var notes: [ContactChange] = []
     private(set) var isFinished = false
     private var turns: [(now: Duration, event: SyncEvent, actions: [SyncAction])] = []
@@ -64,7 +64,7 @@ struct SessionHarness {
         case .server(.abandon(let serial)): requests[serial] = nil
         case .timer(.arm(let serial, let delay)): timers[serial] = now + delay
         case .timer(.disarm(let serial)): timers[serial] = nil
-        case .store(let action): storeOrders.append(action)
+        case .store(let action): storeActions.append(action)
         case .checkpoint: break
         case .note(let report): notes.append(report)
         case .finish: isFinished = true
@@ -81,9 +81,25 @@ struct SessionHarness {
         return true
     }
 
-    /// Fires the next timer, and fails the test if none is armed.
-    mutating func wake() {
-        if !fireNextTimer() { Issue.record("no timer is armed:\n\(log(last: 6))") }
+    /// Fires the next timer. Fails the test and returns false if none is armed.
+    @discardableResult
+    mutating func wake() -> Bool {
+        let isArmed = fireNextTimer()
+        if !isArmed { Issue.record("no timer is armed:\n\(log(last: 6))") }
+        return isArmed
+    }
+
+    /// Fires timers while a condition holds. Fails the test if no timer is armed, or if the condition still holds after
+    /// many timers.
+    ///
+    /// - Parameter failure: the result of each pull that is open before a timer fires; nil to leave pulls open.
+    mutating func wake(while condition: (SessionHarness) -> Bool, failingPullsWith failure: TransportError? = nil) {
+        for _ in 0..<1_000 {
+            guard condition(self) else { return }
+            if let failure, pull != nil { answerPull(.failure(failure)) }
+            guard fireNextTimer() else { break }
+        }
+        if condition(self) { Issue.record("the timers do not end the wait:\n\(log(last: 6))") }
     }
 
     /// Returns the first value that `match` returns for an open request.
@@ -135,11 +151,11 @@ struct SessionHarness {
 
     /// Answers the oldest store action.
     mutating func answerStore(_ event: StoreEvent) {
-        guard !storeOrders.isEmpty else {
+        guard !storeActions.isEmpty else {
             Issue.record("the store was not asked anything")
             return
         }
-        storeOrders.removeFirst()
+        storeActions.removeFirst()
         send(.store(event))
     }
 

@@ -16,7 +16,7 @@ import Testing
         #expect(points > 0, "the fault has never struck")
     }
 
-    @Test func `each series has its own name, and each of its points a seed of its own`() throws {
+    @Test func `series names are unique, and the crash points of a series have different seeds`() throws {
         #expect(Set(CrashSeries.all.map(\.description)).count == CrashSeries.all.count)
         for series in CrashSeries.all {
             let scripts = (0..<10).map { series.script(at: $0) }

@@ -211,7 +211,7 @@ struct FoundBySeedsTests {
         #expect(try store.journal(state: .active, limit: 10).map(\.event) == [.merged([conflict])])
     }
 
-    @Test func `the outcome of a push does not repeat a conflict of a notice that was faster`() throws {
+    @Test func `the outcome of a push does not repeat a conflict that a notice has already reported`() throws {
         let store = try makeStore()
         let session = try store.adopt(old, as: account)
         _ = try store.commit([.create("customer", id(1), ["name": .text("mine")])], in: .default, now: now)
@@ -231,7 +231,7 @@ struct FoundBySeedsTests {
     }
 
     /// A device whose clock was set back can give several edits the same stamp.
-    @Test func `a conflict over another value is told even if the stamps are those of an earlier one`() throws {
+    @Test func `a conflict with a different losing value is reported even if its stamps repeat`() throws {
         let store = try makeStore()
         let session = try store.adopt(old, as: account)
         _ = try store.commit([.create("customer", id(1), ["name": .text("mine")])], in: .default, now: now)

@@ -43,7 +43,7 @@ import Testing
         _ = try World(plan, parts: parts).run()
     }
 
-    @Test func `a push may be as long as the server takes, and no longer`() throws {
+    @Test func `a push at the length limit passes, and one byte more is a violation`() throws {
         let longest = Guarded(0)
         var parts = WorldParts.onSQLite()
         parts.wire = { MeasuringWire(base: WireForm(catalog: $0.catalog), longest: longest) }

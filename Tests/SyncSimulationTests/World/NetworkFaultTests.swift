@@ -9,7 +9,7 @@ import Testing
 
 /// Tests which requests a fault of the simulated network affects, and how the fault is counted.
 @Suite(.ring(.test), .onWorldThreads) struct NetworkFaultTests {
-    @Test func `a lie that refuses a push is counted before the server has handled the push`() throws {
+    @Test func `a false refusal of a push is counted before the server has handled the push`() throws {
         var script = WorldPlan.calm(seed: 1, devices: 1, steps: 60).script
         // The fault is added to each moment, because it ends when the device reconnects.
         for moment in script.moments.indices {
