@@ -119,17 +119,23 @@ enum ImportArrows {
         "FoundationEssentials", "Dispatch", "SyncJSON", "SyncWire", "ArgumentParser",
     ]
 
-    /// Modules that a client must not link.
-    static let serverOnly: Set<String> = [
-        "TomboloServer", "SyncAuthority", "AuthorityStoreSQLite", "SyncServerHTTP", "Hummingbird", "HummingbirdCore",
+    /// The composition root, the product, and the programs of a client.
+    static let clients = ["SyncBootstrap", "Tombolo", "contacts", "syncctl"]
+
+    /// Modules outside `Sources/Server` that a client must not link.
+    static let serverOnly: Set<String> = ["TomboloServer", "Hummingbird", "HummingbirdCore"]
+
+    /// The composition root and the program of a server, each with the modules of `Sources/Client` that it may link.
+    ///
+    /// A server uses `EngineRuntime` of `SyncCore` for time, random numbers, and tasks. `syncd` serves the models of
+    /// `TomboloCommunity`, which are declared for live objects.
+    static let servers: [String: Set<String>] = [
+        "TomboloServer": ["SyncCore"],
+        "syncd": ["SyncCore", "SyncObjects", "TomboloCommunity"],
     ]
 
-    /// Modules that a server must not link. `SyncCore` is not one of them, because a server uses its `EngineRuntime`
-    /// for time, random numbers, and tasks.
-    static let clientOnly: Set<String> = [
-        "SyncBootstrap", "SyncStoreSQLite", "SyncTransportHTTP", "SyncReachabilityLinux", "SyncObjects",
-        "AsyncHTTPClient",
-    ]
+    /// Modules outside `Sources/Client` that a server must not link.
+    static let clientOnly: Set<String> = ["SyncBootstrap", "Tombolo", "AsyncHTTPClient"]
 
     static let policy: Set<String> = ["SyncModel", "SyncConcurrency", "SyncCore", "SyncAuthority"]
 

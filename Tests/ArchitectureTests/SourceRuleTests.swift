@@ -19,9 +19,18 @@ import Testing
     static let rules = [
         Rule(
             title: "no unstructured task outside EngineRuntime.spawn",
-            pattern: #"\bTask(\.detached|\.immediate)?\s*(\(|\{)"#,
-            samples: ["Task { }", "Task.detached { }", "Task.immediate { }", "Task(priority: .low) { }"],
-            harmless: ["group.addTask { }", "Task.isCancelled", "Task<Void, Never>"],
+            // The type of a result or a property may stand before a brace, too.
+            pattern:
+                #"\bTask(<[^<>(){}]*>)?(\.init|\.detached|\.immediate(Detached)?)?\s*\(|\bTask(\.init|\.detached|\.immediate(Detached)?)?\s*\{|(?<!-> |: )\bTask<[^<>(){}]*>(\.init|\.detached|\.immediate(Detached)?)?\s*\{"#,
+            samples: [
+                "Task { }", "Task.detached { }", "Task.immediate { }", "Task.immediateDetached { }",
+                "Task(priority: .low) { }", "Task.init { }", "Task<Void, Never> { }",
+                "Task<Int, any Error>.detached { }",
+            ],
+            harmless: [
+                "group.addTask { }", "Task.isCancelled", "Task<Void, Never>", "func end(_ task: Task<Void, Never>) {",
+                "func start() -> Task<Void, Never> {", "var task: Task<Void, Never> {",
+            ],
             except: ["Sources/Client/SyncCore/Runtime/EngineRuntime.swift": "this is spawn"]),
         Rule(
             title: "no system clock outside the live runtime",
@@ -96,19 +105,38 @@ import Testing
         let pattern = try NSRegularExpression.ofLines(rule.pattern)
         for file in try SourceTree.files() where !rule.except.keys.contains(where: file.path.hasPrefix) {
             for (number, line) in file.lines(matching: pattern) {
-                let code = line.components(separatedBy: "//")[0]
-                guard pattern.matches(code) else { continue }
+                guard pattern.matches(Self.code(of: line)) else { continue }
                 Issue.record("\(file.path):\(number): \(rule.title): \(line.trimmingCharacters(in: .whitespaces))")
             }
         }
     }
 
+    /// Returns a line of source without its comment. Two slashes inside a string, as in a URL, begin no comment.
+    private static func code(of line: String) -> String {
+        var isInString = false
+        var previous: Character?
+        for (index, character) in zip(line.indices, line) {
+            if character == "\"", previous != "\\" { isInString.toggle() }
+            if character == "/", previous == "/", !isInString { return String(line[..<line.index(before: index)]) }
+            previous = character == "\\" && previous == "\\" ? nil : character
+        }
+        return line
+    }
+
+    @Test func `code after a URL in a string is searched, and comments are not`() {
+        #expect(Self.code(of: "try! open(1) // try! open(2)") == "try! open(1) ")
+        #expect(Self.code(of: #"load("https://a") ; try! go() // more"#) == #"load("https://a") ; try! go() "#)
+        #expect(Self.code(of: #"print("\"//") // no"#) == #"print("\"//") "#)
+        #expect(Self.code(of: #"print("\\") // no"#) == #"print("\\") "#)
+        #expect(Self.code(of: "/// A summary") == "")
+    }
+
     @Test func `the code map lists every target`() throws {
         let map = try String(contentsOf: SourceTree.root.appending(path: "ARCHITECTURE.md"), encoding: .utf8)
-        let sides = try Self.folders(in: "Sources")
+        let sides = try SourceTree.folders(in: "Sources")
         #expect(sides == ["Client", "Programs", "Root", "Server", "Shared", "Testing"])
         let targets = try sides.flatMap { side in
-            try Self.folders(in: "Sources/\(side)").map { "Sources/\(side)/\($0)" }
+            try SourceTree.folders(in: "Sources/\(side)").map { "Sources/\(side)/\($0)" }
         }
         #expect(targets.count > 20)
         for target in targets { #expect(map.contains("`\(target)`"), "\(target)") }
@@ -122,12 +150,6 @@ import Testing
         for name in Set(named).sorted() where name != "Package.swift" {
             #expect(paths.contains { $0.hasSuffix("/\(name)") }, "\(name)")
         }
-    }
-
-    private static func folders(in path: String) throws -> [String] {
-        try FileManager.default.contentsOfDirectory(
-            atPath: SourceTree.root.appending(path: path).path(percentEncoded: false)
-        ).filter { !$0.hasPrefix(".") }.sorted()
     }
 
     @Test func `folders are named by domain, never by kind`() throws {

@@ -55,6 +55,13 @@ enum SourceTree {
     /// Returns all Swift files below `Sources` and `Schemas`.
     static func files() throws -> [File] { try sources.get() }
 
+    /// Returns the names of the folders directly in a folder, sorted.
+    static func folders(in path: String) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(
+            atPath: root.appending(path: path).path(percentEncoded: false)
+        ).filter { !$0.hasPrefix(".") }.sorted()
+    }
+
     /// Returns all Swift files below `Tests`.
     static func tests() throws -> [File] { try ofTests.get() }
 

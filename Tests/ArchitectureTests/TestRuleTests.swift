@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-/// Checks rules for the tests: each slow suite declares its ring, and no test depends on the machine's speed.
+/// Checks rules for the tests: each slow suite declares its ring, no test depends on the machine's speed, and the tables
+/// of state machines are complete.
 @Suite struct TestRuleTests {
     /// Targets whose suites use processes, sockets, or simulated worlds. Some of these suites are slow.
     static let slowTargets = ["BlackBoxTests", "SyncSimulationTests", "SyncTransportTests", "SyncctlTests"]
@@ -62,7 +63,7 @@ import Testing
     ]
 
     private static let clock =
-        #"\bTask\.sleep|\b(Continuous|Suspending)Clock(\(\)|\.now\b)|\bDispatchTime\.now|\bu?sleep\(|\bThread\.sleep|asyncAfter|\bclock_gettime\(|\bgettimeofday\("#
+        #"\bTask\.sleep|\bDate(\(\)|\.now\b)|\b(Continuous|Suspending)Clock(\(\)|\.now\b)|\bNIODeadline\.now\b|\bDispatchTime\.now|\bu?sleep\(|\bThread\.sleep|asyncAfter|\bclock_gettime\(|\bgettimeofday\("#
 
     @Test func `no test result depends on the machine's clock`() throws {
         let pattern = try NSRegularExpression.ofLines(Self.clock)
@@ -83,6 +84,25 @@ import Testing
                 file.path.hasPrefix(place) && !file.lines(matching: pattern).isEmpty
             }
             #expect(isUsed, "nothing in \(place) looks at the clock")
+        }
+    }
+
+    /// The events of machines that their tables cannot show, each with the reason.
+    private static let eventsWithoutRow = ["started": "it comes only once, as the first event of the link machine"]
+
+    @Test(arguments: ["Hints", "Link", "Outbox", "Pull"])
+    func `the table of a machine sends each of its events`(name: String) throws {
+        let machine = try #require(
+            try SourceTree.files().first { $0.path == "Sources/Client/SyncCore/\(name)/\(name)Machine.swift" })
+        let table = try #require(
+            try SourceTree.tests().first { $0.path == "Tests/SyncCoreTests/\(name)MachineTableTests.swift" })
+        // Private functions are no events, and neither are those of nested types, which are indented further.
+        let events = machine.lines.compactMap { line in
+            line.firstMatch(of: /^ {4}(package )?mutating func ([A-Za-z]+)\(/).map { String($0.output.2) }
+        }
+        #expect(events.count > 4)
+        for event in Set(events).sorted() where Self.eventsWithoutRow[event] == nil {
+            #expect(table.text.contains(".\(event)("), "\(name)MachineTableTests does not send \(event)")
         }
     }
 }
