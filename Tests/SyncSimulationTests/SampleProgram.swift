@@ -35,11 +35,11 @@ actor SampleActor {
     nonisolated func work(_ name: String) async throws {
         let clock = simulation.clock(of: name)
         var random = simulation.random(name)
-        let (bells, bell) = AsyncStream.makeStream(of: Int.self, bufferingPolicy: .bufferingNewest(1))
-        async let rung = bells.reduce(0, +)
+        let (signals, signal) = AsyncStream.makeStream(of: Int.self, bufferingPolicy: .bufferingNewest(1))
+        async let sum = signals.reduce(0, +)
         for round in 0..<20 {
             await arrive(name, round)
-            bell.yield(round)
+            signal.yield(round)
             try await withThrowingTaskGroup(of: Bool.self) { group in
                 let loading = random.duration(in: .milliseconds(1)...(.milliseconds(20)))
                 group.addTask {
@@ -57,8 +57,8 @@ actor SampleActor {
             await Task.yield()
             await leave(name, round)
         }
-        bell.finish()
-        simulation.note("heard \(await rung)", by: name)
+        signal.finish()
+        simulation.note("heard \(await sum)", by: name)
     }
 
     private func arrive(_ name: String, _ round: Int) {
@@ -93,6 +93,23 @@ final class Gate: Sendable {
 /// A thread that the simulation does not schedule.
 final class OtherThread {
     private var thread = pthread_t()
+
+    /// Runs a body for all seeds at the same time, each on a thread of its own, and returns the results by seed.
+    ///
+    /// There is no result for a seed whose body throws.
+    static func results<Value: Sendable>(
+        of seeds: some Sequence<UInt64>, _ body: @escaping @Sendable (UInt64) throws -> Value
+    ) -> [UInt64: Value] {
+        let results = Guarded<[UInt64: Value]>([:])
+        let threads = seeds.map { seed in
+            OtherThread {
+                let result = try? body(seed)
+                results.withLock { $0[seed] = result }
+            }
+        }
+        for thread in threads { thread.join() }
+        return results.withLock { $0 }
+    }
 
     init(_ body: @escaping @Sendable () -> Void) {
         let argument = Unmanaged.passRetained(Body(run: body)).toOpaque()

@@ -14,14 +14,14 @@ final class WorldThreads: TaskExecutor {
     static let shared = WorldThreads(count: ProcessInfo.processInfo.activeProcessorCount)
 
     private let jobs = Guarded<[UnownedJob]>([])
-    private let news = DispatchSemaphore(value: 0)
+    private let pendingJobs = DispatchSemaphore(value: 0)
 
     private init(count: Int) {
         for _ in 0..<count {
             let thread = Thread { [self] in
                 Thread.current.threadDictionary[Self.mark] = true
                 while true {
-                    news.wait()
+                    pendingJobs.wait()
                     jobs.withLock { $0.removeFirst() }.runSynchronously(on: asUnownedTaskExecutor())
                 }
             }
@@ -37,7 +37,7 @@ final class WorldThreads: TaskExecutor {
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         jobs.withLock { $0.append(job) }
-        news.signal()
+        pendingJobs.signal()
     }
 }
 

@@ -53,28 +53,33 @@ struct BankWorkload {
         }
     }
 
-    /// Returns the number of transfers, or -1 if the tables do not exist. Throws `Torn` if the accounts and the ledger
-    /// contradict each other.
+    /// Returns the number of transfers, or -1 if the tables do not exist. Throws `TornError` if the accounts and the
+    /// ledger contradict each other.
     func check(_ connection: RawConnection) throws -> Int {
         let integrity = try connection.texts("PRAGMA integrity_check")
-        guard integrity == ["ok"] else { throw Torn(what: "integrity_check: \(integrity)") }
+        guard integrity == ["ok"] else { throw TornError("integrity_check: \(integrity)") }
         guard try connection.integer("SELECT count(*) FROM sqlite_master WHERE name = 'ledger'") == 1 else { return -1 }
         let count = try connection.integer("SELECT count(*) FROM ledger")
         let last = try connection.integer("SELECT coalesce(max(number), 0) FROM ledger")
-        guard count == last else { throw Torn(what: "\(count) transfers, but the last has number \(last)") }
+        guard count == last else { throw TornError("\(count) transfers, but the last has number \(last)") }
         let wrong = try connection.texts(
             """
             SELECT id FROM account WHERE coins != 100
               - (SELECT count(*) FROM ledger WHERE source = id) + (SELECT count(*) FROM ledger WHERE target = id)
             """)
-        guard wrong.isEmpty else { throw Torn(what: "accounts that contradict the ledger: \(wrong)") }
+        guard wrong.isEmpty else { throw TornError("accounts that contradict the ledger: \(wrong)") }
         guard try connection.integer("SELECT count(*) FROM account") == Self.accounts else {
-            throw Torn(what: "accounts are missing")
+            throw TornError("accounts are missing")
         }
         return count
     }
 
-    struct Torn: Error {
-        let what: String
+    /// A contradiction in the database, which shows that a transaction was applied in part.
+    struct TornError: Error, CustomStringConvertible {
+        let description: String
+
+        init(_ description: String) {
+            self.description = description
+        }
     }
 }

@@ -15,7 +15,9 @@ enum Browser {
     ///   - place: The fragment of the URL, after the `#`.
     ///   - profile: The folder for the browser's profile. The output files are beside it.
     /// - Returns: The document after the script has run, and the lines of the browser's console.
-    static func open(_ file: URL, at place: String, profile: URL) throws -> (document: String, complaints: [String]) {
+    static func open(_ file: URL, at place: String, profile: URL) throws -> (
+        document: String, consoleMessages: [String]
+    ) {
         guard let path else { throw Failure(description: "there is no browser") }
         let process = Process()
         process.executableURL = URL(fileURLWithPath: path)

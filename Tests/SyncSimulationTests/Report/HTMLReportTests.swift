@@ -136,16 +136,11 @@ struct HTMLReportTests {
         let cut = WorldRecording(events: 40, messages: 9, steps: 5)
         _ = try World(.drawn(seed: 5, steps: 30), parts: .onSQLite(), recording: cut).run()
         for (name, recording) in [("cut", cut), ("empty", WorldRecording())] {
-            let folder = FileManager.default.temporaryDirectory.appending(
-                path: "report-\(name)-\(ProcessInfo.processInfo.processIdentifier)")
-            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-            defer { try? FileManager.default.removeItem(at: folder) }
-            let file = folder.appending(path: "report.html")
-            try Data(HTMLReport(recording).write()).write(to: file)
-            let (document, complaints) = try Browser.open(
-                file, at: "step=0", profile: folder.appending(path: "profile"))
-            #expect(complaints.isEmpty, "\(name): \(complaints)")
-            #expect(document.contains("data-ready=\"yes\""), "\(name)")
+            try Self.write(recording, name: name) { file, profile in
+                let (document, consoleMessages) = try Browser.open(file, at: "step=0", profile: profile)
+                #expect(consoleMessages.isEmpty, "\(name): \(consoleMessages)")
+                #expect(document.contains("data-ready=\"yes\""), "\(name)")
+            }
         }
     }
 
@@ -153,23 +148,32 @@ struct HTMLReportTests {
     func `a browser renders the page without errors`() throws {
         let recording = try Self.recording()
         let message = try #require(recording.messages.first { $0.fate == .arrived })
+        try Self.write(recording, name: "whole") { file, profile in
+            for (place, expected) in [
+                ("step=2", "<h2 id=\"step-name\" aria-live=\"polite\">step 2, "),
+                ("message=\(message.id)", "<section id=\"chosen\"><p>request \(message.sender) → server"),
+            ] {
+                let (document, consoleMessages) = try Browser.open(file, at: place, profile: profile)
+                #expect(consoleMessages.isEmpty, "\(consoleMessages)")
+                #expect(document.contains("data-ready=\"yes\""))
+                #expect(document.contains(expected), "\(place)")
+                #expect(document.contains("class=\"message request"))
+                #expect(document.contains("class=\"life"))
+                #expect(!document.contains("alert(1)</script></"))
+            }
+        }
+    }
+
+    /// Writes a report to a temporary folder, and passes it on with the path of a browser's profile.
+    private static func write(
+        _ recording: WorldRecording, name: String, _ body: (_ file: URL, _ profile: URL) throws -> Void
+    ) throws {
         let folder = FileManager.default.temporaryDirectory.appending(
-            path: "report-\(ProcessInfo.processInfo.processIdentifier)")
+            path: "report-\(name)-\(ProcessInfo.processInfo.processIdentifier)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
         let file = folder.appending(path: "report.html")
         try Data(HTMLReport(recording).write()).write(to: file)
-        for (place, expected) in [
-            ("step=2", "<h2 id=\"step-name\" aria-live=\"polite\">step 2, "),
-            ("message=\(message.id)", "<section id=\"chosen\"><p>request \(message.sender) → server"),
-        ] {
-            let (document, complaints) = try Browser.open(file, at: place, profile: folder.appending(path: "profile"))
-            #expect(complaints.isEmpty, "\(complaints)")
-            #expect(document.contains("data-ready=\"yes\""))
-            #expect(document.contains(expected), "\(place)")
-            #expect(document.contains("class=\"message request"))
-            #expect(document.contains("class=\"life"))
-            #expect(!document.contains("alert(1)</script></"))
-        }
+        try body(file, folder.appending(path: "profile"))
     }
 }

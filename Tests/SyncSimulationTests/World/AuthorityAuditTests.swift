@@ -21,7 +21,9 @@ import Testing
     ]
 
     @Test(arguments: places)
-    func `the latest stamp of the server is found in each column that holds stamps`(column: String, contents: String) throws {
+    func `the latest stamp of the server is found in each column that holds stamps`(column: String, contents: String)
+        throws
+    {
         let process = SimulatedDisk(seed: 1).makeProcess()
         let database = try RawConnection("/authority.sqlite", on: process)
         try database.run("CREATE TABLE record (creation BLOB, origins BLOB, deletion BLOB, equal_edits BLOB)")

@@ -7,6 +7,10 @@ import Testing
 @Suite(.ring(.test), .onWorldThreads) struct CrashPointTests {
     static let series = CrashSeries.all.filter { $0.scenario.name == "two devices write" }
 
+    @Test func `the sampled scenario exists, with series for the server and both devices`() {
+        #expect(Set(Self.series.map(\.party)) == [.server, .device(0), .device(1)])
+    }
+
     /// The distance between the crash points that are run in each series.
     static let stride = TestRing.sample(397, 7)
 

@@ -10,7 +10,7 @@ import Testing
 @Suite(.ring(.unit)) struct OutboxReaderTests {
     private let process = SimulatedDisk(seed: 1).makeProcess()
     private let store: SimulatedDevice.Store
-    private let look: any ReplicaInspector
+    private let inspector: any ReplicaInspector
     private let now: WallTime
 
     init() throws {
@@ -20,7 +20,7 @@ import Testing
         now = runtime.now()
         store = try parts.openStore(process, runtime, DeviceStorage())
         let audit = try #require(parts.auditReplica)
-        look = try audit(process)
+        inspector = try audit(process)
         for number in 0..<5 {
             var random = SeededRandom(seed: UInt64(number))
             let id = RecordID.make(at: runtime.now(), random: &random)
@@ -39,7 +39,7 @@ import Testing
             decoded.withLock { $0 += entries.count }
             return show(entries)
         }
-        let entries = try reader.entries(of: counting, holding: try look.outbox(), on: "a")
+        let entries = try reader.entries(of: counting, holding: try inspector.outbox(), on: "a")
         return (entries, decoded.withLock { $0 })
     }
 

@@ -37,7 +37,7 @@ private final class CountingRing: RecordingStore {
 @Suite(.ring(.check), .onWorldThreads) struct RecordedWorldTests {
     /// The recordings that the starts of all devices have found.
     private struct Found: Sendable {
-        var lives = 0
+        var starts = 0
         var turns = 0
         var largest = 0
         var differences: [String] = []
@@ -70,7 +70,7 @@ private final class CountingRing: RecordingStore {
             header: RecordingHeader(exportedAt: WallTime(milliseconds: 1), build: "test", schema: 2),
             entries: reader.entries)
         found.withLock { found in
-            found.lives += 1
+            found.starts += 1
             found.turns += recording.turnCount
             found.largest = max(found.largest, recording.turnCount)
             found.differences += differences
@@ -97,7 +97,7 @@ private final class CountingRing: RecordingStore {
         _ = try World(Self.plan(seed), parts: Self.parts(found)).run()
         let result = found.withLock { $0 }
         #expect(result.differences == [])
-        #expect(result.lives > 5)
+        #expect(result.starts > 5)
         #expect(result.turns > 200, "\(result.turns)")
         #expect(result.largest <= Self.capacity)
         for bytes in result.exported.suffix(3) {
