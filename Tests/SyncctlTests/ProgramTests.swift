@@ -267,6 +267,9 @@ import Testing
             #expect(try run("sync", at: portal.url).status == CommandExitStatus.notSynced.rawValue)
             #expect(try run("status", "--local", at: portal.url).output.contains("asked for a pause until"))
         }
+        let status = try run("status", "--json", at: portal.url)
+        #expect(status.output.contains(#""state":"paused""#), "\(status)")
+        #expect(status.output.contains(#""paused_until":"#), "\(status)")
         #expect(!(try run("status", "--local", at: url).output.contains("asked for a pause until")))
         let sync = try run("sync", at: url)
         #expect(sync.status == 0, "\(sync)")

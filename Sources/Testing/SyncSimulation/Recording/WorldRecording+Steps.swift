@@ -80,6 +80,8 @@ extension SyncStatus.Connection {
         case .online: "online"
         case .recovering(let failure, _): "recovers after \(failure.code.rawValue)"
         case .waiting(let failure, _): "waits after \(failure.code.rawValue)"
+        case .paused: "paused by the server"
+        case .storeFailed(let failure, _): "waits after \(failure.contactCode)"
         case .refused(let failure): "refused: \(failure.code.rawValue)"
         case .stopped: "stopped"
         }
