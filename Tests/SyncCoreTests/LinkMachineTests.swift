@@ -79,7 +79,10 @@ import Testing
         let busy = TransportError(code, "busy", retryAfter: .seconds(90))
         harness.answerHello(.failure(busy))
         let status = harness.session.status(now: harness.now)
-        guard case .paused(busy, let delay) = status.connection else { Issue.record("\(status.connection)"); return }
+        guard case .paused(busy, let delay) = status.connection else {
+            Issue.record("\(status.connection)")
+            return
+        }
         #expect(delay >= .seconds(90) && status.isPaused)
         #expect(status.pausedUntil == nil, "the engine adds the end of the pause")
     }

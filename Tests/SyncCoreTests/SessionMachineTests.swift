@@ -240,7 +240,10 @@ import Testing
         harness.answerStore(.failed(.session(.adopting), failure))
         let status = harness.session.status(now: harness.now)
         #expect(status.storeFailure == failure)
-        guard case .storeFailed(failure, _) = status.connection else { Issue.record("\(status.connection)"); return }
+        guard case .storeFailed(failure, _) = status.connection else {
+            Issue.record("\(status.connection)")
+            return
+        }
         #expect(harness.notes == [.failed(code: "store.diskFull", message: "the disk is full")])
         harness.wake()
         harness.answerHello()

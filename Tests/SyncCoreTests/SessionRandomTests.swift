@@ -187,8 +187,8 @@ private struct RandomWorld {
         guard unanswered > 0, !harness.isFinished else { return }
         let hasReason: Bool =
             switch (status.connection, status.push) {
-            case (.offline, _), (_, .working), (_, .waiting), (_, .recovering), (.waiting, _), (.recovering, _), (.paused, _),
-                (.storeFailed, _), (.refused, _), (.connecting, _):
+            case (.offline, _), (_, .working), (_, .waiting), (_, .recovering), (.waiting, _), (.recovering, _),
+                (.paused, _), (.storeFailed, _), (.refused, _), (.connecting, _):
                 true
             default: false
             }

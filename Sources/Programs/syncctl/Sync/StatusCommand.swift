@@ -131,7 +131,8 @@ struct StatusReport {
         }
         rows.append(("last sync", "\(memory.lastSync.map(TimeText.text) ?? "never")"))
         if let failure = memory.lastFailure {
-            rows.append(("last error", "\(terminal.red("since \(TimeText.text(failure.at))")): \(failure.statusMessage)"))
+            let since = terminal.red("since \(TimeText.text(failure.at))")
+            rows.append(("last error", "\(since): \(failure.statusMessage)"))
         }
         if let until = pausedUntil {
             rows.append(("paused", "\(StatusText.pause(until: until))"))
