@@ -21,7 +21,7 @@ import Testing
         harness.send(.host(.started(SessionHarness.stored(outbox: OutboxSummary(waiting: 3)), .down("no route"))))
         #expect(harness.requests.isEmpty)
         #expect(harness.session.status(now: .zero).connection == .offline("no route"))
-        #expect(harness.session.status(now: .zero).push == .held)
+        #expect(harness.session.status(now: .zero).push == .waitingForConnection)
         harness.send(.device(.linkChanged(.up)))
         #expect(harness.openHello != nil)
     }

@@ -167,7 +167,7 @@ import Testing
             return
         }
         #expect(results == [rejected])
-        harness.answerStore(.resultsRecorded(OutboxSummary(waiting: 1, journal: 1)))
+        harness.answerStore(.resultsRecorded(OutboxSummary(waiting: 1, activeJournalEntries: 1)))
         // The other transaction is sent.
         guard case .takeBatch? = harness.storeOrders.first else {
             Issue.record("\(harness.storeOrders)")

@@ -349,7 +349,7 @@ private struct RestoreWorld {
         switch entry.event {
         case .rejected(_, let rejection): "rejected (\(rejection.code.rawValue))"
         case .cancelled: "cancelled"
-        case .forgotten: "forgotten"
+        case .lost: "lost"
         case .merged: "merged"
         case .overwritten: "overwritten"
         }
@@ -359,7 +359,7 @@ private struct RestoreWorld {
 
     private func changes(of entry: JournalEntry) -> [Change] {
         switch entry.event {
-        case .rejected(let transaction, _), .cancelled(let transaction), .forgotten(let transaction):
+        case .rejected(let transaction, _), .cancelled(let transaction), .lost(let transaction):
             transaction.mutations.flatMap { mutation in
                 mutation.patch.map { (record: mutation.record, field: $0.field, value: $0.value) }
             }
@@ -373,7 +373,7 @@ private struct RestoreWorld {
         switch entry.event {
         case .rejected(let transaction, _), .cancelled(let transaction):
             transaction.mutations.compactMap { if case .delete = $0.intent { name($0.record) } else { nil } }
-        case .forgotten, .merged, .overwritten: []
+        case .lost, .merged, .overwritten: []
         }
     }
 

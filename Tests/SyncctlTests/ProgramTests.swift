@@ -669,7 +669,7 @@ import Testing
         let older = try programs.syncctl("journal", "list", "--before", "1")
         #expect(older.errors == "no entry of the journal before entry 1 needs attention\n", "\(older)")
         // The deleted records can be restored from the journal.
-        #expect(try programs.syncctl("journal", "--json").output.contains(#""event":"forgotten""#))
+        #expect(try programs.syncctl("journal", "--json").output.contains(#""event":"lost""#))
         #expect(try programs.syncctl("journal", "restore", "1").status == 0)
         #expect(try programs.syncctl("user", "list", "--json").output.split(separator: "\n").count == 60)
         #expect(try programs.run("syncctl", ["sync"] + there + [url]).status == 0)

@@ -53,7 +53,7 @@ public struct SyncStatus: Hashable, Sendable, Coalescing {
         /// A request to the server or a transaction of the store is running.
         case working
         /// Waiting for the connection.
-        case held
+        case waitingForConnection
         /// Something is in the way. The engine tries again by itself.
         case waiting(String, retryIn: Duration)
         /// Something is in the way, and the engine is about to remove the obstacle: by a fresh snapshot after a
@@ -67,7 +67,7 @@ public struct SyncStatus: Hashable, Sendable, Coalescing {
         public var obstacle: String? {
             switch self {
             case .waiting(let message, _), .recovering(let message, _): message
-            case .idle, .working, .held, .braked: nil
+            case .idle, .working, .waitingForConnection, .braked: nil
             }
         }
     }
@@ -101,7 +101,8 @@ public struct SyncStatus: Hashable, Sendable, Coalescing {
         public var isInSync: Bool {
             switch pull {
             case .waiting, .recovering, .braked: false
-            case .idle, .working, .held: hasCaughtUp && (!hasAccess || (isComplete && version >= head))
+            case .idle, .working, .waitingForConnection:
+                hasCaughtUp && (!hasAccess || (isComplete && version >= head))
             }
         }
     }
@@ -186,13 +187,13 @@ extension SessionMachine {
         case .taking, .inFlight, .recording, .withdrawing, .renewing: .working
         case .waiting(let timer, let obstacle):
             waiting(for: obstacle.statusMessage, until: timer, isRecovering: outbox.isRecovering, now: now)
-        case .resting: outbox.summary.hasUnanswered ? .held : .idle
+        case .resting: outbox.summary.hasUnanswered ? .waitingForConnection : .idle
         }
     }
 
     private func activity(of pull: PullMachine, now: Duration) -> SyncStatus.Activity {
         switch pull.state {
-        case .resting: link.hello == nil ? .held : .idle
+        case .resting: link.hello == nil ? .waitingForConnection : .idle
         case .pulling, .applying, .resetting, .vacating: .working
         case .waiting(let timer, let obstacle):
             waiting(for: obstacle.statusMessage, until: timer, isRecovering: pull.isRecovering, now: now)

@@ -36,7 +36,7 @@ extension SyncStatus.Activity {
         switch self {
         case .idle: "idle"
         case .working: "working"
-        case .held: "held"
+        case .waitingForConnection: "waiting for the connection"
         case .waiting(_, let delay): "waiting \(SecondsText.text(delay)) s"
         case .recovering(_, let delay): "recovering in \(SecondsText.text(delay)) s"
         case .braked(let deletes, let total): "braked before deleting \(deletes) of \(total)"

@@ -249,8 +249,8 @@ private struct DeviceCheck {
     }
 
     private func journal(_ outbox: OutboxSummary) -> Finding {
-        guard outbox.journal > 0 else { return .fine("journal", "no entry needs attention") }
-        let count = outbox.journal == 1 ? "1 entry needs" : "\(outbox.journal) entries need"
+        guard outbox.activeJournalEntries > 0 else { return .fine("journal", "no entry needs attention") }
+        let count = outbox.activeJournalEntries == 1 ? "1 entry needs" : "\(outbox.activeJournalEntries) entries need"
         return .attention(
             "journal", "\(count) attention: changes that were rejected, merged, cancelled, or lost",
             advice: "read them with syncctl journal, then restore or dismiss each")

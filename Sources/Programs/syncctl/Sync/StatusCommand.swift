@@ -139,10 +139,10 @@ struct StatusReport {
         }
         rows.append(("outbox", "\(outboxText)"))
         let journal: TerminalText =
-            switch outbox.journal {
+            switch outbox.activeJournalEntries {
             case 0: "no entry needs attention"
             case 1: "1 entry needs attention (syncctl journal)"
-            default: "\(outbox.journal) entries need attention (syncctl journal)"
+            default: "\(outbox.activeJournalEntries) entries need attention (syncctl journal)"
             }
         rows.append(("journal", session.waitsForRoomInJournal ? "\(journal); \(StatusText.noticesWait)" : journal))
         let time: TerminalText = "\(clock?.words ?? "not compared with a server's yet")"
@@ -188,7 +188,7 @@ struct StatusReport {
         line.set("held", outbox.held)
         line.set("sent", outbox.sent)
         line.set("answered", outbox.answered)
-        line.set("journal", outbox.journal)
+        line.set("journal", outbox.activeJournalEntries)
         line.set("notices_wait", session.waitsForRoomInJournal)
         line.set("spaces", session.spaces.map(\.line))
         line.set("database", file)

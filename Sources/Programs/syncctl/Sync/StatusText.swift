@@ -65,11 +65,13 @@ enum StatusText {
             case .waiting(let reason, _): words += ", waiting: \(reason)"
             case .recovering(let reason, _): words += ", recovering: \(reason)"
             case .braked(let deletes, let total): words += ", paused before deleting \(deletes) of \(total) records"
-            case .idle, .working, .held: break
+            case .idle, .working, .waitingForConnection: break
             }
             parts.append(words)
         }
-        if status.outbox.journal > 0 { parts.append("\(status.outbox.journal) in the journal") }
+        if status.outbox.activeJournalEntries > 0 {
+            parts.append("\(status.outbox.activeJournalEntries) in the journal")
+        }
         if status.spaces.contains(where: \.noticesWait) { parts.append("the journal: \(noticesWait)") }
         if case .online = status.connection, status.isInSync { parts.append("in sync") }
         return parts.joined(separator: "; ")
@@ -84,7 +86,7 @@ enum StatusText {
         line.set("in_sync", status.isInSync)
         line.set("outbox", status.outbox.count)
         line.set("held", status.outbox.held)
-        line.set("journal", status.outbox.journal)
+        line.set("journal", status.outbox.activeJournalEntries)
         line.set(
             "spaces",
             status.spaces.map { space in

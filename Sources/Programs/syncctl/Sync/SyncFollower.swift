@@ -126,7 +126,7 @@ struct SyncFollower: Sendable {
             case .braked(let deletes, let total):
                 guard allowDeletes != nil else { return .braked(deletes: deletes, of: total) }
             case .waiting(let reason, _) where !isPatient: return .blocked(reason)
-            case .idle, .working, .held, .waiting, .recovering: break
+            case .idle, .working, .waitingForConnection, .waiting, .recovering: break
             }
         }
         return isPatient ? nil : standstill(of: status)

@@ -104,7 +104,7 @@ final class StatusBoard: Sendable {
             outbox = try parts.store.outboxSummary()
             spaces = try parts.store.followedSpaces()
             // Rejections are counted only if the journal has active entries.
-            if outbox.journal > 0 { rejected = try parts.store.rejectionCount() }
+            if outbox.activeJournalEntries > 0 { rejected = try parts.store.rejectionCount() }
         } catch {
             // After a close, the store cannot be read, and that is not an error.
             if phase != .stopped { (phase, reason) = (.blocked, error.message) }

@@ -93,7 +93,7 @@ extension SyncStatus.Activity {
         switch self {
         case .idle: "idle"
         case .working: "working"
-        case .held: "held"
+        case .waitingForConnection: "waits for the connection"
         case .waiting(let reason, _): "waits: \(reason)"
         case .recovering(let reason, _): "recovers: \(reason)"
         case .braked(let deletes, let total): "braked before deleting \(deletes) of \(total)"
