@@ -280,7 +280,7 @@ import Testing
 
     // MARK: Losing values
 
-    private static func lost(_ id: RecordID, name: String, rule: ConflictRule = .latestEdit) -> FieldConflict {
+    private static func conflict(_ id: RecordID, name: String, rule: ConflictRule = .latestEdit) -> FieldConflict {
         let stamp = Stamp(time: .zero, client: ClientID(bits: Identifier128(high: 1, low: 1)))
         return FieldConflict(
             collection: "users", record: id, field: "name", base: .null,
@@ -289,7 +289,7 @@ import Testing
     }
 
     @Test func `restoring a merged or overwritten entry writes its losing values to the records`() throws {
-        let conflicts = [Self.lost(Self.ada, name: "Ada"), Self.lost(Self.bo, name: "Bo")]
+        let conflicts = [Self.conflict(Self.ada, name: "Ada"), Self.conflict(Self.bo, name: "Bo")]
         for event in [JournalEntry.Event.merged(conflicts), .overwritten(conflicts, deleted: nil)] {
             let plan = try Self.plan(event, shown: [Self.ada, Self.bo])
             #expect(
@@ -305,7 +305,7 @@ import Testing
     @Test func `a deleted record is recreated with all of its fields under a new id`() throws {
         let whole = Self.transaction(Self.user(Self.ada, avatar: Self.art))
         let plan = try Self.plan(
-            .overwritten([Self.lost(Self.ada, name: "Ada", rule: .deleteWins)], deleted: whole), shown: [Self.art])
+            .overwritten([Self.conflict(Self.ada, name: "Ada", rule: .deleteWins)], deleted: whole), shown: [Self.art])
         #expect(
             plan.transactions == [
                 [.create("users", Self.remade, ["name": .text("Ada"), "avatar": .reference(Self.art)])]

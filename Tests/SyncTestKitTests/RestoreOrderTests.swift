@@ -80,7 +80,7 @@ private struct RestoreWorld {
             switch random.below(3) {
             case 0: try rejections(cancelling: false)
             case 1: try rejections(cancelling: true)
-            default: try forgetting()
+            default: try serverRestore()
             }
         }
         try restoreAll()
@@ -249,7 +249,7 @@ private struct RestoreWorld {
         }
     }
 
-    private mutating func forgetting() throws {
+    private mutating func serverRestore() throws {
         let backup = testbed.backUpServer()
         for _ in 0..<(1 + random.below(4)) {
             try edit(on: writer)
@@ -296,11 +296,11 @@ private struct RestoreWorld {
                 if try restore(entry) { progress = true }
                 if random.chance(0.4) {
                     try testbed.settle()
-                    try forgetRejected()
+                    try dropValuesInJournal()
                 }
             }
             try testbed.settle()
-            try forgetRejected()
+            try dropValuesInJournal()
             idle = progress ? 0 : idle + 1
         }
         try checkOpenEntries()
@@ -408,7 +408,7 @@ private struct RestoreWorld {
             removed.insert(deleted)
             wanted = wanted.filter { $0.key.record != deleted }
         }
-        try forgetRejected()
+        try dropValuesInJournal()
         return true
     }
 
@@ -430,7 +430,7 @@ private struct RestoreWorld {
     }
 
     /// Values that the journal offers again are not wanted any more.
-    private mutating func forgetRejected() throws {
+    private mutating func dropValuesInJournal() throws {
         let last = try newest()
         defer { known = last }
         for entry in try writer.store.journal(state: .active, limit: .max) where entry.number > known {

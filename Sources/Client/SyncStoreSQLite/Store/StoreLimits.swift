@@ -10,12 +10,12 @@ public struct StoreLimits: Hashable, Sendable {
     public var journalEntries = 10_000
     /// Maximum bytes of the journal: thousands of ordinary entries.
     public var journalBytes: Int64 = 64 * 1_024 * 1_024
-    /// Maximum number of unhandled journal entries. At this number, or at `activeJournalBytes`, new edits fail with
+    /// Maximum number of active journal entries. At this number, or at `activeJournalBytes`, new edits fail with
     /// `journalFull` (decision 22). The default leaves room for an outbox that the server rejects entirely.
     public var activeJournalEntries = 100_000
-    /// Maximum bytes of unhandled journal entries: as many as the outbox may hold.
+    /// Maximum bytes of active journal entries: as many as the outbox may hold.
     public var activeJournalBytes: Int64 = 256 * 1_024 * 1_024
-    /// Maximum number of unhandled journal entries about values that others have overwritten: half of
+    /// Maximum number of active journal entries about values that others have overwritten: half of
     /// `activeJournalEntries`. At this number, or at `noticeBytes`, the device requests no further notices, which wait
     /// on the server until the user has handled some entries. Other entries always have room.
     public var noticeEntries = 50_000

@@ -17,11 +17,11 @@ struct Meta: Hashable {
     var journal: JournalTotals
 }
 
-/// Totals of the journal. The number of unhandled entries is `OutboxSummary.activeJournalEntries`.
+/// Totals of the journal. The number of active entries is `OutboxSummary.activeJournalEntries`.
 struct JournalTotals: Hashable {
     var entries = 0
     var bytes: Int64 = 0
-    /// The bytes of the unhandled entries.
+    /// The bytes of the active entries.
     var activeBytes: Int64 = 0
 }
 
