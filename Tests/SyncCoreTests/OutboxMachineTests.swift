@@ -298,7 +298,7 @@ import Testing
         harness.answerStore(.failed(.outbox(.recordingResults), StoreError(.diskFull, "the disk is full")))
         #expect(
             harness.session.status(now: harness.now).push
-                == .waiting("the disk is full", retryIn: harness.timers.values.min()! - harness.now))
+                == .waiting("the local database failed: the disk is full", retryIn: harness.timers.values.min()! - harness.now))
         while harness.storeOrders.isEmpty { harness.wake() }
     }
 

@@ -204,7 +204,7 @@ struct Salvage {
 
     /// Whether the last contact ended because the server contradicted the database; true if this cannot be read.
     private var wasContradicted: Bool {
-        let code = StoreError.Code.contradiction.rawValue
+        let code = ServerContact.Failure.contradiction
         return damaged.integer("SELECT count(*) FROM sync_contact WHERE failure_code = '\(code)'") != 0
     }
 
