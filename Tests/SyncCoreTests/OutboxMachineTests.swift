@@ -167,7 +167,7 @@ import Testing
             return
         }
         #expect(results == [rejected])
-        harness.answerStore(.resultsRecorded(OutboxSummary(waiting: 1, journal: 1)))
+        harness.answerStore(.resultsRecorded(OutboxSummary(waiting: 1, activeJournalEntries: 1)))
         // The other transaction is sent.
         guard case .takeBatch? = harness.storeOrders.first else {
             Issue.record("\(harness.storeOrders)")
@@ -296,9 +296,10 @@ import Testing
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
         harness.answerPush(.success(SessionHarness.results(0...0, version: 1)))
         harness.answerStore(.failed(.outbox(.recordingResults), StoreError(.diskFull, "the disk is full")))
+        let delay = harness.timers.values.min()! - harness.now
         #expect(
             harness.session.status(now: harness.now).push
-                == .waiting("the disk is full", retryIn: harness.timers.values.min()! - harness.now))
+                == .waiting("the local database failed: the disk is full", retryIn: delay))
         while harness.storeOrders.isEmpty { harness.wake() }
     }
 

@@ -15,7 +15,7 @@ public struct StoreError: Error, Hashable, Sendable {
         self.message = message
     }
 
-    /// The reasons. `ServerContact.Failure.code` keeps the raw value.
+    /// The reasons. `ServerContact.Failure.code` keeps the raw value with a prefix.
     public enum Code: String, Hashable, Sendable, CaseIterable {
         // The request cannot be carried out.
         /// The catalog has no such collection.
@@ -88,6 +88,21 @@ extension StoreError {
         } catch {
             throw StoreError(.inputOutput, "the store failed: \(error)")
         }
+    }
+}
+
+extension StoreError {
+    /// The code of this failure as one of a sync, for `ContactChange.failed`.
+    ///
+    /// A contradiction is a fault of the server, and has the same code wherever it was found.
+    package var contactCode: String {
+        code == .contradiction
+            ? ServerContact.Failure.contradiction : ServerContact.Failure.storePrefix + code.rawValue
+    }
+
+    /// The message as the reason why a sync does not proceed. It names the local database, unless that is intact.
+    package var statusMessage: String {
+        code == .contradiction ? message : "the local database failed: \(message)"
     }
 }
 

@@ -15,7 +15,7 @@ public struct MergedWrite: Identifiable, Sendable {
         switch entry.event {
         case .merged(let conflicts), .overwritten(let conflicts, _):
             fields = conflicts.map { MergedField(conflict: $0) }
-        case .rejected, .cancelled, .forgotten: return nil
+        case .rejected, .cancelled, .lost: return nil
         }
         id = entry.number
         self.objects = objects

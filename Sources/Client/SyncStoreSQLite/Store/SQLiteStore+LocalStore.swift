@@ -186,8 +186,8 @@ extension SQLiteStore: LocalStore {
             guard sequence.rawValue > 0, sequence.rawValue <= last else {
                 throw StoreError(.missingEntry, "there has never been a transaction \(sequence) in this outbox")
             }
-            let forgotten = try connection.integer(of: "SELECT forgotten_up_to FROM sync_meta")
-            return sequence.rawValue <= forgotten ? .forgotten : .confirmed
+            let unknown = try connection.integer(of: "SELECT fate_unknown_up_to FROM sync_meta")
+            return sequence.rawValue <= unknown ? .unknown : .confirmed
         }
     }
 
@@ -211,7 +211,7 @@ extension SQLiteStore: LocalStore {
             Int(
                 try connection.integer(
                     of:
-                        "SELECT count(*) FROM sync_journal WHERE state = 'active' AND event IN ('rejected', 'forgotten')"
+                        "SELECT count(*) FROM sync_journal WHERE state = 'active' AND event IN ('rejected', 'lost')"
                 ))
         }
     }

@@ -9,7 +9,7 @@ enum JournalShape {
         case .merged(let conflicts): "merged: " + fields(of: conflicts)
         case .overwritten(let conflicts, _): "overwritten: " + fields(of: conflicts)
         case .cancelled(let transaction): "cancelled: " + TransactionText.summary(transaction)
-        case .forgotten(let transaction): "forgotten: " + TransactionText.summary(transaction)
+        case .lost(let transaction): "lost: " + TransactionText.summary(transaction)
         }
     }
 
@@ -27,7 +27,7 @@ enum JournalShape {
                 ? "another device deleted the record before it received these values"
                 : "another device changed the same fields before it received these values"
         case .cancelled: "cancelled on this device"
-        case .forgotten: "lost by a server that was restored from a backup, or with a damaged database"
+        case .lost: "lost by a server that was restored from a backup, or with a damaged database"
         }
     }
 
@@ -54,7 +54,7 @@ enum JournalShape {
             "what     \(what(entry))", "why      \(why(entry))",
         ]
         switch entry.event {
-        case .rejected(let transaction, _), .cancelled(let transaction), .forgotten(let transaction):
+        case .rejected(let transaction, _), .cancelled(let transaction), .lost(let transaction):
             for mutation in transaction.mutations {
                 lines.append("")
                 let verb =
@@ -117,8 +117,8 @@ enum JournalShape {
         case .cancelled(let transaction):
             line.set("event", "cancelled")
             line.set("changes", transaction.mutations.map(TransactionText.line))
-        case .forgotten(let transaction):
-            line.set("event", "forgotten")
+        case .lost(let transaction):
+            line.set("event", "lost")
             line.set("changes", transaction.mutations.map(TransactionText.line))
         case .merged(let conflicts):
             line.set("event", "merged")

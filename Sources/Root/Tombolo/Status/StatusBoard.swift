@@ -1,6 +1,7 @@
 import Foundation
 public import SyncConcurrency
 import SyncCore
+import SyncModel
 import SyncObjects
 import SyncProgram
 
@@ -103,16 +104,15 @@ final class StatusBoard: Sendable {
             outbox = try parts.store.outboxSummary()
             spaces = try parts.store.followedSpaces()
             // Rejections are counted only if the journal has active entries.
-            if outbox.journal > 0 { rejected = try parts.store.rejectionCount() }
+            if outbox.activeJournalEntries > 0 { rejected = try parts.store.rejectionCount() }
         } catch {
             // After a close, the store cannot be read, and that is not an error.
             if phase != .stopped { (phase, reason) = (.blocked, error.message) }
         }
         return ClientStatus(
             phase: phase, reason: reason, pending: outbox.count, waiting: outbox.held, rejected: rejected,
-            lastInSync: engine?.contact.lastSync.map {
-                Date(timeIntervalSince1970: Double($0.milliseconds) / 1_000)
-            },
+            pausedUntil: phase == .paused || phase == .live ? engine?.pausedUntil.map(Date.init(time:)) : nil,
+            lastInSync: engine?.contact.lastSync.map(Date.init(time:)),
             // The engine notices a write, or a space that was followed, a moment after the program has made it. Before
             // its first contact, it knows no spaces.
             isInSync: (engine.map { $0.isInSync && !$0.spaces.isEmpty } ?? false) && phase != .blocked
@@ -146,6 +146,12 @@ final class StatusBoard: Sendable {
         case .thisProcess?, nil:
             return ClientStatus.phase(of: engine, token: token, problem: token == nil ? missingToken : nil)
         }
+    }
+}
+
+extension Date {
+    fileprivate init(time: WallTime) {
+        self.init(timeIntervalSince1970: Double(time.milliseconds) / 1_000)
     }
 }
 

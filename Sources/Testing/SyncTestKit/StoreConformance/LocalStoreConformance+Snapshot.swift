@@ -132,7 +132,8 @@ extension LocalStoreConformance {
                     offers.map(\.patch),
                     is: [["username": .text("bo")], ["username": .text("ada")], ["username": .text("flo")]],
                     "their values")
-                try fixture.expect(try fixture.store.outboxSummary().journal, is: 2, "the count of unseen entries")
+                try fixture.expect(
+                    try fixture.store.outboxSummary().activeJournalEntries, is: 2, "the count of active entries")
                 let parts = try entries.map {
                     try fixture.store.restore(journal: $0.number, now: fixture.now(), newID: fixture.newID).count
                 }
@@ -197,7 +198,7 @@ extension LocalStoreConformance {
                 try fixture.expect(
                     try fixture.offers().map(\.patch), is: [["username": .text("mine")]], "what the journal offers")
             },
-            Check("forgotten values are restored in parts, without references to missing records") { fixture in
+            Check("lost values are restored in parts, without references to missing records") { fixture in
                 let (ada, dee, art, ghost) = (fixture.id(), fixture.id(), fixture.id(), fixture.id())
                 let orphan = fixture.id()
                 try fixture.sendHello()

@@ -193,8 +193,8 @@ public final class TestbedDevice: ModelAccess {
         do {
             let outbox = try store.outboxSummary()
             if outbox.count > 0 { left.append("\(name): \(outbox.count) transactions are not confirmed") }
-            let unseen = try store.journal(state: .active, limit: 10)
-            for entry in unseen { left.append("\(name): the journal has \(entry.event)") }
+            let active = try store.journal(state: .active, limit: 10)
+            for entry in active { left.append("\(name): the journal has \(entry.event)") }
         } catch {
             left.append("\(name): the store cannot be read: \(error)")
         }
