@@ -132,13 +132,8 @@ struct GuideSamples {
         }
     }
 
-    func waitUntilInSync(_ client: Client) async {
-        for await status in client.statusUpdates {
-            let hasAll = status.spaces.allSatisfy { $0.isComplete || !$0.hasAccess }
-            if status.phase == .live && status.isInSync { break }
-            if status.phase == .otherProcess && status.pending == 0 && hasAll { break }
-            if status.phase == .needsToken || status.phase == .blocked { break }
-        }
+    func waitUntilInSync(_ client: Client) async throws {
+        try await client.synced(within: .seconds(30))
     }
 
     func rejections(_ client: Client) async throws {

@@ -36,6 +36,8 @@ public struct ModelError: Error, Hashable, Sendable {
         case takenBack
         /// The client has no server that could confirm a write, or it has no journal.
         case noServer
+        /// A wait has ended before everything was in sync. Writes stay, and are sent later.
+        case notInSync
         /// The caller stopped waiting, or the outcome of the write can no longer be found out. The write may still take
         /// effect.
         case interrupted
