@@ -224,7 +224,9 @@ struct GuideSamples {
 
     func merges(_ client: Client, _ todo: Live<Todo>) async throws {
         for try await merge in client.merges {
-            for field in merge.fields { print(field.field, field.kept(todo.fields.title) ?? "") }
+            for field in merge.fields where field.lostBy.isThisDevice {
+                print(field.lost(todo.fields.title) ?? "", "gave way to", field.kept(todo.fields.title) ?? "nothing")
+            }
             try merge.restore()  // or merge.accept()
         }
     }
