@@ -162,5 +162,34 @@ import Tombolo
             try await Client.open("todo", models: [RetypedNote.self], options: other.options)
         }
         #expect(retyped?.message.contains("has text: text where this build has text: integer") == true)
+        #expect(retyped?.code == .model && renamed?.code == .model && retyped?.advice == nil)
+    }
+
+    private struct StrictNote: Model {
+        static let collection = "note"
+        let title = Field<String>("title", .required)
+        let text = Field<String>("text")
+        let color = Field<String>("color", .required, default: "white")
+    }
+
+    @Test func `a new required field is refused as a server refuses it, and the older build goes on`() async throws {
+        let home = try Home()
+        let id = try await withClient("todo", models: [FirstNote.self], options: home.options) { client in
+            try await client.create(FirstNote.self) { $0.title = "a" }.id
+        }
+        let failure = await #expect(throws: ClientError.self) {
+            try await Client.open("todo", models: [StrictNote.self], options: home.options)
+        }
+        #expect(failure?.code == .model)
+        // The words of the server.
+        let problem = "note.color is new and required, but stored records have no value for it"
+        #expect(failure?.message.contains(problem) == true, "\(failure?.message ?? "")")
+        try await withClient("todo", models: [FirstNote.self], options: home.options) { client in
+            #expect(client.status.pending == 1)
+            let note = try client.object(FirstNote.self, id: try #require(id))
+            note.text = "b"
+            try await note.save()
+            #expect(note.title == "a")
+        }
     }
 }

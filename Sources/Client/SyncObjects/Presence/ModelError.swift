@@ -86,7 +86,7 @@ extension ModelError {
             case .duplicateRecord: .alreadyExists
             case .unsentWrites: .unsentWrites
             case .outboxFull, .journalFull, .missingEntry, .entryIsFrozen, .otherAccount, .notADatabase, .newerSchema,
-                .otherSchema, .corrupt, .contradiction,
+                .otherSchema, .incompatibleModels, .corrupt, .contradiction,
                 .unsafePermissions, .missingFile, .diskFull, .databaseFull, .readOnly, .busy, .inputOutput:
                 .store
             }
