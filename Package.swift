@@ -160,6 +160,7 @@ let package = Package(
             dependencies: [
                 "SyncModel", "SyncCore", "SyncAuthority", "SyncWire", "SyncConcurrency",
                 "SyncStoreSQLite", "SyncSimulation", "SyncObjects", "TomboloModeling", "TomboloCommunity",
+                "SyncRuntimeLive",
                 .product(name: "Logging", package: "swift-log"),
             ]),
 

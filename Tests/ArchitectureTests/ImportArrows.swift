@@ -99,7 +99,8 @@ enum ImportArrows {
         // For tests of this package and of applications.
         "SyncTestKit": [
             "SyncModel", "SyncCore", "SyncConcurrency", "SyncAuthority", "SyncWire",
-            "SyncStoreSQLite", "SyncSimulation", "SyncObjects", "TomboloModeling", "TomboloCommunity", "Logging",
+            "SyncStoreSQLite", "SyncSimulation", "SyncObjects", "TomboloModeling", "TomboloCommunity", "SyncRuntimeLive",
+            "Logging",
         ],
         "SimulationRecipes": [
             "SyncModel", "SyncCore", "SyncConcurrency", "SyncAuthority", "SyncSimulation", "SyncStoreSQLite",

@@ -1,6 +1,7 @@
 import SyncAuthority
 import SyncCore
 public import SyncModel
+import SyncRuntimeLive
 public import TomboloModeling
 
 /// A server in the test's process with the models of an application, for tests that open a real client.
@@ -11,7 +12,7 @@ public import TomboloModeling
 /// options.transport = server.transport(for: "ned")
 /// ```
 ///
-/// It is the real authority, in memory. A test that needs no real client is faster in a ``SyncTestbed``.
+/// It is the real authority, in memory, with the clock of this machine, like its clients. A test that needs no real client is faster in a ``SyncTestbed``.
 public final class TestServer: Sendable {
     private let catalog: SchemaCatalog
     private let authority: Authority
@@ -26,7 +27,7 @@ public final class TestServer: Sendable {
         authority = Authority(
             store: InMemoryAuthorityStore(epoch: Epoch(rawValue: "test")), catalog: catalog,
             policy: AuthorityPolicy(access: .everyone(in: spaces)))
-        runtime = .mock()
+        runtime = .live(label: "tombolo.test-server")
     }
 
     /// Returns the transport to the server for a device of this account. Script it to make calls fail.
