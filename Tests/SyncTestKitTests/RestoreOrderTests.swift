@@ -61,7 +61,7 @@ private struct RestoreWorld {
     private var otherHasRestored = false
     /// The records of entries that stay in the journal for a valid reason. See `checkOpenEntries`.
     private var waiting: Set<String> = []
-    /// The number of the newest journal entry that `forgetRejected` has processed.
+    /// The number of the newest journal entry that `dropValuesInJournal` has processed.
     private var known: Int64 = 0
     private var made = 0
     private var log: [String] = []

@@ -98,6 +98,11 @@ public protocol LocalStore: Sendable {
         journal number: Int64, now: WallTime, newID: @escaping @Sendable () -> RecordID
     ) throws(StoreError) -> [OutboxSequence]
 
+    /// Returns the client ids under which this device pushes and has pushed, the current one first.
+    ///
+    /// The stamps of the journal's conflicts name the client of each value.
+    func clients() throws(StoreError) -> [ClientID]
+
     /// Marks a journal entry as handled. Handled entries are deleted first when the journal reaches its limits.
     func dismiss(journal number: Int64) throws(StoreError)
 
@@ -108,6 +113,9 @@ public protocol LocalStore: Sendable {
 
     /// Returns what the device has of each space that it follows, sorted by name.
     func followedSpaces() throws(StoreError) -> [StoredSpace]
+
+    /// Returns the progress of the sync as the database remembers it, whichever process syncs it.
+    func progress() throws(StoreError) -> StoredProgress
 
     /// Adds a space to those that the device keeps in sync. The next pull begins with a snapshot of it.
     ///

@@ -49,8 +49,10 @@ public struct StoreError: Error, Hashable, Sendable {
         case notADatabase
         /// A newer build has changed the tables or the models of the database.
         case newerSchema
-        /// The database belongs to another program, or has models that this build cannot convert to its own.
+        /// The database belongs to another program.
         case otherSchema
+        /// The models of this build do not fit those with which the records of the database were written.
+        case incompatibleModels
         /// The file is damaged. A salvage saves everything that can be read.
         case corrupt
         /// The file or its folder is accessible to other users, or the file has several names.
@@ -120,7 +122,7 @@ extension StoreError {
         case .diskFull, .databaseFull, .outboxFull, .journalFull: .makeRoom
         case .busy, .inputOutput: .tryAgain
         case .readOnly, .unsafePermissions, .missingFile: .fixTheFolder
-        case .newerSchema, .otherSchema: .useTheRightBuild
+        case .newerSchema, .otherSchema, .incompatibleModels: .useTheRightBuild
         case .contradiction: .tryAgain
         case .notADatabase, .corrupt: .report
         }

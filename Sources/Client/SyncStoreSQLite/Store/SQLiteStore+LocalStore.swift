@@ -132,6 +132,17 @@ extension SQLiteStore: LocalStore {
         }
     }
 
+    public func progress() throws(StoreError) -> StoredProgress {
+        try read(inTransaction: true) { [limits = configuration.limits] connection in
+            guard let meta = try Meta.load(connection) else { throw StoreError.withoutIdentity }
+            let rows = try SpaceRow.all(connection)
+            let clients = try Notices.clients(meta, limits, connection)
+            return StoredProgress(
+                outbox: meta.outbox, spaces: rows.map { $0.stored(for: clients) },
+                isBehind: rows.contains(where: \.isBehind), contact: try ServerContact.load(connection))
+        }
+    }
+
     @discardableResult
     public func follow(_ space: SpaceID) throws(StoreError) -> Bool {
         // Usually, the device follows the space already, and then this call does not wait for another writer.
@@ -219,6 +230,13 @@ extension SQLiteStore: LocalStore {
     public func journalEntry(_ number: Int64) throws(StoreError) -> JournalEntry? {
         try read(inTransaction: true) { connection in
             try JournalReading.entry(number, connection)
+        }
+    }
+
+    public func clients() throws(StoreError) -> [ClientID] {
+        try read(inTransaction: true) { connection in
+            guard let meta = try Meta.load(connection) else { throw StoreError.withoutIdentity }
+            return try FormerClients.all(of: meta.identity.client, connection)
         }
     }
 

@@ -40,7 +40,10 @@ struct ListJournal: AsyncParsableCommand {
                 entries += page
             }
             if terminal.isJSON {
-                for entry in entries { terminal.say(JournalShape.line(entry, catalog: store.catalog)) }
+                let clients = try store.clients()
+                for entry in entries {
+                    terminal.say(JournalShape.line(entry, catalog: store.catalog, clients: clients))
+                }
             } else if entries.isEmpty {
                 let place: TerminalText = before.map { "the journal before entry \($0)" } ?? "the journal"
                 terminal.note(all ? "\(place) is empty" : "no entry of \(place) needs attention")
@@ -73,11 +76,13 @@ struct ShowJournal: AsyncParsableCommand {
             let terminal = options.terminal
             let store = try client.store
             let found = try store.requiredEntry(entry)
-            let rows = try JournalShape.serverRows(of: found, in: store)
+            let (rows, clients) = (try JournalShape.serverRows(of: found, in: store), try store.clients())
             if terminal.isJSON {
-                terminal.say(JournalShape.line(found, rows: rows, catalog: store.catalog))
+                terminal.say(JournalShape.line(found, rows: rows, catalog: store.catalog, clients: clients))
             } else {
-                for line in JournalShape.lines(found, rows: rows, catalog: store.catalog) { terminal.say("\(line)") }
+                for line in JournalShape.lines(found, rows: rows, catalog: store.catalog, clients: clients) {
+                    terminal.say("\(line)")
+                }
             }
         }
     }

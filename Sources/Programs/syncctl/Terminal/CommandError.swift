@@ -49,7 +49,8 @@ extension CommandError {
             case .danglingReference:
                 "first restore the missing record from the journal, or refer to another record"
             case .unsentWrites: "syncctl sync sends them; syncctl outbox and syncctl journal show them"
-            case .unknownCollection, .invalidValue, .missingRecord, .duplicateRecord, .stillReferenced, .entryIsFrozen:
+            case .unknownCollection, .invalidValue, .missingRecord, .duplicateRecord, .stillReferenced, .entryIsFrozen,
+                .incompatibleModels:
                 nil
             }
         self.init(status, failure.message, advice: advice)

@@ -17,10 +17,15 @@ public struct ClientStatus: Hashable, Sendable {
     public var rejected: Int
     /// The end of the pause that the server asked for; nil while nothing waits for it, or if the server named no time.
     public var pausedUntil: Date?
-    /// The time at which everything was last in sync; nil if it never was, or if this client does not sync.
+    /// The time at which everything was last in sync, whichever process synced it; nil if it never was.
+    ///
+    /// While everything stays in sync, the time is updated every few minutes.
     public var lastInSync: Date?
-    /// Whether the server has confirmed everything written here, and the device has everything that the account may
-    /// read in the followed spaces.
+    /// Whether the server has confirmed everything written here, and the device has everything of the followed spaces
+    /// that the account may read, and of which the device has heard.
+    ///
+    /// This holds as of the last contact with the server. If this client does not sync, it holds as of what another
+    /// process has stored. ``Client/synced(within:)`` waits for it, and for a contact.
     public var isInSync: Bool
     /// The spaces that the device follows, sorted by name. Empty after a close.
     public var spaces: [Space]

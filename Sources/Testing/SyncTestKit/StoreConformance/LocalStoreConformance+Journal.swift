@@ -187,7 +187,11 @@ extension LocalStoreConformance {
                 let id = try fixture.syncedUser("ada")
                 try fixture.commit(.update("users", id, ["age": .integer(1)]))
                 let first = try fixture.push()
+                let former = try fixture.store.session().identity.client
+                try fixture.expect(try fixture.store.clients(), is: [former], "the client ids")
                 let session = try fixture.store.renewIdentity(as: fixture.anotherClient)
+                try fixture.expect(
+                    try fixture.store.clients(), is: [fixture.anotherClient, former], "the client ids once renewed")
                 try fixture.expect(
                     session.identity, is: ClientIdentity(client: fixture.anotherClient, incarnation: 0),
                     "the identity")
