@@ -47,7 +47,7 @@ extension Client {
                 return .failure(ModelError(.noServer, "no server is configured, so nothing can be in sync with one"))
             case .needsToken, .blocked: return .failure(ModelError(.notInSync, "not in sync: \(status)"))
             case .stopped: return .failure(ModelError(.interrupted, "the sync has ended: \(status)"))
-            case .live, .offline, .connecting, .otherProcess, .notSyncing: break
+            case .live, .offline, .paused, .connecting, .otherProcess, .notSyncing: break
             }
         }
         return .failure(Self.stoppedWaiting)

@@ -125,7 +125,7 @@ final class StatusBoard: Sendable {
         case .notSyncing, .otherProcess: progress.isInSync
         // The engine notices a write, or a space that was followed, a moment after the program has made it. Before its
         // first contact, it knows no spaces.
-        case .offline, .connecting, .live, .needsToken, .blocked, .stopped:
+        case .offline, .paused, .connecting, .live, .needsToken, .blocked, .stopped:
             engine.map { engine in
                 engine.isInSync && !engine.spaces.isEmpty && progress.outbox.count == 0
                     && progress.spaces.allSatisfy { followed in engine.spaces.contains { $0.space == followed.space } }
