@@ -126,6 +126,13 @@ let package = Package(
                 "SyncModel", "SyncAuthority", "SyncConcurrency", "SyncWire", "Schemas", "AuthorityStoreSQL",
                 "CPostgres",
             ]),
+        // The application's own rules for writes, for the server and for the test kit.
+        .target(
+            name: "SyncServerRules",
+            dependencies: [
+                "SyncModel", "SyncCore", "SyncAuthority", "TomboloModeling",
+                .product(name: "Logging", package: "swift-log"),
+            ]),
         .target(
             name: "SyncServerHTTP",
             dependencies: [
@@ -160,6 +167,7 @@ let package = Package(
             dependencies: [
                 "SyncModel", "SyncCore", "SyncAuthority", "SyncWire", "SyncConcurrency",
                 "SyncStoreSQLite", "SyncSimulation", "SyncObjects", "TomboloModeling", "TomboloCommunity",
+                "SyncRuntimeLive", "SyncServerRules",
                 .product(name: "Logging", package: "swift-log"),
             ]),
 
@@ -247,7 +255,8 @@ let package = Package(
             name: "TomboloServer",
             dependencies: [
                 "SyncProgram", "SyncModel", "SyncConcurrency", "SyncCore", "SyncAuthority", "SyncRuntimeLive",
-                "SyncServerHTTP", "AuthorityStoreSQLite", "AuthorityStorePostgres", "TomboloModeling",
+                "SyncServerRules", "SyncServerHTTP", "AuthorityStoreSQLite", "AuthorityStorePostgres",
+                "TomboloModeling",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "Logging", package: "swift-log"),
@@ -436,7 +445,7 @@ let sides = [
     ],
     "Server": [
         "SyncAuthority", "AuthorityStoreSQL", "AuthorityStoreSQLite", "CPostgres", "AuthorityStorePostgres",
-        "SyncServerHTTP",
+        "SyncServerRules", "SyncServerHTTP",
     ],
     "Root": ["SyncProgram", "SyncBootstrap", "Tombolo", "TomboloServer"],
     "Programs": ["syncctl", "syncd", "syncsim", "syncbench", "contacts", "CRawSQLite"],

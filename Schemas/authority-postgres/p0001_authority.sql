@@ -65,7 +65,7 @@ CREATE TABLE reference (
 );
 
 -- The change feed: each commit with the fields that it changed, and its author.
-CREATE TABLE log (
+CREATE TABLE change_feed (
     space TEXT COLLATE "C" NOT NULL,
     version BIGINT NOT NULL CHECK (version > 0),
     -- How many changes, and what they are, as a JSON array.

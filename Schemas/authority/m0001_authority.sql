@@ -72,7 +72,7 @@ CREATE TABLE reference (
 ) STRICT, WITHOUT ROWID;
 
 -- The change feed: each commit with the fields that it changed, and its author.
-CREATE TABLE log (
+CREATE TABLE change_feed (
     space TEXT NOT NULL,
     version INTEGER NOT NULL CHECK (version > 0),
     -- How many changes, and what they are, as a JSON array.

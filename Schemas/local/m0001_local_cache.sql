@@ -26,10 +26,10 @@ CREATE TABLE sync_meta (
     journal_entries INTEGER NOT NULL DEFAULT 0,
     journal_bytes INTEGER NOT NULL DEFAULT 0,
     -- The unhandled entries of the journal.
-    unseen INTEGER NOT NULL DEFAULT 0,
-    unseen_bytes INTEGER NOT NULL DEFAULT 0,
-    -- The newest transaction of the outbox whose rejection or cancellation the journal has forgotten.
-    forgotten_up_to INTEGER NOT NULL DEFAULT 0
+    active_journal_entries INTEGER NOT NULL DEFAULT 0,
+    active_journal_bytes INTEGER NOT NULL DEFAULT 0,
+    -- The newest transaction of the outbox whose fate is unknown, because the journal no longer has its entry.
+    fate_unknown_up_to INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 -- The history of the device's contact with the server. At most one row. Times are milliseconds since 1970.
@@ -215,7 +215,7 @@ CREATE TABLE sync_journal (
     at INTEGER NOT NULL,
     -- NULL for lost values that no transaction of this device wrote.
     sequence INTEGER,
-    event TEXT NOT NULL CHECK (event IN ('rejected', 'merged', 'overwritten', 'cancelled', 'forgotten')),
+    event TEXT NOT NULL CHECK (event IN ('rejected', 'merged', 'overwritten', 'cancelled', 'lost')),
     state TEXT NOT NULL CHECK (state IN ('active', 'restored', 'dismissed')),
     -- The space of the entry. When the account loses access to a space, the values of others in its entries are removed. NULL where
     -- a salvage could not read it; the entry then counts as one of every space.

@@ -46,6 +46,8 @@ enum ImportArrows {
             "CoreMetrics", "Logging",
             "Crypto",
         ],
+        // The application's own rules, for the server's composition root and for the test kit.
+        "SyncServerRules": ["SyncModel", "SyncCore", "SyncAuthority", "TomboloModeling", "Logging"],
         // Live objects and queries, and the community's models. The engine uses neither.
         "SyncObjects": ["SyncModel", "TomboloModeling", "SyncCore", "SyncConcurrency", "Observation"],
         "TomboloCommunity": ["SyncModel", "TomboloModeling", "SyncCore", "SyncObjects", "SyncJSON"],
@@ -70,8 +72,8 @@ enum ImportArrows {
         ],
         "TomboloServer": [
             "SyncProgram", "SyncModel", "SyncConcurrency", "SyncCore", "SyncAuthority", "AuthorityStoreSQLite",
-            "AuthorityStorePostgres", "SyncServerHTTP", "SyncRuntimeLive", "TomboloModeling", "ArgumentParser",
-            "ServiceLifecycle", "UnixSignals", "CoreMetrics", "Logging", "Foundation",
+            "AuthorityStorePostgres", "SyncServerRules", "SyncServerHTTP", "SyncRuntimeLive", "TomboloModeling",
+            "ArgumentParser", "ServiceLifecycle", "UnixSignals", "CoreMetrics", "Logging", "Foundation",
         ],
         // Programs.
         "syncctl": [
@@ -99,7 +101,8 @@ enum ImportArrows {
         // For tests of this package and of applications.
         "SyncTestKit": [
             "SyncModel", "SyncCore", "SyncConcurrency", "SyncAuthority", "SyncWire",
-            "SyncStoreSQLite", "SyncSimulation", "SyncObjects", "TomboloModeling", "TomboloCommunity", "Logging",
+            "SyncStoreSQLite", "SyncSimulation", "SyncObjects", "TomboloModeling", "TomboloCommunity",
+            "SyncRuntimeLive", "SyncServerRules", "Logging",
         ],
         "SimulationRecipes": [
             "SyncModel", "SyncCore", "SyncConcurrency", "SyncAuthority", "SyncSimulation", "SyncStoreSQLite",

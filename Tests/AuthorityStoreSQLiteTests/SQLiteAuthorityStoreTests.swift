@@ -375,7 +375,7 @@ import Testing
                 try authority.checkStore(now: Self.now)
             } else {
                 let failure = #expect(throws: AuthorityError.self) { try authority.checkStore(now: Self.now) }
-                #expect(failure?.isDamage == true, "\(failure?.description ?? "")")
+                #expect(failure?.isStoreDamaged == true, "\(failure?.description ?? "")")
             }
         }
     }

@@ -105,6 +105,12 @@ final class TinyStore: LocalStore {
 
     func followedSpaces() -> [StoredSpace] { [] }
 
+    func progress() -> StoredProgress {
+        StoredProgress(outbox: outboxSummary(), spaces: [], isBehind: false, contact: ServerContact())
+    }
+
+    func clients() -> [ClientID] { [] }
+
     func follow(_ space: SpaceID) -> Bool { false }
 
     func unfollow(_ space: SpaceID) -> Int? { nil }

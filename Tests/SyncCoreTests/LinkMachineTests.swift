@@ -21,7 +21,7 @@ import Testing
         harness.send(.host(.started(SessionHarness.stored(outbox: OutboxSummary(waiting: 3)), .down("no route"))))
         #expect(harness.requests.isEmpty)
         #expect(harness.session.status(now: .zero).connection == .offline("no route"))
-        #expect(harness.session.status(now: .zero).push == .held)
+        #expect(harness.session.status(now: .zero).push == .waitingForConnection)
         harness.send(.device(.linkChanged(.up)))
         #expect(harness.openHello != nil)
     }
@@ -72,11 +72,34 @@ import Testing
         #expect(harness.pull != nil)
     }
 
+    @Test(arguments: [TransportError.Code.throttled, .serverFailed])
+    func `a server that asks to wait is reported with its pause`(code: TransportError.Code) {
+        var harness = SessionHarness()
+        harness.send(.host(.started(SessionHarness.stored(), .up)))
+        let busy = TransportError(code, "busy", retryAfter: .seconds(90))
+        harness.answerHello(.failure(busy))
+        let status = harness.session.status(now: harness.now)
+        guard case .paused(busy, let delay) = status.connection else {
+            Issue.record("\(status.connection)")
+            return
+        }
+        #expect(delay >= .seconds(90) && status.isPaused)
+        #expect(status.pausedUntil == nil, "the engine adds the end of the pause")
+    }
+
+    @Test func `a push that the server asks to send later is a pause of a connection that is online`() {
+        var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
+        harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
+        harness.answerPush(.failure(TransportError(.throttled, "busy", retryAfter: .seconds(90))))
+        let status = harness.session.status(now: harness.now)
+        #expect(status.connection == .online && status.isPaused)
+    }
+
     @Test func `up to three late pages in a row count as recoverable, and a late hello does not`() {
         func isRecovering(_ harness: SessionHarness) -> Bool {
             switch harness.session.status(now: harness.now).connection {
             case .recovering(let failure, let delay): failure.code == .timedOut && delay > .zero
-            case .waiting, .notRunning, .offline, .connecting, .online, .refused, .stopped: false
+            case .waiting, .paused, .storeFailed, .notRunning, .offline, .connecting, .online, .refused, .stopped: false
             }
         }
         var harness = SessionHarness.online()

@@ -7,7 +7,7 @@ import Testing
     private static func machine(_ state: OutboxMachine.State, setbacks: Int = 0) -> OutboxMachine {
         OutboxMachine(
             state: state, summary: OutboxSummary(waiting: 2, answered: 1), backoff: Backoff(failures: 1),
-            shrunkLimit: nil, renewals: 0, refusals: 0, doubts: 0, setbacks: setbacks)
+            shrunkLimit: nil, identityRefusals: 0, refusals: 0, wrongConfirmations: 0, setbacks: setbacks)
     }
 
     private static let push = OutboxMachine.PushInFlight(

@@ -161,7 +161,7 @@ import Testing
             return
         }
         #expect(results == [rejected])
-        harness.answerStore(.resultsRecorded(OutboxSummary(waiting: 1, journal: 1)))
+        harness.answerStore(.resultsRecorded(OutboxSummary(waiting: 1, activeJournalEntries: 1)))
         // The other transaction is sent.
         guard case .takeBatch? = harness.storeActions.first else {
             Issue.record("\(harness.storeActions)")
@@ -290,9 +290,10 @@ import Testing
         let request = try #require(harness.push?.request)
         harness.answerPush(.success(SessionHarness.results(0...0, version: 1)))
         harness.answerStore(.failed(.outbox(.recordingResults), StoreError(.diskFull, "the disk is full")))
+        let delay = harness.timers.values.min()! - harness.now
         #expect(
             harness.session.status(now: harness.now).push
-                == .waiting("the disk is full", retryIn: harness.timers.values.min()! - harness.now))
+                == .waiting("the local database failed: the disk is full", retryIn: delay))
         harness.wake(while: { $0.storeActions.isEmpty })
         guard case .takeBatch? = harness.storeActions.first else {
             Issue.record("\(harness.storeActions)")

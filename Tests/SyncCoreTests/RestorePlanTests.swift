@@ -169,10 +169,10 @@ import Testing
             ])
     }
 
-    @Test func `a forgotten edit follows a record that was created again under a new id`() throws {
-        let forgotten = Self.transaction(Self.authored(Self.art, by: Self.ada), Self.renamed(Self.ada))
+    @Test func `a lost edit follows a record that was created again under a new id`() throws {
+        let lost = Self.transaction(Self.authored(Self.art, by: Self.ada), Self.renamed(Self.ada))
         let plan = try Self.plan(
-            .forgotten(forgotten), shown: [Self.remade, Self.art], replaced: [Self.ada: Self.remade])
+            .lost(lost), shown: [Self.remade, Self.art], replaced: [Self.ada: Self.remade])
         #expect(
             plan.transactions.flatMap(\.self) == [
                 .update("users", Self.remade, ["name": .text("new")]),
@@ -280,7 +280,7 @@ import Testing
 
     // MARK: Losing values
 
-    private static func lost(_ id: RecordID, name: String, rule: ConflictRule = .latestEdit) -> FieldConflict {
+    private static func conflict(_ id: RecordID, name: String, rule: ConflictRule = .latestEdit) -> FieldConflict {
         let stamp = Stamp(time: .zero, client: ClientID(bits: Identifier128(high: 1, low: 1)))
         return FieldConflict(
             collection: "users", record: id, field: "name", base: .null,
@@ -289,7 +289,7 @@ import Testing
     }
 
     @Test func `restoring a merged or overwritten entry writes its losing values to the records`() throws {
-        let conflicts = [Self.lost(Self.ada, name: "Ada"), Self.lost(Self.bo, name: "Bo")]
+        let conflicts = [Self.conflict(Self.ada, name: "Ada"), Self.conflict(Self.bo, name: "Bo")]
         for event in [JournalEntry.Event.merged(conflicts), .overwritten(conflicts, deleted: nil)] {
             let plan = try Self.plan(event, shown: [Self.ada, Self.bo])
             #expect(
@@ -305,19 +305,19 @@ import Testing
     @Test func `a deleted record is recreated with all of its fields under a new id`() throws {
         let whole = Self.transaction(Self.user(Self.ada, avatar: Self.art))
         let plan = try Self.plan(
-            .overwritten([Self.lost(Self.ada, name: "Ada", rule: .deleteWins)], deleted: whole), shown: [Self.art])
+            .overwritten([Self.conflict(Self.ada, name: "Ada", rule: .deleteWins)], deleted: whole), shown: [Self.art])
         #expect(
             plan.transactions == [
                 [.create("users", Self.remade, ["name": .text("Ada"), "avatar": .reference(Self.art)])]
             ])
     }
 
-    // MARK: Forgotten
+    // MARK: Lost
 
-    /// The forgotten records, the records that exist now, the expected plan, and the records that remain in the
+    /// The lost records, the records that exist now, the expected plan, and the records that remain in the
     /// journal.
     private static let cases:
-        [(forgotten: Transaction, shown: Set<RecordID>, planned: [[RecordEdit]], left: [RecordID])] = [
+        [(lostRecords: Transaction, shown: Set<RecordID>, planned: [[RecordEdit]], left: [RecordID])] = [
             // Independent records get separate transactions.
             (
                 transaction(user(ada), user(bo)), [],
@@ -381,25 +381,24 @@ import Testing
 
     private static func name(_ id: RecordID, avatar: RecordID? = nil) -> Patch { user(id, avatar: avatar).patch }
 
-    @Test(arguments: cases.indices) func `forgotten records are restored in independent transactions`(index: Int) throws
-    {
-        let (forgotten, shown, planned, left) = Self.cases[index]
-        let plan = try Self.plan(.forgotten(forgotten), shown: shown)
+    @Test(arguments: cases.indices) func `lost records are restored in independent transactions`(index: Int) throws {
+        let (lost, shown, planned, left) = Self.cases[index]
+        let plan = try Self.plan(.lost(lost), shown: shown)
         #expect(plan.transactions == planned)
         #expect(plan.postponed.map(\.record) == left)
     }
 
     @Test func `a record whose id is now in another space holds back only the records that require it`() throws {
-        let forgotten = Self.transaction(
+        let lost = Self.transaction(
             Self.user(Self.ada), Self.avatar(Self.art, of: Self.ada), Self.user(Self.bo, avatar: Self.art))
-        let plan = try Self.plan(.forgotten(forgotten), elsewhere: [Self.ada])
+        let plan = try Self.plan(.lost(lost), elsewhere: [Self.ada])
         #expect(plan.transactions == [[.create("users", Self.bo, Self.name(Self.bo))]])
         #expect(plan.postponed.map(\.record) == [Self.ada, Self.art])
     }
 
     @Test func `an entry in which every record requires a missing record is refused and stays in the journal`() {
         let error = #expect(throws: StoreError.self) {
-            _ = try Self.plan(.forgotten(Self.transaction(Self.avatar(Self.art, of: Self.bo))))
+            _ = try Self.plan(.lost(Self.transaction(Self.avatar(Self.art, of: Self.bo))))
         }
         #expect(error?.code == .danglingReference)
     }

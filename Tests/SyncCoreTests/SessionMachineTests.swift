@@ -240,8 +240,13 @@ import Testing
         harness.answerHello()
         let failure = StoreError(.diskFull, "the disk is full")
         harness.answerStore(.failed(.session(.adopting), failure))
-        #expect(harness.session.status(now: harness.now).storeFailure == failure)
-        #expect(harness.notes == [.failed(code: "diskFull", message: "the disk is full")])
+        let status = harness.session.status(now: harness.now)
+        #expect(status.storeFailure == failure)
+        guard case .storeFailed(failure, _) = status.connection else {
+            Issue.record("\(status.connection)")
+            return
+        }
+        #expect(harness.notes == [.failed(code: "store.diskFull", message: "the disk is full")])
         harness.wake()
         harness.answerHello()
         #expect(harness.storeActions == [.adopt(SessionHarness.epoch, SessionHarness.account)])

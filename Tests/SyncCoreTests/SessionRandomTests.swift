@@ -194,7 +194,7 @@ private struct RandomWorld {
         let hasReason: Bool =
             switch (status.connection, status.push) {
             case (.offline, _), (_, .working), (_, .waiting), (_, .recovering), (.waiting, _), (.recovering, _),
-                (.refused, _), (.connecting, _):
+                (.paused, _), (.storeFailed, _), (.refused, _), (.connecting, _):
                 true
             default: false
             }

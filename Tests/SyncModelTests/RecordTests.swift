@@ -6,7 +6,7 @@ import Testing
         collection: "user",
         fields: [
             .text("username", required: true, bytes: 1...8), .text("bio"), .integer("age"),
-            .reference("avatar", to: "user"),
+            .reference("avatar", to: "user"), .json("settings"),
         ])
     static let id = RecordID(bits: Identifier128(high: 1, low: 2))
 
@@ -17,6 +17,10 @@ import Testing
         (["username": .integer(1)], "user.username holds text, not integer"),
         (["username": .null], "user.username is required and has no value"),
         (["username": .text("a\u{0}")], "user.username contains U+0000, which cannot be stored"),
+        (
+            ["username": .text("a"), "settings": .json(String(repeating: "[", count: 33) + "]")],
+            "user.settings is JSON nested too deeply: at most 32 levels are allowed"
+        ),
         (["username": .text("a"), "hat": .text("x")], "user.hat: there is no such field"),
     ]
 

@@ -21,8 +21,8 @@ import Testing
             serverTime: HybridTime(wall: ScriptedLife.wall),
             limits: ServerLimits(pushBytes: 4_194_304, pushTransactions: 1_000, pageRows: 10_000))
         let identity = ClientIdentity(client: ClientID(bits: Identifier128(high: 1, low: 2)), incarnation: 0)
-        let outbox = OutboxSummary(waiting: 1, sent: 0, answered: 0, bytes: 130, journal: 0)
-        let none = OutboxSummary(journal: 1)
+        let outbox = OutboxSummary(waiting: 1, sent: 0, answered: 0, bytes: 130, activeJournalEntries: 0)
+        let none = OutboxSummary(activeJournalEntries: 1)
         let spaces: [SpaceID] = [.default, "letters"]
         life.happens(
             .host(

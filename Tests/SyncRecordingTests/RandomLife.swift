@@ -262,7 +262,7 @@ struct RandomLife {
     private mutating func outbox() -> OutboxSummary {
         OutboxSummary(
             waiting: Int.random(in: 0..<4, using: &random), sent: Int.random(in: 0..<3, using: &random),
-            answered: 1, bytes: 300, journal: 2)
+            answered: 1, bytes: 300, activeJournalEntries: 2)
     }
 
     private mutating func stored() -> StoredSession {

@@ -134,7 +134,7 @@ import Testing
     private static func offers(of store: SQLiteStore) throws -> [RecordID: Patch] {
         var offers: [RecordID: Patch] = [:]
         for entry in try store.journal(state: .active, limit: 1_000) {
-            guard case .forgotten(let transaction) = entry.event else { continue }
+            guard case .lost(let transaction) = entry.event else { continue }
             for mutation in transaction.mutations { offers[mutation.record] = mutation.patch }
         }
         return offers
@@ -159,7 +159,7 @@ import Testing
         if missing > 0, let sequence = Set(known.keys).subtracting(saved.map(\.sequence)).first {
             // If the salvage cannot tell which numbers were used, `fate(of:)` throws for this one.
             let fate = try? store.fate(of: sequence)
-            #expect(fate == .forgotten || fate == nil, "\(place): a lost write is \(String(describing: fate))")
+            #expect(fate == .unknown || fate == nil, "\(place): a lost write is \(String(describing: fate))")
         }
         return missing
     }

@@ -63,7 +63,7 @@ import Testing
     /// Returns the values that the journal offers, as "record field=value".
     private static func offers(_ store: SQLiteStore) throws -> [String] {
         try store.journal(state: .active, limit: 100).flatMap { entry -> [String] in
-            guard case .forgotten(let transaction) = entry.event else { return ["\(entry.event)"] }
+            guard case .lost(let transaction) = entry.event else { return ["\(entry.event)"] }
             return transaction.mutations.flatMap { mutation in
                 let number = (1...9).first { Samples.id($0) == mutation.record } ?? 0
                 return mutation.patch.map { "\(number) \($0.field)=\($0.value)" }

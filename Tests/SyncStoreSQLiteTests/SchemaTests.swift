@@ -303,7 +303,7 @@ import Testing
                 _ = try scratch.open(other)
                 Issue.record("another schema was taken")
             } catch {
-                #expect(error.code == .otherSchema)
+                #expect(error.code == .incompatibleModels)
                 #expect(error.message.contains("users"))
             }
         }
@@ -314,6 +314,44 @@ import Testing
             #expect(error.code == .newerSchema)
             #expect(error.message.contains("age"))
         }
+    }
+
+    @Test func `a field of a stored collection that becomes required is refused by name, and nothing is lost`() throws {
+        let scratch = try Scratch()
+        let current = catalog(.text("username"), .integer("age"))
+        let store = try scratch.open(current)
+        let id = RecordID(bits: Identifier128(high: 7, low: 1))
+        _ = try store.commit([.create("users", id, ["username": .text("ada")])], in: .default, now: Samples.now)
+        store.close()
+        func contents() throws -> [String] {
+            try RawDatabase(scratch.file).run("SELECT sql FROM sqlite_schema UNION ALL SELECT models FROM sync_catalog")
+        }
+        let before = try contents()
+        let refused: [(SchemaCatalog, String)] = [
+            (
+                catalog(.text("username"), .integer("age"), .text("city", required: true), .text("town")),
+                "users.city is new and required, but stored records have no value for it; add it as an optional field"
+            ),
+            (
+                catalog(.text("username"), .integer("age", required: true).defaulting(to: .integer(1))),
+                "users.age is stored as optional, but is required in the catalog; leave it optional"
+            ),
+        ]
+        for (other, message) in refused {
+            let error = #expect(throws: StoreError.self) { try scratch.open(other) }
+            #expect(error?.code == .incompatibleModels)
+            #expect(error?.message.contains(message) == true, "\(error?.message ?? "")")
+            #expect(try contents() == before)
+            let same = try scratch.open(current)
+            #expect(try same.record("users", .id(id))?.values == [.text("ada"), .null])
+            #expect(try same.outboxSummary().waiting == 1)
+            same.close()
+        }
+        // A required field of a new collection, and a field that is no longer required, are no such change.
+        let pets = ModelSchema(collection: "pets", fields: [.text("name", required: true)])
+        try scratch.open(SchemaCatalog(current.models + [pets])).close()
+        let optional = ModelSchema(collection: "pets", fields: [.text("name")])
+        try scratch.open(SchemaCatalog(current.models + [optional])).close()
     }
 
     @Test(arguments: ["sync_users", "sqlite_users"])

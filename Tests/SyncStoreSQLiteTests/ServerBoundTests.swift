@@ -84,7 +84,7 @@ import Testing
 
     @Test func `with a full journal, a device compares nothing with a restored server`() throws {
         let scratch = try Scratch()
-        let store = try scratch.open { $0.limits.unseenJournalEntries = 2 }
+        let store = try scratch.open { $0.limits.activeJournalEntries = 2 }
         _ = try store.adopt(Self.epoch, as: Self.ada)
         try store.follow(.default)
         let created = RecordChange(
@@ -105,7 +105,7 @@ import Testing
         #expect(try store.dismissJournal(upTo: 1) == 1)
         try Self.pull(snapshot, into: store)
         #expect(try store.record("users", .id(Samples.id(1))) == nil)
-        guard case .forgotten? = try store.journal(state: .active, limit: 1).first?.event else {
+        guard case .lost? = try store.journal(state: .active, limit: 1).first?.event else {
             Issue.record("the lost record is not offered")
             return
         }

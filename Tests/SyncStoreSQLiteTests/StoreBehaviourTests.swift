@@ -64,9 +64,9 @@ import Testing
         }
         #expect(try store.journal(state: nil, limit: 10).map(\.number) == [6, 5, 4, 2])
         // A transaction whose journal entry was deleted is not reported as confirmed.
-        #expect(try store.fate(of: OutboxSequence(rawValue: 3)) == .forgotten)
+        #expect(try store.fate(of: OutboxSequence(rawValue: 3)) == .unknown)
         #expect(try store.fate(of: OutboxSequence(rawValue: 2)) == .cancelled)
-        #expect(try store.outboxSummary().journal == 4)
+        #expect(try store.outboxSummary().activeJournalEntries == 4)
     }
 
     /// Cancels the creation of a user, which adds an active journal entry of about 150 bytes.
@@ -88,14 +88,14 @@ import Testing
             "SELECT sum(bytes) = journal_bytes, sum(bytes) <= 1000, count(*) = journal_entries FROM sync_journal, sync_meta"
         )
         #expect(bytes == ["1|1|1"])
-        #expect(try store.outboxSummary().journal == 1)
+        #expect(try store.outboxSummary().activeJournalEntries == 1)
     }
 
     @Test(arguments: [true, false])
     func `too many unhandled journal entries block new edits, but not the server's outcomes`(byBytes: Bool) throws {
         let scratch = try Scratch()
         let store = try scratch.open {
-            if byBytes { $0.limits.unseenJournalBytes = 200 } else { $0.limits.unseenJournalEntries = 2 }
+            if byBytes { $0.limits.activeJournalBytes = 200 } else { $0.limits.activeJournalEntries = 2 }
         }
         _ = try store.adopt(Epoch(rawValue: "first"), as: AccountID(rawValue: "ada"))
         _ = try store.commit([Samples.create(100)], in: .default, now: Samples.now)
@@ -111,7 +111,7 @@ import Testing
         let rejection = Rejection(code: .forbidden, message: String(repeating: "é", count: 5_000), mutation: 0)
         let result = TransactionResult(number: .first, outcome: .rejected(rejection))
         _ = try store.record([result], of: try store.session().identity, now: Samples.now)
-        #expect(try store.outboxSummary().journal == 3)
+        #expect(try store.outboxSummary().activeJournalEntries == 3)
         guard case .rejected(_, let noted)? = try store.journalEntry(3)?.event else {
             Issue.record("entry 3 is not a rejection")
             return
@@ -123,7 +123,8 @@ import Testing
         #expect(try store.dismissJournal(upTo: .max) == 1)
         #expect(try store.dismissJournal(upTo: .max) == 0)
         _ = try store.commit([Samples.create(3)], in: .default, now: Samples.now)
-        #expect(try RawDatabase(scratch.file).run("SELECT unseen, unseen_bytes FROM sync_meta") == ["0|0"])
+        let counts = "SELECT active_journal_entries, active_journal_bytes FROM sync_meta"
+        #expect(try RawDatabase(scratch.file).run(counts) == ["0|0"])
     }
 
     @Test func `journal pages are bounded in bytes and follow each other without gaps`() throws {

@@ -127,9 +127,10 @@ import Testing
     }
 
     private static let damagedRows = [
-        "DELETE FROM sync_meta", "UPDATE sync_meta SET client = 'x'", "UPDATE sync_meta SET unseen = unseen + 1",
+        "DELETE FROM sync_meta", "UPDATE sync_meta SET client = 'x'",
+        "UPDATE sync_meta SET active_journal_entries = active_journal_entries + 1",
         "UPDATE sync_meta SET journal_bytes = 1", "UPDATE sync_meta SET outbox_bytes = outbox_bytes + 1",
-        "UPDATE sync_meta SET forgotten_up_to = 99999", "UPDATE sync_meta SET next_number = 1",
+        "UPDATE sync_meta SET fate_unknown_up_to = 99999", "UPDATE sync_meta SET next_number = 1",
         "UPDATE sync_contact SET failure_message = CAST(x'ff' AS TEXT)", "UPDATE sync_former_client SET client = 'x'",
         "UPDATE sync_space SET name = 'A B'", "UPDATE sync_space SET version = -1",
         "UPDATE sync_space SET shown_collections = 'a-b'", "UPDATE sync_outbox SET payload = '{}'",

@@ -61,7 +61,7 @@ private struct RestoreWorld {
     private var otherHasRestored = false
     /// The records of entries that stay in the journal for a valid reason. See `checkOpenEntries`.
     private var waiting: Set<String> = []
-    /// The number of the newest journal entry that `forgetRejected` has processed.
+    /// The number of the newest journal entry that `dropValuesInJournal` has processed.
     private var known: Int64 = 0
     private var made = 0
     private var log: [String] = []
@@ -81,7 +81,7 @@ private struct RestoreWorld {
             switch random.below(3) {
             case 0: try rejections(cancelling: false)
             case 1: try rejections(cancelling: true)
-            default: try forgetting()
+            default: try serverRestore()
             }
         }
         try restoreAll()
@@ -250,7 +250,7 @@ private struct RestoreWorld {
         }
     }
 
-    private mutating func forgetting() throws {
+    private mutating func serverRestore() throws {
         let backup = testbed.backUpServer()
         for _ in 0..<(1 + random.below(4)) {
             try edit(on: writer)
@@ -297,11 +297,11 @@ private struct RestoreWorld {
                 if try restore(entry) { progress = true }
                 if random.chance(0.4) {
                     try testbed.settle()
-                    try forgetRejected()
+                    try dropValuesInJournal()
                 }
             }
             try testbed.settle()
-            try forgetRejected()
+            try dropValuesInJournal()
             idle = progress ? 0 : idle + 1
         }
         try checkOpenEntries()
@@ -351,7 +351,7 @@ private struct RestoreWorld {
         switch entry.event {
         case .rejected(_, let rejection): "rejected (\(rejection.code.rawValue))"
         case .cancelled: "cancelled"
-        case .forgotten: "forgotten"
+        case .lost: "lost"
         case .merged: "merged"
         case .overwritten: "overwritten"
         }
@@ -361,7 +361,7 @@ private struct RestoreWorld {
 
     private func changes(of entry: JournalEntry) -> [Change] {
         switch entry.event {
-        case .rejected(let transaction, _), .cancelled(let transaction), .forgotten(let transaction):
+        case .rejected(let transaction, _), .cancelled(let transaction), .lost(let transaction):
             transaction.mutations.flatMap { mutation in
                 mutation.patch.map { (record: mutation.record, field: $0.field, value: $0.value) }
             }
@@ -375,7 +375,7 @@ private struct RestoreWorld {
         switch entry.event {
         case .rejected(let transaction, _), .cancelled(let transaction):
             transaction.mutations.compactMap { if case .delete = $0.intent { name($0.record) } else { nil } }
-        case .forgotten, .merged, .overwritten: []
+        case .lost, .merged, .overwritten: []
         }
     }
 
@@ -411,7 +411,7 @@ private struct RestoreWorld {
             removed.insert(deleted)
             wanted = wanted.filter { $0.key.record != deleted }
         }
-        try forgetRejected()
+        try dropValuesInJournal()
         return true
     }
 
@@ -433,7 +433,7 @@ private struct RestoreWorld {
     }
 
     /// Stops expecting the values that new journal entries offer again, because these values were not accepted.
-    private mutating func forgetRejected() throws {
+    private mutating func dropValuesInJournal() throws {
         let last = try newest()
         defer { known = last }
         for entry in try writer.store.journal(state: .active, limit: .max) where entry.number > known {

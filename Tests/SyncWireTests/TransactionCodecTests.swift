@@ -125,6 +125,30 @@ import Testing
         }
     }
 
+    @Test func `JSON that is nested too deeply is refused with its collection and field`() throws {
+        let deep = String(repeating: "[", count: 33) + String(repeating: "]", count: 33)
+        let words = "users.settings: the JSON is nested too deeply: at most 32 levels are allowed"
+        let (collection, time) = (CollectionName("users"), HybridTime(rawValue: 1))
+        let edit = FieldEdit(field: "settings", value: .json(deep), before: .null, seen: .zero)
+        for intent in [Mutation.Intent.create(["settings": .json(deep)]), .update([edit])] {
+            let mutation = Mutation(collection: collection, record: Samples.user, time: time, intent: intent)
+            let error = #expect(throws: WireError.self) {
+                try TransactionCodec.encode(Transaction(space: .default, mutations: [mutation]))
+            }
+            #expect(error?.message == words)
+        }
+        let change = RecordChange(collection: collection, id: Samples.user, effect: .updated(["settings": .json(deep)]))
+        #expect(#expect(throws: WireError.self) { try ChangesCodec.encode([change]) }?.message == words)
+        for intent in [
+            #""create":{"settings":{"$json":\#(deep)}}}"#,
+            #""update":[{"field":"settings","value":{"$json":\#(deep)},"before":null,"seen":4}]}"#,
+        ] {
+            let text = #"{"space":"default","mutations":[{"collection":"users","# + Self.identity + intent + "]}"
+            let error = #expect(throws: WireError.self) { try TransactionCodec.decode(Array(text.utf8)) }
+            #expect(error?.message.hasSuffix(words) == true, "\(error?.message ?? "")")
+        }
+    }
+
     @Test func `every field value is decoded with the same bits`() throws {
         let values: [FieldValue] = [
             .null, .boolean(false), .integer(.max), .real(0.1), .real(-0.0), .real(1e300), .text(""), .text("\0"),

@@ -136,8 +136,8 @@ import Testing
         "DELETE FROM sync_field WHERE field = 'username'", "DELETE FROM sync_field WHERE collection = 'user'",
         "UPDATE sync_catalog SET models = replace(models, 'username', 'usernbme')", "DELETE FROM sync_catalog",
         "UPDATE sqlite_schema SET sql = replace(sql, 'username', 'usernbme') WHERE name = 'user'",
-        "UPDATE sync_contact SET failure_code = 'corrupt', failure_message = 'a page', failure_at = 1; "
-            + "INSERT OR IGNORE INTO sync_contact (one, failure_code, failure_message, failure_at) VALUES (1, 'corrupt', 'a page', 1)",
+        "UPDATE sync_contact SET failure_code = 'store.corrupt', failure_message = 'a page', failure_at = 1; "
+            + "INSERT OR IGNORE INTO sync_contact (one, failure_code, failure_message, failure_at) VALUES (1, 'store.corrupt', 'a page', 1)",
     ]
 
     /// Previously, a sync failed with a status that suggested no repair, and `--fix` did nothing.

@@ -267,6 +267,9 @@ import Testing
             #expect(try run("sync", at: portal.url).status == CommandExitStatus.notSynced.rawValue)
             #expect(try run("status", "--local", at: portal.url).output.contains("asked for a pause until"))
         }
+        let status = try run("status", "--json", at: portal.url)
+        #expect(status.output.contains(#""state":"paused""#), "\(status)")
+        #expect(status.output.contains(#""paused_until":"#), "\(status)")
         #expect(!(try run("status", "--local", at: url).output.contains("asked for a pause until")))
         let sync = try run("sync", at: url)
         #expect(sync.status == 0, "\(sync)")
@@ -666,7 +669,7 @@ import Testing
         let older = try programs.syncctl("journal", "list", "--before", "1")
         #expect(older.errors == "no entry of the journal before entry 1 needs attention\n", "\(older)")
         // The deleted records can be restored from the journal.
-        #expect(try programs.syncctl("journal", "--json").output.contains(#""event":"forgotten""#))
+        #expect(try programs.syncctl("journal", "--json").output.contains(#""event":"lost""#))
         #expect(try programs.syncctl("journal", "restore", "1").status == 0)
         #expect(try programs.syncctl("user", "list", "--json").output.split(separator: "\n").count == 60)
         #expect(try programs.run("syncctl", ["sync"] + there + [url]).status == 0)

@@ -97,6 +97,13 @@ import Testing
             "todo.labels: '{bad' is not valid JSON (byte 1: expected a key in double quotes, found 'b'); expected JSON, such as {\"a\": 1}, [1, 2], or \"text\"",
             ""
         ),
+        (
+            [
+                "create", "todo", "title=x",
+                "labels=" + String(repeating: "[", count: 33) + String(repeating: "]", count: 33),
+            ],
+            "todo.labels is JSON nested too deeply: at most 32 levels are allowed", ""
+        ),
         (["create", "todo", "title= x"], "todo.title begins or ends with a space", ""),
         (["create", "todo", "stars=1"], "todo.title", ""),
         (["show", "todo", "7"], "there is no record of todo", "syncctl record list todo"),

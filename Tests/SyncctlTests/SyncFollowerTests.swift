@@ -60,6 +60,41 @@ import Testing
         #expect(Self.ending(status, timeout: .zero)?.contains("did not respond to a pull") == true)
     }
 
+    @Test func `a pause that the server asked for is shown with its end, and not as offline`() {
+        var status = Self.status(OutboxSummary(), hasCaughtUp: false)
+        let busy = TransportError(.throttled, "too many requests", retryAfter: .seconds(60))
+        status.connection = .paused(busy, retryIn: .seconds(60))
+        status.isPaused = true
+        #expect(StatusText.connection(status) == "the server asked for a pause: too many requests")
+        let end = WallTime(milliseconds: 60_000)
+        status.contact.pause = ServerContact.Pause(until: end, of: .seconds(60), by: nil)
+        #expect(
+            StatusText.sentence(status).hasPrefix(
+                "the server asked for a pause until 1970-01-01T00:01:00Z: too many requests; "))
+        #expect(StatusText.line(status).text.contains(#""connection":"paused","reason":"too many requests""#))
+        #expect(StatusText.line(status).text.contains(#""paused_until":"1970-01-01T00:01:00Z""#))
+        #expect(Self.ending(status) == nil)
+        #expect(Self.ending(status, timeout: .zero)?.contains("too many requests") == true)
+        status.connection = .online
+        #expect(StatusText.sentence(status).contains("the server asked for a pause until 1970-01-01T00:01:00Z"))
+    }
+
+    @Test func `a failure of the local database is shown as one`() {
+        let full = StoreError(.diskFull, "the disk is full")
+        var status = Self.status(OutboxSummary(), hasCaughtUp: false)
+        status.connection = .storeFailed(full, retryIn: .seconds(1))
+        status.storeFailure = full
+        #expect(StatusText.connection(status) == "the local database failed: the disk is full")
+        #expect(StatusText.word(status.connection) == "store_failed")
+        #expect(Self.ending(status) == nil)
+        #expect(Self.ending(status, timeout: .zero)?.hasPrefix("storeFailed(") == true)
+        let noted = SyncEnding.storeFailed(full).failure
+        let failure = ServerContact.Failure(
+            code: noted?.code ?? "", message: noted?.message ?? "", at: WallTime(milliseconds: 0))
+        #expect(failure.code == "store.diskFull" && failure.storeError == full)
+        #expect(failure.statusMessage == "the local database failed: the disk is full")
+    }
+
     /// Returns the ending of a watch that is stopped after these statuses.
     private static func stop(after statuses: [SyncStatus]) -> String {
         let terminal = Terminal(isJSON: true, variables: [:])

@@ -39,6 +39,17 @@ import Testing
     }
 }
 
+@Suite(.ring(.unit)) struct StoreExitStatusTests {
+    @Test func `a write that a limit refuses is a failed command, and a full disk is a failure of the machine`() {
+        for code in [StoreError.Code.outboxFull, .journalFull, .databaseFull] {
+            #expect(CommandError(StoreError(code, "full")).status == .failed, "\(code)")
+        }
+        for code in [StoreError.Code.diskFull, .busy, .inputOutput] {
+            #expect(CommandError(StoreError(code, "failed")).status == .machine, "\(code)")
+        }
+    }
+}
+
 @Suite(.ring(.unit)) struct RecordDigestTests {
     private let schema = ModelSchema(collection: "user", fields: [.text("username"), .integer("age")])
 

@@ -20,6 +20,14 @@ struct TodoServer {
     }
 }
 
+struct TestedTodoServer {
+    func todoRules(_ server: inout ServerApplication) {}
+
+    func main() async {
+        await SyncServerProgram.main(models: [Todo.self, Person.self], todoRules)
+    }
+}
+
 struct StrictTodoServer {
     let accounts: any Accounts
     let teams: any Teams

@@ -65,6 +65,13 @@ import Testing
 
     private var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: folder).sorted()) ?? [] }
 
+    private func owner(of name: String) throws -> (user: Int, group: Int)? {
+        let attributes = try FileManager.default.attributesOfItem(atPath: folder + "/" + name)
+        guard let user = attributes[.ownerAccountID] as? Int, let group = attributes[.groupOwnerAccountID] as? Int
+        else { return nil }
+        return (user, group)
+    }
+
     @Test func `a token that could not be delivered is not added`() throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         #expect(throws: Refusal.self) { try registry.add("laptop") { _ in throw Refusal() } }
@@ -98,7 +105,7 @@ import Testing
 
     /// A server that runs as another user could not read a file that belongs to root.
     @Test(.enabled(if: geteuid() == 0, "only root can give a file away"), arguments: [false, true])
-    func `root leaves the file to its owner, or to the owner of the folder`(hasFile: Bool) throws {
+    func `root leaves the file and its lock to their owner, or to the owner of the folder`(hasFile: Bool) throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         try FileManager.default.createDirectory(
             atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -109,9 +116,32 @@ import Testing
             try #require(chown(folder, 12_345, 12_346) == 0)
         }
         try registry.add("phone") { _ in }
-        let attributes = try FileManager.default.attributesOfItem(atPath: folder + "/tokens")
-        #expect(attributes[.ownerAccountID] as? Int == 12_345 && attributes[.groupOwnerAccountID] as? Int == 12_346)
-        #expect(attributes[.posixPermissions] as? Int == 0o600)
+        for name in ["tokens", "tokens.lock"] {
+            let attributes = try FileManager.default.attributesOfItem(atPath: folder + "/" + name)
+            let owner = try #require(try owner(of: name))
+            #expect(owner == (12_345, 12_346), "\(name)")
+            #expect(attributes[.posixPermissions] as? Int == 0o600, "\(name)")
+        }
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "only root can give a file away"))
+    func `root does not give away a file that is linked to the name of the lock`() throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try registry.add("laptop") { _ in }
+        try #require(chown(folder + "/tokens", 12_345, 12_346) == 0)
+        try FileManager.default.removeItem(atPath: folder + "/tokens.lock")
+        try Data().write(to: URL(filePath: folder + "/other"))
+        try #require(link(folder + "/other", folder + "/tokens.lock") == 0)
+        try registry.add("phone") { _ in }
+        #expect(try owner(of: "other")?.user == 0)
+    }
+
+    @Test func `a second change takes the lock that the first one left`() throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try registry.add("laptop") { _ in }
+        let (file, lock) = (try #require(try owner(of: "tokens")), try #require(try owner(of: "tokens.lock")))
+        #expect(file == lock)
+        #expect(try registry.remove("laptop") == 1)
     }
 
     @Test func `a failed change leaves no temporary file and reports the reason`() throws {

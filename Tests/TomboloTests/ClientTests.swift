@@ -85,6 +85,34 @@ import Tombolo
         #expect(other?.message.contains("collection todo") == true)
     }
 
+    @Test(arguments: [ClientOptions.SyncMode.automatic, .manual])
+    func `a runtime whose waits end at once does not sync, and says so`(mode: ClientOptions.SyncMode) async throws {
+        let home = try Home()
+        var options = home.options
+        options.runtime = .mock()
+        options.sync = mode
+        // Without a server, nothing syncs.
+        try await withClient("todo", models: [Person.self], options: options) { _ in }
+        let server = try TestServer(models: [Person.self])
+        for transport in [server.transport(for: "ned"), nil] {
+            options.transport = transport
+            let failure = await #expect(throws: ClientError.self) {
+                try await Client.open(
+                    "todo", models: [Person.self], server: transport == nil ? "http://127.0.0.1:1" : nil,
+                    options: options)
+            }
+            #expect(failure?.code == .configuration)
+            #expect(failure?.message.contains("a runtime whose waits end at once") == true)
+            #expect(failure?.advice?.contains("SyncTestbed") == true)
+        }
+        options.sync = .off
+        options.transport = server.transport(for: "ned")
+        try await withClient("todo", models: [Person.self], options: options) { client in
+            try await client.create(Person.self) { $0.name = "Ned" }
+            #expect(client.status.phase == .notSyncing)
+        }
+    }
+
     @Test func `what the body throws comes out, and the client is closed`() async throws {
         struct Stop: Error {}
         let home = try Home()
@@ -162,5 +190,34 @@ import Tombolo
             try await Client.open("todo", models: [RetypedNote.self], options: other.options)
         }
         #expect(retyped?.message.contains("has text: text where this build has text: integer") == true)
+        #expect(retyped?.code == .model && renamed?.code == .model && retyped?.advice == nil)
+    }
+
+    private struct StrictNote: Model {
+        static let collection = "note"
+        let title = Field<String>("title", .required)
+        let text = Field<String>("text")
+        let color = Field<String>("color", .required, default: "white")
+    }
+
+    @Test func `a new required field is refused as a server refuses it, and the older build goes on`() async throws {
+        let home = try Home()
+        let id = try await withClient("todo", models: [FirstNote.self], options: home.options) { client in
+            try await client.create(FirstNote.self) { $0.title = "a" }.id
+        }
+        let failure = await #expect(throws: ClientError.self) {
+            try await Client.open("todo", models: [StrictNote.self], options: home.options)
+        }
+        #expect(failure?.code == .model)
+        // The words of the server.
+        let problem = "note.color is new and required, but stored records have no value for it"
+        #expect(failure?.message.contains(problem) == true, "\(failure?.message ?? "")")
+        try await withClient("todo", models: [FirstNote.self], options: home.options) { client in
+            #expect(client.status.pending == 1)
+            let note = try client.object(FirstNote.self, id: try #require(id))
+            note.text = "b"
+            try await note.save()
+            #expect(note.title == "a")
+        }
     }
 }

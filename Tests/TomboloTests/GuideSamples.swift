@@ -133,13 +133,8 @@ struct GuideSamples {
         }
     }
 
-    func waitUntilInSync(_ client: Client) async {
-        for await status in client.statusUpdates {
-            let hasAll = status.spaces.allSatisfy { $0.isComplete || !$0.hasAccess }
-            if status.phase == .live && status.isInSync { break }
-            if status.phase == .otherProcess && status.pending == 0 && hasAll { break }
-            if status.phase == .needsToken || status.phase == .blocked { break }
-        }
+    func waitUntilInSync(_ client: Client) async throws {
+        try await client.synced(within: .seconds(30))
     }
 
     func rejections(_ client: Client) async throws {
@@ -230,7 +225,9 @@ struct GuideSamples {
 
     func merges(_ client: Client, _ todo: Live<Todo>) async throws {
         for try await merge in client.merges {
-            for field in merge.fields { print(field.field, field.kept(todo.fields.title) ?? "") }
+            for field in merge.fields where field.lostBy.isThisDevice {
+                print(field.lost(todo.fields.title) ?? "", "gave way to", field.kept(todo.fields.title) ?? "nothing")
+            }
             try merge.restore()  // or merge.accept()
         }
     }

@@ -177,11 +177,39 @@ private struct LaxTodo: Model {
         #expect(merge.fields[0].kept(milk.fields.title) == "Soy milk")
         #expect(merge.fields[0].lost(milk.fields.title) == "Oat milk")
         #expect("\(merge)" == "merged: todo.title: 'Oat milk' was overwritten by 'Soy milk'")
+        #expect(merge.fields[0].lostBy.isThisDevice && !merge.fields[0].keptBy.isThisDevice)
+        #expect(merge.fields[0].lostBy.account == "phone" && merge.fields[0].keptBy.account == "tablet")
         try merge.restore()
         try testbed.settle()
         #expect(milk.title == "Oat milk")
         for merge in try tablet.merges.all() { try merge.accept() }
         #expect(try phone.merges.all().isEmpty)
+        try testbed.finish()
+    }
+
+    @Test func `a merge in which the later push wins tells that the lost value is another device's`() throws {
+        let testbed = try SyncTestbed(models: [LaxTodo.self])
+        let (phone, tablet) = (try testbed.device("phone"), try testbed.device("tablet"))
+        let milk = try testbed.run { try await phone.create(LaxTodo.self) { $0.title = "Milk" } }
+        try testbed.settle()
+        let seen = try tablet.object(LaxTodo.self, id: #require(milk.id))
+        phone.isOnline = false
+        try testbed.run {
+            seen.title = "Soy milk"
+            try await seen.save().confirmed()
+        }
+        try testbed.advance(by: .seconds(10))
+        milk.title = "Oat milk"
+        try testbed.run { try await milk.save() }
+        phone.isOnline = true
+        try testbed.settle()
+        #expect(seen.title == "Oat milk")
+        for (device, isLoser) in [(phone, false), (tablet, true)] {
+            let merge = try #require(try device.merges.all().first)
+            #expect(merge.fields.map(\.lostBy.isThisDevice) == [isLoser])
+            #expect(merge.fields.map(\.keptBy.isThisDevice) == [!isLoser])
+            try merge.accept()
+        }
         try testbed.finish()
     }
 
@@ -200,6 +228,7 @@ private struct LaxTodo: Model {
         try testbed.settle()
         let merge = try #require(try phone.merges.all().first)
         #expect(merge.fields.map(\.isDeletion) == [true])
+        #expect(merge.fields[0].lostBy.isThisDevice && merge.fields[0].keptBy.account == "tablet")
         #expect(merge.fields[0].kept(milk.fields.title) == nil)
         #expect(merge.fields[0].lost(milk.fields.title) == "Oat milk")
         #expect("\(merge)" == "merged: todo.title: 'Oat milk' was lost, because the record was deleted")

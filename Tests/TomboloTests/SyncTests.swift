@@ -54,6 +54,83 @@ import Tombolo
     }
 
     @Test(.timeLimit(.minutes(10)))
+    func `a program waits until everything is in sync, whichever client of the database syncs it`() async throws {
+        let (home, other) = (try Home(), try Home())
+        let server = try TestServer(models: [Person.self])
+        var (options, others) = (home.options, other.options)
+        options.transport = server.transport(for: "ned")
+        others.transport = server.transport(for: "ned")
+        let link = FakeReachability()
+        options.reachability = link
+        others.reachability = FakeReachability()
+        let tablet = try await Client.open("todo", models: [Person.self], options: others)
+        try await tablet.create(Person.self) { $0.name = "Ned" }
+        try await tablet.synced()
+        let first = try await Client.open("todo", models: [Person.self], options: options)
+        try await first.synced()
+        #expect(try await first.query(Person.self).count() == 1)
+        #expect(first.status.isInSync && first.status.lastInSync != nil)
+
+        let second = try await Client.open("todo", models: [Person.self], options: options)
+        for await status in second.statusUpdates where status.phase == .otherProcess { break }
+        try await second.synced()
+        #expect(second.status.isInSync && second.status.lastInSync != nil)
+        let arya = try await second.create(Person.self) { $0.name = "Arya" }
+        try await second.synced()
+        #expect(arya.uid >= 0)
+        options.sync = .off
+        let reader = try await Client.open("todo", models: [Person.self], options: options)
+        #expect(reader.status.phase == .notSyncing && reader.status.isInSync)
+        try await reader.synced()
+        await reader.close()
+
+        link.setOffline()
+        for await status in first.statusUpdates where status.phase == .offline { break }
+        try await second.create(Person.self) { $0.name = "Rob" }
+        #expect(!second.status.isInSync)
+        for client in [first, second] {
+            let failure = await #expect(throws: ModelError.self) { try await client.synced(within: .milliseconds(20)) }
+            #expect(failure?.code == .notInSync)
+            #expect(failure?.message.contains("1 pending") == true)
+        }
+        let wait = Task { try await second.synced() }
+        wait.cancel()
+        let stopped = await #expect(throws: ModelError.self) { try await wait.value }
+        #expect(stopped?.code == .interrupted)
+        link.setOnline()
+        try await second.synced()
+        for client in [first, second, tablet] { await client.close() }
+    }
+
+    @Test func `a wait for a sync that can never come ends at once`() async throws {
+        let home = try Home()
+        let alone = try await Client.open("todo", models: [Person.self], options: home.options)
+        let failure = await #expect(throws: ModelError.self) { try await alone.synced() }
+        #expect(failure?.code == .noServer)
+        await alone.close()
+        let closed = await #expect(throws: ModelError.self) { try await alone.synced() }
+        #expect(closed?.code == .interrupted)
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func `a state that another process has not stored lately does not end a wait`() async throws {
+        let home = try Home()
+        let server = try TestServer(models: [Person.self])
+        var options = home.options
+        options.transport = server.transport(for: "ned")
+        options.reachability = FakeReachability()
+        try await withClient("todo", models: [Person.self], options: options) { try await $0.synced() }
+        // A clock of another year.
+        options.runtime = .mock()
+        options.sync = .off
+        try await withClient("todo", models: [Person.self], options: options) { client in
+            #expect(client.status.isInSync)
+            let failure = await #expect(throws: ModelError.self) { try await client.synced(within: .seconds(30)) }
+            #expect(failure?.code == .notInSync)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(10)))
     func `a client that syncs by hand keeps its writes until the program asks for a sync`() async throws {
         let (home, other) = (try Home(), try Home())
         let server = try TestServer(models: [Person.self])

@@ -142,4 +142,16 @@ import Testing
             outbox: OutboxSummary(waiting: 1))
         #expect(ClientStatus.phase(of: waiting, token: nil, problem: nil) == (.live, "the server failed"))
     }
+
+    @Test func `a pause that the server asked for, and a failure of the local database, are phases of their own`() {
+        var status = SyncStatus(
+            connection: .paused(TransportError(.throttled, "too many requests"), retryIn: .seconds(3)), push: .idle,
+            spaces: [], outbox: OutboxSummary())
+        #expect(ClientStatus.phase(of: status, token: nil, problem: nil) == (.paused, "too many requests"))
+        let full = StoreError(.diskFull, "the disk is full")
+        (status.connection, status.storeFailure) = (.storeFailed(full, retryIn: .seconds(3)), full)
+        #expect(
+            ClientStatus.phase(of: status, token: nil, problem: nil)
+                == (.blocked, "the local database failed: the disk is full"))
+    }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import Tombolo
 
 /// The result of `contacts sync`: the line to print, and the exit status.
@@ -31,11 +32,14 @@ struct SyncResult: Equatable {
         case .needsToken: self.init("not synced: the server wants another token\(reason)\(kept)", 5)
         case .blocked, .stopped: self.init("not synced\(reason)\(kept)", 9)
         case .offline where isLate: self.init("not synced: offline\(reason)\(kept)", 4)
+        case .paused where isLate:
+            let end = status.pausedUntil.map { " until \($0.formatted(.iso8601))" } ?? ""
+            self.init("not synced: the server asked for a pause\(end)\(reason)\(kept)", 4)
         case .otherProcess where status.pending == 0:
             self.init("another program keeps this contact book in sync, and has sent every change", 0)
         case .otherProcess where isLate, .connecting where isLate, .live where isLate:
             self.init("not in sync yet\(reason)\(kept)", 4)
-        case .offline, .otherProcess, .connecting, .live: return nil
+        case .offline, .paused, .otherProcess, .connecting, .live: return nil
         }
     }
 

@@ -9,3 +9,9 @@
 @_exported public import enum SyncModel.MergeRule
 @_exported public import struct SyncModel.RecordID
 @_exported public import struct SyncModel.SpaceID
+@_exported public import struct SyncServerRules.AuthenticationRequest
+@_exported public import struct SyncServerRules.ModelWrite
+@_exported public import struct SyncServerRules.ProposedWrite
+@_exported public import struct SyncServerRules.ServerApplication
+@_exported public import struct SyncServerRules.ServerRecord
+@_exported public import struct SyncServerRules.ServerRejection

@@ -117,7 +117,7 @@ public struct AuthorityError: Error, Hashable, Sendable {
     /// The time after which the client should retry; nil when no time is known.
     public let retryAfter: Duration?
     /// Whether the store is damaged, so that its operator has to repair or restore it.
-    public let isDamage: Bool
+    public let isStoreDamaged: Bool
 
     /// Creates an error.
     ///
@@ -125,11 +125,12 @@ public struct AuthorityError: Error, Hashable, Sendable {
     ///   - message: what was wrong and what was expected, without secrets. Clients see it.
     ///   - detail: what only the operator may see.
     ///   - retryAfter: the time after which the client should retry; nil when no time is known.
-    ///   - isDamage: whether the operator has to repair or restore the store.
+    ///   - isStoreDamaged: whether the operator has to repair or restore the store.
     public init(
-        _ code: Code, _ message: String, detail: String? = nil, retryAfter: Duration? = nil, isDamage: Bool = false
+        _ code: Code, _ message: String, detail: String? = nil, retryAfter: Duration? = nil,
+        isStoreDamaged: Bool = false
     ) {
-        self.isDamage = isDamage
+        self.isStoreDamaged = isStoreDamaged
         self.code = code
         self.message = message
         self.detail = detail

@@ -8,3 +8,11 @@ public protocol Authenticator: Sendable {
     /// must not reveal that a token is nearly right.
     func principal(bearing token: String) -> Principal?
 }
+
+/// A way to authenticate bearer tokens.
+public enum Authentication: Sendable {
+    /// Called on a thread that may block.
+    case blocking(any Authenticator)
+    /// Returns nil for a token that is unknown or no longer valid. When it throws, the client tries again later.
+    case asynchronous(@Sendable (_ token: String) async throws -> Principal?)
+}

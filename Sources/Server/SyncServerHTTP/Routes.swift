@@ -50,7 +50,7 @@ struct Routes: HTTPResponder {
             log(route, response.status.code)
             return response
         } catch {
-            if let failure = error as? AuthorityError, failure.isDamage { health.damageFound() }
+            if let failure = error as? AuthorityError, failure.isStoreDamaged { health.damageFound() }
             return refuse(error, route, request.id, closing: nil)
         }
     }
@@ -165,7 +165,7 @@ struct Routes: HTTPResponder {
         } catch {
             // The details go only to the log, because this route is open to everyone.
             logger.debug("the store is not available", metadata: ["error": "\(error)"])
-            let isDamaged = error is StoreHealth.DamageFound || (error as? AuthorityError)?.isDamage == true
+            let isDamaged = error is StoreHealth.DamageFound || (error as? AuthorityError)?.isStoreDamaged == true
             let body = #"{"status":"unavailable","reason":"\#(isDamaged ? "damaged" : "store")"}"#
             return .json(Array(body.utf8), status: .serviceUnavailable)
         }

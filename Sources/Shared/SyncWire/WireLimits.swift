@@ -1,8 +1,5 @@
 /// The limits of the wire format.
 package enum WireLimits {
-    /// Maximum nesting depth of a JSON field. Inside the deepest message, the value stays within the depth that every
-    /// reader accepts (`JSONLimits.depth`).
-    static let jsonFieldDepth = 32
     /// Maximum length of a cursor, an epoch, an account, a code, or a request id, in bytes. A client stores these
     /// values unchanged.
     static let opaqueBytes = 1_024

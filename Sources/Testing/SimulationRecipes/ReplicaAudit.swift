@@ -25,18 +25,18 @@ struct ReplicaAudit: ReplicaInspector {
         try inspector.each("SELECT seq FROM sqlite_sequence WHERE name = 'sync_outbox'") { row in
             facts.lastSequence = row.integer(0)
         }
-        var unseen: Int64 = 0
-        var (journalBytes, unseenBytes): (Int64, Int64) = (0, 0)
+        var active: Int64 = 0
+        var (journalBytes, activeBytes): (Int64, Int64) = (0, 0)
         try inspector.each(
-            "SELECT number, state = 'active', event IN ('merged', 'overwritten', 'forgotten'), space, bytes FROM sync_journal"
+            "SELECT number, state = 'active', event IN ('merged', 'overwritten', 'lost'), space, bytes FROM sync_journal"
         ) { row in
             journalBytes += row.integer(4)
-            unseenBytes += row.integer(1) * row.integer(4)
+            activeBytes += row.integer(1) * row.integer(4)
             facts.journal[row.integer(0)] = row.integer(1) != 0
             if row.integer(2) != 0, let space = SpaceID(rawValue: row.text(3)) {
                 facts.journalOfOthers[row.integer(0)] = space
             }
-            unseen += row.integer(1)
+            active += row.integer(1)
         }
         facts.shown = try shown(of: models)
         try inspector.each(
@@ -60,14 +60,15 @@ struct ReplicaAudit: ReplicaInspector {
         }
         try inspector.each(
             """
-            SELECT waiting, held, sent, answered, outbox_bytes, unseen, journal_entries, journal_bytes, unseen_bytes
+            SELECT waiting, held, sent, answered, outbox_bytes, active_journal_entries, journal_entries, journal_bytes,
+                active_journal_bytes
             FROM sync_meta
             """
         ) { row in
             let kept = (0..<9).map { row.integer($0) }
             let true_ = [
-                counts.waiting, counts.held, counts.sent, counts.answered, facts.outboxBytes, unseen,
-                Int64(facts.journal.count), journalBytes, unseenBytes,
+                counts.waiting, counts.held, counts.sent, counts.answered, facts.outboxBytes, active,
+                Int64(facts.journal.count), journalBytes, activeBytes,
             ]
             for (name, pair) in zip(Self.countNames, zip(kept, true_))
             where pair.0 != pair.1 {
@@ -99,8 +100,8 @@ struct ReplicaAudit: ReplicaInspector {
     }
 
     private static let countNames = [
-        "waiting", "held", "sent", "answered", "bytes", "unseen", "journal entries", "journal bytes",
-        "unseen bytes",
+        "waiting", "held", "sent", "answered", "bytes", "active journal entries", "journal entries", "journal bytes",
+        "active journal bytes",
     ]
 
     /// Returns the number of records in each space that the server has shown: the records without pending changes, and

@@ -20,7 +20,7 @@ import Testing
         /// Returns SQL that adds a commit to the feed. Its changes are an SQL expression over the feed's rows that
         /// `source` selects.
         static func commit(of changes: String, from source: String) -> String {
-            "INSERT INTO log SELECT space, 1000, 1, \(changes), principal, client, 9, 9, at, chain FROM log \(source)"
+            "INSERT INTO change_feed SELECT space, 1000, 1, \(changes), principal, client, 9, 9, at, chain FROM change_feed \(source)"
         }
     }
 
@@ -33,7 +33,7 @@ import Testing
             what: "a row is taken from server and replicas, with its commit", invariant: "I1",
             says: ["'kept.laptop' is not on the server"],
             server: [
-                "DELETE FROM log WHERE changes LIKE '%\"kept.laptop\"%'",
+                "DELETE FROM change_feed WHERE changes LIKE '%\"kept.laptop\"%'",
                 "DELETE FROM record WHERE fields LIKE '%\"kept.laptop\"%'",
             ], laptop: ["DELETE FROM user WHERE username = 'kept.laptop'"],
             phone: ["DELETE FROM user WHERE username = 'kept.laptop'"]),
@@ -42,15 +42,15 @@ import Testing
             says: ["lives on the server, and nothing says why"],
             server: [
                 "UPDATE record SET deletion = NULL WHERE deletion IS NOT NULL",
-                "DELETE FROM log WHERE changes LIKE '%\"deleted\"%'",
+                "DELETE FROM change_feed WHERE changes LIKE '%\"deleted\"%'",
             ]),
         Plant(
             what: "a commit is in the feed twice", invariant: "I2",
             says: ["the feed has transaction ", "more than once"],
             server: [
                 """
-                INSERT INTO log SELECT space, 1000, changed, changes, principal, client, incarnation, number, at, chain
-                FROM log WHERE changes LIKE '%"kept.laptop"%'
+                INSERT INTO change_feed SELECT space, 1000, changed, changes, principal, client, incarnation, number, at, chain
+                FROM change_feed WHERE changes LIKE '%"kept.laptop"%'
                 """
             ]),
         Plant(
@@ -108,7 +108,7 @@ import Testing
             what: "a transaction is in two commits of the feed", invariant: "I10",
             says: ["(group 'group.g.1.0.4', acknowledged) is in the feed at "],
             server: [
-                "UPDATE log SET changes = replace(changes, 'group.g.1.3.4', 'group.g.9.3.4')",
+                "UPDATE change_feed SET changes = replace(changes, 'group.g.1.3.4', 'group.g.9.3.4')",
                 Plant.commit(
                     of: #"'[{"collection":"user","id":"0","updated":{"username":"group.g.1.3.4"}}]'"#, from: "LIMIT 1"),
             ]),

@@ -81,7 +81,7 @@ enum Observation {
                     coalesce(json_extract(c.value, '$.created.username'), json_extract(c.value, '$.updated.username'),
                         json_extract(c.value, '$.created.image_url'), json_extract(c.value, '$.updated.image_url')),
                     json_extract(c.value, '$.deleted')
-                FROM log AS l, json_each(l.changes) AS c ORDER BY l.version
+                FROM change_feed AS l, json_each(l.changes) AS c ORDER BY l.version
                 """)
             {
                 let (version, id) = (row.integer(0) ?? 0, row.text(3) ?? "")
@@ -94,7 +94,7 @@ enum Observation {
             }
             server.repeated = try database.rows(
                 """
-                SELECT hex(client) || ' ' || incarnation || ' ' || number FROM log
+                SELECT hex(client) || ' ' || incarnation || ' ' || number FROM change_feed
                 GROUP BY principal, client, incarnation, number HAVING count(*) > 1
                 """
             ).compactMap { $0.text(0) }

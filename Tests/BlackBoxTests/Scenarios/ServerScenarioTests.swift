@@ -99,9 +99,9 @@ import Testing
             // Status 6 means that the journal has a new entry.
             try writer.device.expect(6, "sync")
             let entries = try writer.device.expect(0, "journal", "--json").objects
-            let isForgotten = !entries.isEmpty && entries.allSatisfy { $0["event"] as? String == "forgotten" }
-            try require(isForgotten, "the journal has \(entries)")
-            let restored = try writer.device.expect(0, "journal", "restore", "--forgotten", "--json").objects
+            let isLost = !entries.isEmpty && entries.allSatisfy { $0["event"] as? String == "lost" }
+            try require(isLost, "the journal has \(entries)")
+            let restored = try writer.device.expect(0, "journal", "restore", "--lost", "--json").objects
             try require(restored.count == entries.count, "restored \(restored)")
             for writer in writers { try writer.device.expect(0, "sync") }
             try testbed.requireNoFinding(ledger)

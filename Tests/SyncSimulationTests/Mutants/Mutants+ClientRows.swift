@@ -24,7 +24,7 @@ extension Mutant {
             "the journal deletes its oldest entries even if the user has not handled them",
             """
             AFTER INSERT ON sync_journal BEGIN
-                UPDATE sync_meta SET unseen = unseen - (SELECT count(*) FROM sync_journal
+                UPDATE sync_meta SET active_journal_entries = active_journal_entries - (SELECT count(*) FROM sync_journal
                     WHERE number <= NEW.number - 8 AND state = 'active');
                 DELETE FROM sync_journal WHERE number <= NEW.number - 8;
             END
@@ -100,15 +100,15 @@ extension Mutant {
             END
             """, shape: { $0.rates.restoreServer = 0.02 }),
         rows(
-            "forgotten records not offered whole", breaks: [.I15],
+            "lost records not offered whole", breaks: [.I15],
             "the journal entry of a record that a restored server lacks has other values",
             """
-            AFTER INSERT ON sync_journal WHEN NEW.event = 'forgotten' BEGIN
+            AFTER INSERT ON sync_journal WHEN NEW.event = 'lost' BEGIN
                 UPDATE sync_journal SET payload = replace(payload, 'text', 'test') WHERE number = NEW.number;
             END
             """, shape: { $0.rates.restoreServer = 0.03 }),
         rows(
-            "forgotten edits not offered", breaks: [.I15],
+            "lost edits not offered", breaks: [.I15],
             "a device does not store which versions the lost history assigned",
             """
             AFTER INSERT ON sync_former BEGIN

@@ -88,23 +88,23 @@ extension Mutant {
         rows(
             "commit not in the feed", breaks: [.I9, .I18, .I14, .I25], "a commit is missing in the feed",
             """
-            AFTER INSERT ON log WHEN NEW.version % 7 = 3 BEGIN
-                DELETE FROM log WHERE space = NEW.space AND version = NEW.version;
+            AFTER INSERT ON change_feed WHEN NEW.version % 7 = 3 BEGIN
+                DELETE FROM change_feed WHERE space = NEW.space AND version = NEW.version;
             END
             """),
         rows(
             "half a commit in the feed", breaks: [.I10, .I9, .I5], "the feed contains only a part of a transaction",
             """
-            AFTER INSERT ON log WHEN instr(NEW.changes, '},{"collection":') > 0 BEGIN
-                UPDATE log SET changed = 1, changes = substr(changes, 1, instr(changes, '},{"collection":')) || ']'
+            AFTER INSERT ON change_feed WHEN instr(NEW.changes, '},{"collection":') > 0 BEGIN
+                UPDATE change_feed SET changed = 1, changes = substr(changes, 1, instr(changes, '},{"collection":')) || ']'
                 WHERE space = NEW.space AND version = NEW.version;
             END
             """),
         rows(
             "feed rewritten", breaks: [.I9, .I8, .I5], "an older commit of the feed is replaced by the newest",
             """
-            AFTER INSERT ON log WHEN NEW.version % 5 = 4 BEGIN
-                UPDATE log SET changes = NEW.changes, changed = NEW.changed
+            AFTER INSERT ON change_feed WHEN NEW.version % 5 = 4 BEGIN
+                UPDATE change_feed SET changes = NEW.changes, changed = NEW.changed
                 WHERE space = NEW.space AND version = NEW.version - 2;
             END
             """),

@@ -79,6 +79,8 @@ struct PlantedStore: LocalStore, EngineStore {
         try onCommit(base, edits, space, now)
     }
     func followedSpaces() throws(StoreError) -> [StoredSpace] { try base.followedSpaces() }
+    func progress() throws(StoreError) -> StoredProgress { try base.progress() }
+    func clients() throws(StoreError) -> [ClientID] { try base.clients() }
     func follow(_ space: SpaceID) throws(StoreError) -> Bool { try base.follow(space) }
     func unfollow(_ space: SpaceID) throws(StoreError) -> Int? { try base.unfollow(space) }
     func outbox(after sequence: OutboxSequence?, limit: Int) throws(StoreError) -> [OutboxEntry] {

@@ -36,8 +36,8 @@ import Testing
     @Test func `the oracles detect a server whose fingerprints are all equal`() {
         let parts = WorldParts.plantingInServer(
             """
-            CREATE TRIGGER IF NOT EXISTS planted AFTER INSERT ON log BEGIN
-                UPDATE log SET chain = zeroblob(16) WHERE space = NEW.space AND version = NEW.version;
+            CREATE TRIGGER IF NOT EXISTS planted AFTER INSERT ON change_feed BEGIN
+                UPDATE change_feed SET chain = zeroblob(16) WHERE space = NEW.space AND version = NEW.version;
             END
             """)
         let isFound = (UInt64(1)...6).contains { seed in

@@ -12,7 +12,7 @@ struct RejectedRecords {
     private(set) var perhapsDeleted: Set<RecordAddress> = []
 
     init(in store: any LocalStore) throws(StoreError) {
-        guard try store.outboxSummary().journal > 0 else { return }
+        guard try store.outboxSummary().activeJournalEntries > 0 else { return }
         var left = ImportLimits.journalEntries
         try store.forEachJournalEntry(state: .active) { entry in
             read(entry)

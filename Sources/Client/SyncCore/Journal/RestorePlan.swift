@@ -5,7 +5,7 @@ package struct RestorePlan {
     package let space: SpaceID
     /// The edits of each transaction, in writing order.
     package internal(set) var transactions: [[RecordEdit]] = []
-    /// For each transaction of a forgotten entry, the changes that it restores, which do not depend on the other
+    /// For each transaction of a lost entry, the changes that it restores, which do not depend on the other
     /// transactions' success. Empty for other entries, which are restored whole.
     package internal(set) var parts: [[Mutation]] = []
     /// Mutations that cannot be restored yet: they require a record that is not on this device, or their record is in
@@ -96,7 +96,7 @@ package struct RestorePlan {
     ///
     /// A rejected or cancelled transaction is written again as one transaction. Records deleted since are created again
     /// under new ids, and references follow them. Optional references to records that nothing can create again are left
-    /// out. Forgotten changes are restored in the smallest parts that can stand alone: the changes were not written
+    /// out. Lost changes are restored in the smallest parts that can stand alone: the changes were not written
     /// together, and a part that the server rejects must not affect the others.
     ///
     /// - Parameter space: The space of an entry about conflicts. A transaction names its own space.
@@ -119,9 +119,9 @@ package struct RestorePlan {
         case .cancelled(let transaction):
             self.space = transaction.space
             try restoreTransaction(transaction, nil, of: entry.number)
-        case .forgotten(let transaction):
+        case .lost(let transaction):
             self.space = transaction.space
-            try restoreForgotten(transaction)
+            try restoreLost(transaction)
         }
     }
 }

@@ -22,9 +22,14 @@ extension OutboxMachine.Obstacle {
     var code: String {
         switch self {
         case .transport(let failure): failure.code.rawValue
-        case .store(let failure): failure.code.rawValue
+        case .store(let failure): failure.contactCode
         case .identity: "identity"
         }
+    }
+
+    /// The message for the status, which names the local store if that has failed.
+    var statusMessage: String {
+        if case .store(let failure) = self { failure.statusMessage } else { message }
     }
 
     var message: String {

@@ -17,11 +17,11 @@ package struct OutboxMachine: Hashable, Sendable {
     /// The reduced limit after a batch was too large or too slow; nil means the policy's limit.
     package private(set) var shrunkLimit: BatchLimit?
     /// Number of times that the server has refused the identity since the last answered transaction.
-    package private(set) var renewals = 0
+    package private(set) var identityRefusals = 0
     /// Number of times that the server itself has refused the single transaction at the head of the outbox.
     package private(set) var refusals = 0
     /// Number of times that the server has shown everything it has without a transaction that it had confirmed.
-    package private(set) var doubts = 0
+    package private(set) var wrongConfirmations = 0
     /// Number of pushes since the last answered one that lost the contact or were refused for their epoch.
     ///
     /// A hello or a pull that succeeds in between says nothing about the next push.
@@ -54,17 +54,17 @@ package struct OutboxMachine: Hashable, Sendable {
 
     /// Creates a machine in a recorded state.
     package init(
-        state: State, summary: OutboxSummary, backoff: Backoff, shrunkLimit: BatchLimit?, renewals: Int,
-        refusals: Int, doubts: Int, setbacks: Int
+        state: State, summary: OutboxSummary, backoff: Backoff, shrunkLimit: BatchLimit?, identityRefusals: Int,
+        refusals: Int, wrongConfirmations: Int, setbacks: Int
     ) {
         self.setbacks = setbacks
         self.refusals = refusals
-        self.doubts = doubts
+        self.wrongConfirmations = wrongConfirmations
         self.state = state
         self.summary = summary
         self.backoff = backoff
         self.shrunkLimit = shrunkLimit
-        self.renewals = renewals
+        self.identityRefusals = identityRefusals
     }
 
     var isInFlight: Bool {
@@ -78,7 +78,7 @@ package struct OutboxMachine: Hashable, Sendable {
 
     mutating func outboxChanged(_ summary: OutboxSummary) {
         self.summary = summary
-        if summary.answered == 0 { doubts = 0 }
+        if summary.answered == 0 { wrongConfirmations = 0 }
     }
 
     /// Checks the confirmations once every space shows all that the server has.
@@ -87,8 +87,8 @@ package struct OutboxMachine: Hashable, Sendable {
     /// again under a new identity that names the old one, so that it takes effect once.
     mutating func everythingIsShown(_ turn: inout Turn) -> [SyncAction] {
         guard case .resting = state, summary.answered > 0 else { return [] }
-        doubts += 1
-        guard doubts <= turn.policy.freeResets else {
+        wrongConfirmations += 1
+        guard wrongConfirmations <= turn.policy.freeResets else {
             let reason =
                 "the server confirms transactions, even under each new identity, but its change feed does not contain them"
             return wait(for: .identity(reason), &turn)
@@ -212,8 +212,8 @@ package struct OutboxMachine: Hashable, Sendable {
         guard case .recording(let spaces) = state else { return nil }
         state = .resting
         // Confirmations that turn out wrong are no progress.
-        if doubts == 0 { backoff.reset() }
-        renewals = 0
+        if wrongConfirmations == 0 { backoff.reset() }
+        identityRefusals = 0
         refusals = 0
         setbacks = 0
         shrunkLimit = shrunkLimit.flatMap { $0.increased(within: policy.batch) }
@@ -361,8 +361,8 @@ package struct OutboxMachine: Hashable, Sendable {
     }
 
     private mutating func renew(because reason: String, _ turn: inout Turn) -> [SyncAction] {
-        renewals += 1
-        guard renewals <= turn.policy.freeResets else { return wait(for: .identity(reason), &turn) }
+        identityRefusals += 1
+        guard identityRefusals <= turn.policy.freeResets else { return wait(for: .identity(reason), &turn) }
         state = .renewing
         return [.store(.renewIdentity)]
     }

@@ -44,11 +44,16 @@ extension PullMachine.Obstacle {
     var code: String {
         switch self {
         case .transport(let failure): failure.code.rawValue
-        case .store(let failure): failure.code.rawValue
-        case .contradiction: StoreError.Code.contradiction.rawValue
+        case .store(let failure): failure.contactCode
+        case .contradiction: ServerContact.Failure.contradiction
         case .reset: "reset"
         case .historyInDoubt: "history_in_doubt"
         }
+    }
+
+    /// The message for the status, which names the local store if that has failed.
+    var statusMessage: String {
+        if case .store(let failure) = self { failure.statusMessage } else { message }
     }
 
     var message: String {

@@ -15,6 +15,10 @@ public struct EngineRuntime: Sendable {
     /// The executor of the engine's actor; nil means the default. SQLite blocks its thread, so production sets one.
     public var actorExecutor: (any SerialExecutor)?
 
+    /// Whether `clock` ends every wait at once. Each deadline of a request is then over before the response, so nothing
+    /// can sync with this runtime.
+    public var endsWaitsAtOnce = false
+
     /// Creates a runtime. Without executors, Swift's defaults run the tasks and the engine's actor.
     public init(
         clock: any Clock<Duration>, now: @escaping @Sendable () -> WallTime, uptime: @escaping @Sendable () -> Duration,

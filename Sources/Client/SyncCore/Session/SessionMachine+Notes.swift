@@ -34,7 +34,7 @@ extension SessionMachine {
     private func notes(after event: StoreEvent, _ turn: Turn) -> [SyncAction] {
         switch event {
         case .failed(_, let failure):
-            return [.note(.failed(code: failure.code.rawValue, message: failure.message))]
+            return [.note(.failed(code: failure.contactCode, message: failure.message))]
         case .pageApplied(let space, .braked(let deletes, let total)):
             guard isBraked(space) else { return notesOfWaits(begunIn: turn) }
             let message =

@@ -17,6 +17,8 @@ public struct SyncStatus: Hashable, Sendable, Coalescing {
     public var contact = ServerContact()
     /// The failure of the local store that holds up pushing or pulling; nil when there is none.
     public var storeFailure: StoreError?
+    /// Whether pushing or pulling waits because the server asked for a pause.
+    public var isPaused = false
 
     /// The states of the connection to the server.
     public enum Connection: Hashable, Sendable {
@@ -28,9 +30,14 @@ public struct SyncStatus: Hashable, Sendable, Coalescing {
         case connecting
         /// The server has responded to a hello, and no request since has put the connection in doubt.
         case online
-        /// The server did not respond, or failed, or the local store could not record the server's history. The engine
-        /// tries again by itself.
+        /// The server did not respond, or failed. The engine tries again by itself.
         case waiting(TransportError, retryIn: Duration)
+        /// The server responded and asked to wait, because it is busy or gets too many requests. The engine tries again
+        /// by itself after the pause.
+        case paused(TransportError, retryIn: Duration)
+        /// The server has responded, but the local store could not record its history or the account. The engine tries
+        /// again by itself.
+        case storeFailed(StoreError, retryIn: Duration)
         /// A response came too late, and the next request asks for less. If that does not help, `waiting` follows.
         case recovering(TransportError, retryIn: Duration)
         /// The server refuses the device, or speaks another protocol. Only a person can fix either.
@@ -46,7 +53,7 @@ public struct SyncStatus: Hashable, Sendable, Coalescing {
         /// A request to the server or a transaction of the store is running.
         case working
         /// Waiting for the connection.
-        case held
+        case waitingForConnection
         /// Something is in the way. The engine tries again by itself.
         case waiting(String, retryIn: Duration)
         /// Something is in the way, and the engine is about to remove the obstacle: by a fresh snapshot after a
@@ -60,7 +67,7 @@ public struct SyncStatus: Hashable, Sendable, Coalescing {
         public var obstacle: String? {
             switch self {
             case .waiting(let message, _), .recovering(let message, _): message
-            case .idle, .working, .held, .braked: nil
+            case .idle, .working, .waitingForConnection, .braked: nil
             }
         }
     }
@@ -94,7 +101,8 @@ public struct SyncStatus: Hashable, Sendable, Coalescing {
         public var isInSync: Bool {
             switch pull {
             case .waiting, .recovering, .braked: false
-            case .idle, .working, .held: hasCaughtUp && (!hasAccess || (isComplete && version >= head))
+            case .idle, .working, .waitingForConnection:
+                hasCaughtUp && (!hasAccess || (isComplete && version >= head))
             }
         }
     }
@@ -109,6 +117,9 @@ public struct SyncStatus: Hashable, Sendable, Coalescing {
     public var waitsForNewerServer: Bool {
         outbox.held > 0 && outbox.held == outbox.count && spaces.allSatisfy(\.isInSync)
     }
+
+    /// The end of the pause that the server asked for; nil if nothing waits for it, or if the server named no time.
+    public var pausedUntil: WallTime? { isPaused ? contact.pause?.end : nil }
 
     /// The later status replaces the earlier one.
     public mutating func absorb(_ later: SyncStatus) {
@@ -128,7 +139,16 @@ extension SessionMachine {
                     hasAccess: pull.stored.hasAccess, historyIsInDoubt: pull.historyIsInDoubt,
                     noticesWait: pull.stored.noticesWait)
             }.sorted { $0.space < $1.space },
-            outbox: outbox.summary, storeFailure: storeFailure)
+            outbox: outbox.summary, storeFailure: storeFailure, isPaused: isPaused)
+    }
+
+    private var isPaused: Bool {
+        if case .waiting(_, let failure) = link.state, failure.asksToWait { return true }
+        if case .waiting(_, .transport(let failure)) = outbox.state, failure.asksToWait { return true }
+        return pulls.contains { pull in
+            guard case .waiting(_, .transport(let failure)) = pull.state else { return false }
+            return failure.asksToWait
+        }
     }
 
     private var storeFailure: StoreError? {
@@ -150,12 +170,14 @@ extension SessionMachine {
         case .down(let reason): .offline(reason)
         case .awaitingHello: .connecting
         case .online: .online
+        case .waiting(let timer, let failure) where failure.asksToWait:
+            .paused(failure, retryIn: max(.zero, timer.due - now))
         case .waiting(let timer, let failure):
             link.isRecovering
                 ? .recovering(failure, retryIn: max(.zero, timer.due - now))
                 : .waiting(failure, retryIn: max(.zero, timer.due - now))
         case .storeFailed(let timer, let failure):
-            .waiting(TransportError(.cancelled, failure.message), retryIn: max(.zero, timer.due - now))
+            .storeFailed(failure, retryIn: max(.zero, timer.due - now))
         case .refused(_, let failure): .refused(failure)
         }
     }
@@ -164,17 +186,17 @@ extension SessionMachine {
         switch outbox.state {
         case .taking, .inFlight, .recording, .withdrawing, .renewing: .working
         case .waiting(let timer, let obstacle):
-            waiting(for: obstacle.message, until: timer, isRecovering: outbox.isRecovering, now: now)
-        case .resting: outbox.summary.hasUnanswered ? .held : .idle
+            waiting(for: obstacle.statusMessage, until: timer, isRecovering: outbox.isRecovering, now: now)
+        case .resting: outbox.summary.hasUnanswered ? .waitingForConnection : .idle
         }
     }
 
     private func activity(of pull: PullMachine, now: Duration) -> SyncStatus.Activity {
         switch pull.state {
-        case .resting: link.hello == nil ? .held : .idle
+        case .resting: link.hello == nil ? .waitingForConnection : .idle
         case .pulling, .applying, .resetting, .vacating: .working
         case .waiting(let timer, let obstacle):
-            waiting(for: obstacle.message, until: timer, isRecovering: pull.isRecovering, now: now)
+            waiting(for: obstacle.statusMessage, until: timer, isRecovering: pull.isRecovering, now: now)
         case .braked(_, let deletes, let total, _): .braked(deletes: deletes, of: total)
         }
     }

@@ -14,7 +14,7 @@ extension LocalStore {
         while true {
             let fate = try fate(of: sequence)
             switch fate {
-            case .confirmed, .rejected, .cancelled, .forgotten: return fate
+            case .confirmed, .rejected, .cancelled, .unknown: return fate
             case .pending: break
             }
             let isLast = await changes.next() == nil

@@ -80,8 +80,8 @@ public protocol LocalStore: Sendable {
 
     /// Writes the changes of a journal entry again, over the current records.
     ///
-    /// A rejected or cancelled transaction is written again as one transaction. A forgotten one is written in the
-    /// smallest parts that can stand alone, so that the server may reject one part and accept another. A forgotten part
+    /// A rejected or cancelled transaction is written again as one transaction. A lost one is written in the
+    /// smallest parts that can stand alone, so that the server may reject one part and accept another. A lost part
     /// that requires a record which cannot be restored stays in the journal, in a new entry. Optional references to
     /// such a record are left out.
     ///
@@ -98,6 +98,11 @@ public protocol LocalStore: Sendable {
         journal number: Int64, now: WallTime, newID: @escaping @Sendable () -> RecordID
     ) throws(StoreError) -> [OutboxSequence]
 
+    /// Returns the client ids under which this device pushes and has pushed, the current one first.
+    ///
+    /// The stamps of the journal's conflicts name the client of each value.
+    func clients() throws(StoreError) -> [ClientID]
+
     /// Marks a journal entry as handled. Handled entries are deleted first when the journal reaches its limits.
     func dismiss(journal number: Int64) throws(StoreError)
 
@@ -108,6 +113,9 @@ public protocol LocalStore: Sendable {
 
     /// Returns what the device has of each space that it follows, sorted by name.
     func followedSpaces() throws(StoreError) -> [StoredSpace]
+
+    /// Returns the progress of the sync as the database remembers it, whichever process syncs it.
+    func progress() throws(StoreError) -> StoredProgress
 
     /// Adds a space to those that the device keeps in sync. The next pull begins with a snapshot of it.
     ///
@@ -125,7 +133,7 @@ public protocol LocalStore: Sendable {
     ///
     /// - Returns: The number of removed records; nil when the device does not follow the space. Nothing changes then.
     /// - Throws: `unsentWrites` when only this device has something of the space: transactions that the server has not
-    ///   answered, or active `forgotten` entries. `invalidValue` for the space `default`, which every device follows.
+    ///   answered, or active `lost` entries. `invalidValue` for the space `default`, which every device follows.
     func unfollow(_ space: SpaceID) throws(StoreError) -> Int?
 
     /// Publishes what each commit touched, once the commit is durable. Commits of other processes arrive some
@@ -173,16 +181,19 @@ public struct OutboxSummary: Hashable, Sendable {
     /// Size of all entries in bytes.
     public var bytes: Int
     /// Number of journal entries that are still active.
-    public var journal: Int
+    public var activeJournalEntries: Int
 
     /// Creates counts, by default those of an empty outbox and journal.
-    public init(waiting: Int = 0, held: Int = 0, sent: Int = 0, answered: Int = 0, bytes: Int = 0, journal: Int = 0) {
+    public init(
+        waiting: Int = 0, held: Int = 0, sent: Int = 0, answered: Int = 0, bytes: Int = 0,
+        activeJournalEntries: Int = 0
+    ) {
         self.waiting = waiting
         self.held = held
         self.sent = sent
         self.answered = answered
         self.bytes = bytes
-        self.journal = journal
+        self.activeJournalEntries = activeJournalEntries
     }
 
     /// Number of all transactions in the outbox, answered ones included.

@@ -90,8 +90,8 @@ public enum TransactionFate: Hashable, Sendable {
     /// The user cancelled it before it was sent. The journal keeps it.
     case cancelled
     /// The transaction was settled too long ago to tell whether it was confirmed: the journal no longer keeps entries
-    /// of that age.
-    case forgotten
+    /// of that age, or its entry was lost with a damaged database.
+    case unknown
 }
 
 /// A rejected, merged, or restorable change that the user can look up, so that nothing they typed just disappears.
@@ -108,7 +108,7 @@ public struct JournalEntry: Hashable, Sendable {
     public let state: State
     /// Creates of the records that restoring the entry may have to create again.
     ///
-    /// For a rejected, cancelled, or forgotten transaction: the records that it changes or refers to, with the values
+    /// For a rejected, cancelled, or lost transaction: the records that it changes or refers to, with the values
     /// shown when the entry was made. For a merged or overwritten one: its deleted records, with the values shown
     /// before the deletion. The records that these require are included. Nil when there are none.
     public let records: Transaction?
@@ -127,7 +127,7 @@ public struct JournalEntry: Hashable, Sendable {
         case cancelled(Transaction)
         /// The server lost its history, for example by restoring a backup, and the new history lacks this change. The
         /// transaction would bring it back (I15); a person decides whether to do that.
-        case forgotten(Transaction)
+        case lost(Transaction)
     }
 
     /// The states of an entry. Only active ones still need the user.

@@ -31,8 +31,8 @@ public struct ServerContact: Hashable, Sendable {
 
     /// A failure of a sync, as the database remembers it.
     public struct Failure: Hashable, Sendable {
-        /// The code of a `TransportError` or a `StoreError`, the code of another obstacle (`identity`, `reset`, or
-        /// `history_in_doubt`), or `braked`.
+        /// The code of a `TransportError`; `store.` and the code of a `StoreError`; `contradiction`; the code of another
+        /// obstacle (`identity`, `reset`, or `history_in_doubt`); or `braked`.
         public var code: String
         /// One sentence that states the fault and what was expected. Contains no secret.
         public var message: String
@@ -41,6 +41,20 @@ public struct ServerContact: Hashable, Sendable {
 
         /// The code while the mass-delete brake waits for a person's consent.
         public static let braked = "braked"
+        /// The code of a server that contradicts itself or this database, whose file may be intact.
+        public static let contradiction = "contradiction"
+        /// The start of the code of a failure of the local store.
+        static let storePrefix = "store."
+
+        /// The failure of the local store; nil if something else has failed.
+        public var storeError: StoreError? {
+            guard code.hasPrefix(Self.storePrefix) else { return nil }
+            let known = StoreError.Code(rawValue: String(code.dropFirst(Self.storePrefix.count)))
+            return known.map { StoreError($0, message) }
+        }
+
+        /// The message for people, which names the local store if that has failed.
+        public var statusMessage: String { storeError?.statusMessage ?? message }
 
         /// Creates a failure. The message must not contain a secret, because it is stored and shown.
         public init(code: String, message: String, at: WallTime) {

@@ -15,7 +15,7 @@ public struct StoreError: Error, Hashable, Sendable {
         self.message = message
     }
 
-    /// The reasons. `ServerContact.Failure.code` keeps the raw value.
+    /// The reasons. `ServerContact.Failure.code` keeps the raw value with a prefix.
     public enum Code: String, Hashable, Sendable, CaseIterable {
         // The request cannot be carried out.
         /// The catalog has no such collection.
@@ -49,8 +49,10 @@ public struct StoreError: Error, Hashable, Sendable {
         case notADatabase
         /// A newer build has changed the tables or the models of the database.
         case newerSchema
-        /// The database belongs to another program, or has models that this build cannot convert to its own.
+        /// The database belongs to another program.
         case otherSchema
+        /// The models of this build do not fit those with which the records of the database were written.
+        case incompatibleModels
         /// The file is damaged. A salvage saves everything that can be read.
         case corrupt
         /// The file or its folder is accessible to other users, or the file has several names.
@@ -91,6 +93,21 @@ extension StoreError {
     }
 }
 
+extension StoreError {
+    /// The code of this failure as one of a sync, for `ContactChange.failed`.
+    ///
+    /// A contradiction is a fault of the server, and has the same code wherever it was found.
+    package var contactCode: String {
+        code == .contradiction
+            ? ServerContact.Failure.contradiction : ServerContact.Failure.storePrefix + code.rawValue
+    }
+
+    /// The message as the reason why a sync does not proceed. It names the local database, unless that is intact.
+    package var statusMessage: String {
+        code == .contradiction ? message : "the local database failed: \(message)"
+    }
+}
+
 extension StoreError: CustomStringConvertible {
     public var description: String { message }
 }
@@ -105,7 +122,7 @@ extension StoreError {
         case .diskFull, .databaseFull, .outboxFull, .journalFull: .makeRoom
         case .busy, .inputOutput: .tryAgain
         case .readOnly, .unsafePermissions, .missingFile: .fixTheFolder
-        case .newerSchema, .otherSchema: .useTheRightBuild
+        case .newerSchema, .otherSchema, .incompatibleModels: .useTheRightBuild
         case .contradiction: .tryAgain
         case .notADatabase, .corrupt: .report
         }

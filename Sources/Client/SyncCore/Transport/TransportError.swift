@@ -53,6 +53,9 @@ public struct TransportError: Error, Hashable, Sendable {
     /// Whether the server asked for a pause. A request to sync does not end such a wait early.
     package var asksForPause: Bool { retryAfter.map { $0 > .zero } ?? false }
 
+    /// Whether the server responded only to ask the device to wait, with or without a time.
+    package var asksToWait: Bool { !refusesDevice && (code == .throttled || asksForPause) }
+
     /// The reasons. `refusesDevice` is true for those that only a person can remove.
     public enum Code: String, Hashable, Sendable, CaseIterable {
         /// No connection: refused, no route, name not resolved, or TLS failed.

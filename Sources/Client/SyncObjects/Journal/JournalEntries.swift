@@ -10,9 +10,9 @@ public struct JournalEntries<Entry: Identifiable & Sendable>: AsyncSequence, Sen
     public typealias Failure = ModelError
 
     let objects: LiveObjects
-    let entry: @Sendable (JournalEntry) -> Entry?
+    let entry: @Sendable (JournalEntry) throws(StoreError) -> Entry?
 
-    init(_ objects: LiveObjects, _ entry: @escaping @Sendable (JournalEntry) -> Entry?) {
+    init(_ objects: LiveObjects, _ entry: @escaping @Sendable (JournalEntry) throws(StoreError) -> Entry?) {
         self.objects = objects
         self.entry = entry
     }
@@ -32,7 +32,7 @@ public struct JournalEntries<Entry: Identifiable & Sendable>: AsyncSequence, Sen
             try journal.forEachJournalEntry(state: .active) { (item) throws(StoreError) in
                 if item.number <= number { return false }
                 newest = Swift.max(newest, item.number)
-                if let entry = entry(item) { found.append(entry) }
+                if let entry = try entry(item) { found.append(entry) }
                 return true
             }
         } catch {

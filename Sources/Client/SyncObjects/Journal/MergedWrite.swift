@@ -11,11 +11,16 @@ public struct MergedWrite: Identifiable, Sendable {
     let objects: LiveObjects
 
     /// Creates the merge from a journal entry; nil if the entry is of another kind.
-    init?(_ entry: JournalEntry, objects: LiveObjects) {
+    ///
+    /// - Parameter clients: Returns the client ids of this device. Called only for a merge.
+    init?(
+        _ entry: JournalEntry, objects: LiveObjects, clients: () throws(StoreError) -> [ClientID]
+    ) throws(StoreError) {
         switch entry.event {
         case .merged(let conflicts), .overwritten(let conflicts, _):
-            fields = conflicts.map { MergedField(conflict: $0) }
-        case .rejected, .cancelled, .forgotten: return nil
+            let own = Set(try clients())
+            fields = conflicts.map { MergedField(conflict: $0, ownClients: own) }
+        case .rejected, .cancelled, .lost: return nil
         }
         id = entry.number
         self.objects = objects
@@ -35,6 +40,29 @@ public struct MergedWrite: Identifiable, Sendable {
 /// One field of a merge, with both values.
 public struct MergedField: Hashable, Sendable {
     let conflict: FieldConflict
+    /// The author of the value that stays, or of the deletion.
+    public let keptBy: Author
+    /// The author of the value that was lost.
+    public let lostBy: Author
+
+    /// The author of one of the two values.
+    public struct Author: Hashable, Sendable {
+        /// Whether the value was written on this device. Values of the user's other devices count as those of others.
+        public let isThisDevice: Bool
+        /// The account under which the value was pushed; nil when the server does not report it.
+        public let account: String?
+
+        init(_ side: Contender, ownClients: Set<ClientID>) {
+            isThisDevice = ownClients.contains(side.stamp.client)
+            account = side.account?.rawValue
+        }
+    }
+
+    init(conflict: FieldConflict, ownClients: Set<ClientID>) {
+        self.conflict = conflict
+        keptBy = Author(conflict.winner, ownClients: ownClients)
+        lostBy = Author(conflict.loser, ownClients: ownClients)
+    }
 
     /// The collection of the record.
     public var collection: String { conflict.collection.rawValue }

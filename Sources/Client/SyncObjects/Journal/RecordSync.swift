@@ -50,7 +50,11 @@ extension ModelAccess {
     /// The merges in which values were lost, and that nobody has decided about: those that exist now, and then each new
     /// one.
     public var merges: JournalEntries<MergedWrite> {
-        JournalEntries(objects) { [objects] in MergedWrite($0, objects: objects) }
+        JournalEntries(objects) { [objects] entry throws(StoreError) in
+            try MergedWrite(entry, objects: objects) { () throws(StoreError) in
+                try objects.source.journal?.clients() ?? []
+            }
+        }
     }
 }
 

@@ -8,7 +8,7 @@ public import TomboloModeling
 public struct RejectedWrite: Identifiable, Sendable {
     /// The number of the entry in the journal.
     public let id: Int64
-    /// The kind of reason, for code that handles it; `forgotten` for a lost transaction.
+    /// The kind of reason, for code that handles it; `lost` for a lost transaction.
     public let code: RejectionCode
     /// The server's reason, or the explanation of the loss.
     public let message: String
@@ -27,9 +27,9 @@ public struct RejectedWrite: Identifiable, Sendable {
             code = rejection.code
             message = rejection.message
             fields = RejectedField.fields(of: rejection, in: transaction)
-        case .forgotten(let transaction):
+        case .lost(let transaction):
             self.transaction = transaction
-            code = RejectionCode(rawValue: "forgotten")
+            code = RejectionCode(rawValue: "lost")
             message = "these changes were lost by a server that was restored from a backup, or with a damaged database"
             fields = []
         case .merged, .overwritten, .cancelled: return nil

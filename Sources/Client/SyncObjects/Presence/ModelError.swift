@@ -36,6 +36,8 @@ public struct ModelError: Error, Hashable, Sendable {
         case takenBack
         /// The client has no server that could confirm a write, or it has no journal.
         case noServer
+        /// A wait has ended before everything was in sync. Writes stay, and are sent later.
+        case notInSync
         /// The caller stopped waiting, or the outcome of the write can no longer be found out. The write may still take
         /// effect.
         case interrupted
@@ -84,7 +86,7 @@ extension ModelError {
             case .duplicateRecord: .alreadyExists
             case .unsentWrites: .unsentWrites
             case .outboxFull, .journalFull, .missingEntry, .entryIsFrozen, .otherAccount, .notADatabase, .newerSchema,
-                .otherSchema, .corrupt, .contradiction,
+                .otherSchema, .incompatibleModels, .corrupt, .contradiction,
                 .unsafePermissions, .missingFile, .diskFull, .databaseFull, .readOnly, .busy, .inputOutput:
                 .store
             }

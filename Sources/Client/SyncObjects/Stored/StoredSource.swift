@@ -102,7 +102,7 @@ public struct StoredSource: ModelSource {
         }
         switch fate {
         case .confirmed, .pending: return
-        case .forgotten:
+        case .unknown:
             throw ModelError(
                 .interrupted, "transaction \(sequence) was settled too long ago: its journal entry has been deleted")
         case .cancelled: throw ModelError(.takenBack, "transaction \(sequence) was cancelled before it was sent")

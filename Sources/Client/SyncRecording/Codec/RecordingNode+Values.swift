@@ -31,7 +31,7 @@ extension JSONWriter {
         member("sent", outbox.sent)
         member("answered", outbox.answered)
         member("bytes", outbox.bytes)
-        member("journal", outbox.journal)
+        member("active_journal_entries", outbox.activeJournalEntries)
     }
 
     mutating func session(_ session: StoredSession) {
@@ -114,7 +114,7 @@ extension RecordingNode {
             held: try optional("held")?.count() ?? 0,
             sent: try member("sent").count(),
             answered: try member("answered").count(), bytes: try member("bytes").count(),
-            journal: try member("journal").count())
+            activeJournalEntries: try member("active_journal_entries").count())
     }
 
     func optionalEpoch() throws(RecordingError) -> Epoch? {

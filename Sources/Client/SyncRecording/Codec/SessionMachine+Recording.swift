@@ -92,9 +92,9 @@ extension JSONWriter {
         member("summary") { $0.outbox(outbox.summary) }
         member("failures", outbox.backoff.failures)
         if let limit = outbox.shrunkLimit { member("shrunk_limit") { $0.limit(limit) } }
-        member("renewals", outbox.renewals)
+        member("identity_refusals", outbox.identityRefusals)
         if outbox.refusals > 0 { member("refusals", outbox.refusals) }
-        if outbox.doubts > 0 { member("doubts", outbox.doubts) }
+        if outbox.wrongConfirmations > 0 { member("wrong_confirmations", outbox.wrongConfirmations) }
         if outbox.setbacks > 0 { member("setbacks", outbox.setbacks) }
     }
 
@@ -272,9 +272,9 @@ extension RecordingNode {
         return OutboxMachine(
             state: state, summary: try member("summary").outbox(), backoff: try backoff(),
             shrunkLimit: try optional("shrunk_limit")?.limit(),
-            renewals: try member("renewals").count(),
+            identityRefusals: try member("identity_refusals").count(),
             refusals: try optional("refusals")?.count() ?? 0,
-            doubts: try optional("doubts")?.count() ?? 0,
+            wrongConfirmations: try optional("wrong_confirmations")?.count() ?? 0,
             setbacks: try optional("setbacks")?.count() ?? 0)
     }
 

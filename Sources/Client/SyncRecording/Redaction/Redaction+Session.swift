@@ -36,7 +36,8 @@ extension Redaction {
             }
         return OutboxMachine(
             state: state, summary: outbox.summary, backoff: outbox.backoff, shrunkLimit: outbox.shrunkLimit,
-            renewals: outbox.renewals, refusals: outbox.refusals, doubts: outbox.doubts,
+            identityRefusals: outbox.identityRefusals, refusals: outbox.refusals,
+            wrongConfirmations: outbox.wrongConfirmations,
             setbacks: outbox.setbacks)
     }
 

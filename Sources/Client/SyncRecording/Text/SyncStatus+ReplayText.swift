@@ -22,6 +22,9 @@ extension SyncStatus.Connection {
         case .recovering(let failure, let delay):
             "recovering in \(SecondsText.text(delay)) s after \(failure.code.rawValue)"
         case .waiting(let failure, let delay): "waiting \(SecondsText.text(delay)) s after \(failure.code.rawValue)"
+        case .paused(_, let delay): "paused \(SecondsText.text(delay)) s"
+        case .storeFailed(let failure, let delay):
+            "waiting \(SecondsText.text(delay)) s after \(failure.contactCode)"
         case .refused(let failure): "refused: \(failure.code.rawValue)"
         case .stopped: "stopped"
         }
@@ -33,7 +36,7 @@ extension SyncStatus.Activity {
         switch self {
         case .idle: "idle"
         case .working: "working"
-        case .held: "held"
+        case .waitingForConnection: "waiting for the connection"
         case .waiting(_, let delay): "waiting \(SecondsText.text(delay)) s"
         case .recovering(_, let delay): "recovering in \(SecondsText.text(delay)) s"
         case .braked(let deletes, let total): "braked before deleting \(deletes) of \(total)"

@@ -87,8 +87,8 @@ enum JournalReading {
                         fields: RejectedFields.names(row.optionalText(11))))
             case "cancelled":
                 .cancelled(try StoredForm.transaction(from: row.bytes(5), of: "journal entry \(number)"))
-            case "forgotten":
-                .forgotten(try StoredForm.transaction(from: row.bytes(5), of: "journal entry \(number)"))
+            case "lost":
+                .lost(try StoredForm.transaction(from: row.bytes(5), of: "journal entry \(number)"))
             case "overwritten":
                 .overwritten(
                     try conflicts(of: number, connection),

@@ -204,7 +204,7 @@ struct Salvage {
 
     /// Whether the last contact ended because the server contradicted the database; true if this cannot be read.
     private var wasContradicted: Bool {
-        let code = StoreError.Code.contradiction.rawValue
+        let code = ServerContact.Failure.contradiction
         return damaged.integer("SELECT count(*) FROM sync_contact WHERE failure_code = '\(code)'") != 0
     }
 
@@ -271,7 +271,7 @@ struct Salvage {
                 clockOffset: row.integer("clock_offset"),
                 entries: possible(waiting &+ sent &+ answered, atMost: transaction.limits.outboxEntries),
                 journalEntries: row.integer("journal_entries").flatMap {
-                    possible($0, atMost: transaction.limits.journalEntries + transaction.limits.unseenJournalEntries)
+                    possible($0, atMost: transaction.limits.journalEntries + transaction.limits.activeJournalEntries)
                 })
         }
         return meta
@@ -438,7 +438,7 @@ struct Salvage {
         let lost = lost(saved, unreadable, expected: expected, isWhole: isWhole && !repaired.contains("sync_outbox"))
         if lost != 0 {
             // A lost write must never be reported as confirmed.
-            let forget = try connection.prepare("UPDATE sync_meta SET forgotten_up_to = max(forgotten_up_to, ?1)")
+            let forget = try connection.prepare("UPDATE sync_meta SET fate_unknown_up_to = max(fate_unknown_up_to, ?1)")
             forget.bind(
                 1, max(last ?? 0, try connection.integer(of: "SELECT coalesce(max(sequence), 0) FROM sync_outbox")))
             try forget.run()
@@ -527,7 +527,7 @@ struct Salvage {
             switch entry?.event {
             case .merged(let conflicts), .overwritten(let conflicts, deleted: nil):
                 isReadable = isReadable && !conflicts.isEmpty
-            case .overwritten, .rejected, .cancelled, .forgotten: isReadable = true
+            case .overwritten, .rejected, .cancelled, .lost: isReadable = true
             case nil: isReadable = false
             }
         } catch let error as StoreError where error.code == .corrupt {
@@ -543,8 +543,8 @@ struct Salvage {
         transaction.meta.journal.entries += 1
         transaction.meta.journal.bytes += bytes
         if row.text("state") == "active" {
-            transaction.meta.outbox.journal += 1
-            transaction.meta.journal.unseenBytes += bytes
+            transaction.meta.outbox.activeJournalEntries += 1
+            transaction.meta.journal.activeBytes += bytes
         }
         return true
     }

@@ -5,7 +5,8 @@ import SyncModel
 /// Brings the tables of the collections up to the application's schema.
 ///
 /// A new collection gets a table, and a new field gets a column, wherever the model declares it. Indexes are created
-/// and dropped as the models declare them. A collection or field that is gone or has another type throws.
+/// and dropped as the models declare them. A collection or field that is gone or has another type throws, and so does
+/// a field of a stored collection that becomes required: the rules are those by which a server compares its models.
 struct CatalogMigration {
     /// The tables. After the migration, they know the order of their columns.
     private(set) var tables: [RecordTable]
@@ -28,7 +29,7 @@ struct CatalogMigration {
 
     /// Creates and extends the tables. Must run inside a transaction.
     ///
-    /// - Throws: `newerSchema` or `otherSchema` when the database has other models; `corrupt` when it contradicts
+    /// - Throws: `newerSchema` or `incompatibleModels` when the database has other models; `corrupt` when it contradicts
     ///   itself, which can look like other models.
     mutating func run(_ file: String) throws {
         // Each statement that changes the schema makes SQLite search the whole schema table. With thousands of tables
@@ -47,6 +48,7 @@ struct CatalogMigration {
         if !stored.isEmpty, tables.contains(where: { stored[$0.name]?.count != $0.model.fields.count }) {
             try StoredModels.check(in: connection, of: file)
         }
+        try refuseRequiredFields(file)
         for index in tables.indices {
             if let fields = stored[tables[index].name] {
                 try extend(&tables[index], having: fields)
@@ -110,7 +112,7 @@ struct CatalogMigration {
                     "\(table.name) has fields that this build does not know (\(names)): a newer build created them")
             }
             throw StoreError(
-                .otherSchema,
+                .incompatibleModels,
                 """
                 \(table.name) has the fields \(names), and this build has \(new.map(\.name).joined(separator: ", ")) instead; \
                 to rename a field, rename the Swift property and keep the stored name
@@ -119,13 +121,26 @@ struct CatalogMigration {
         for column in stored {
             for wanted in wanted where wanted.name == column.name && wanted != column {
                 throw StoreError(
-                    .otherSchema,
+                    .incompatibleModels,
                     """
                     \(table.name) has \(column.words) where this build has \(wanted.words); give the field of the new type \
                     another name, and keep the old one
                     """)
             }
         }
+    }
+
+    /// Refuses required fields that records of the stored models may lack. No server would start with them.
+    private func refuseRequiredFields(_ file: String) throws {
+        // If the stored models cannot be read, then the tables have the same fields, or the check above has thrown.
+        guard let text = try StoredCatalog.text(in: connection),
+            let stored = try? StoredCatalog.decode(text, of: file, rule: { _ in nil })
+        else { return }
+        let change = CatalogChange(from: stored, to: SchemaCatalog(tables.map(\.model)))
+        guard !change.isCompatible else { return }
+        let problems = change.conflicts.map { "\($0.problem); \($0.remedy)" }
+        throw StoreError(
+            .incompatibleModels, "the models do not fit the stored ones: \(problems.joined(separator: ". "))")
     }
 
     private func extend(_ table: inout RecordTable, having stored: [Column]) throws {

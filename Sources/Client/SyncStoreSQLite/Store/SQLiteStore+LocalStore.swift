@@ -132,6 +132,17 @@ extension SQLiteStore: LocalStore {
         }
     }
 
+    public func progress() throws(StoreError) -> StoredProgress {
+        try read(inTransaction: true) { [limits = configuration.limits] connection in
+            guard let meta = try Meta.load(connection) else { throw StoreError.withoutIdentity }
+            let rows = try SpaceRow.all(connection)
+            let clients = try Notices.clients(meta, limits, connection)
+            return StoredProgress(
+                outbox: meta.outbox, spaces: rows.map { $0.stored(for: clients) },
+                isBehind: rows.contains(where: \.isBehind), contact: try ServerContact.load(connection))
+        }
+    }
+
     @discardableResult
     public func follow(_ space: SpaceID) throws(StoreError) -> Bool {
         // Usually, the device follows the space already, and then this call does not wait for another writer.
@@ -186,8 +197,8 @@ extension SQLiteStore: LocalStore {
             guard sequence.rawValue > 0, sequence.rawValue <= last else {
                 throw StoreError(.missingEntry, "there has never been a transaction \(sequence) in this outbox")
             }
-            let forgotten = try connection.integer(of: "SELECT forgotten_up_to FROM sync_meta")
-            return sequence.rawValue <= forgotten ? .forgotten : .confirmed
+            let unknown = try connection.integer(of: "SELECT fate_unknown_up_to FROM sync_meta")
+            return sequence.rawValue <= unknown ? .unknown : .confirmed
         }
     }
 
@@ -211,7 +222,7 @@ extension SQLiteStore: LocalStore {
             Int(
                 try connection.integer(
                     of:
-                        "SELECT count(*) FROM sync_journal WHERE state = 'active' AND event IN ('rejected', 'forgotten')"
+                        "SELECT count(*) FROM sync_journal WHERE state = 'active' AND event IN ('rejected', 'lost')"
                 ))
         }
     }
@@ -219,6 +230,13 @@ extension SQLiteStore: LocalStore {
     public func journalEntry(_ number: Int64) throws(StoreError) -> JournalEntry? {
         try read(inTransaction: true) { connection in
             try JournalReading.entry(number, connection)
+        }
+    }
+
+    public func clients() throws(StoreError) -> [ClientID] {
+        try read(inTransaction: true) { connection in
+            guard let meta = try Meta.load(connection) else { throw StoreError.withoutIdentity }
+            return try FormerClients.all(of: meta.identity.client, connection)
         }
     }
 

@@ -10,16 +10,16 @@ public struct StoreLimits: Hashable, Sendable {
     public var journalEntries = 10_000
     /// Maximum bytes of the journal: thousands of ordinary entries.
     public var journalBytes: Int64 = 64 * 1_024 * 1_024
-    /// Maximum number of unhandled journal entries. At this number, or at `unseenJournalBytes`, new edits fail with
+    /// Maximum number of active journal entries. At this number, or at `activeJournalBytes`, new edits fail with
     /// `journalFull` (decision 22). The default leaves room for an outbox that the server rejects entirely.
-    public var unseenJournalEntries = 100_000
-    /// Maximum bytes of unhandled journal entries: as many as the outbox may hold.
-    public var unseenJournalBytes: Int64 = 256 * 1_024 * 1_024
-    /// Maximum number of unhandled journal entries about values that others have overwritten: half of
-    /// `unseenJournalEntries`. At this number, or at `noticeBytes`, the device requests no further notices, which wait
+    public var activeJournalEntries = 100_000
+    /// Maximum bytes of active journal entries: as many as the outbox may hold.
+    public var activeJournalBytes: Int64 = 256 * 1_024 * 1_024
+    /// Maximum number of active journal entries about values that others have overwritten: half of
+    /// `activeJournalEntries`. At this number, or at `noticeBytes`, the device requests no further notices, which wait
     /// on the server until the user has handled some entries. Other entries always have room.
     public var noticeEntries = 50_000
-    /// Maximum bytes of such entries: half of `unseenJournalBytes`.
+    /// Maximum bytes of such entries: half of `activeJournalBytes`.
     public var noticeBytes: Int64 = 128 * 1_024 * 1_024
     /// Maximum bytes of one page of the journal. A page always holds at least one entry. Bounds a reader's memory.
     public var journalPageBytes: Int64 = 4 * 1_024 * 1_024

@@ -11,10 +11,10 @@ extension Verification {
         ("sent", "SELECT count(*) FROM sync_outbox WHERE number IS NOT NULL AND version IS NULL"),
         ("answered", "SELECT count(*) FROM sync_outbox WHERE number IS NOT NULL AND version IS NOT NULL"),
         ("outbox_bytes", "SELECT coalesce(sum(length(CAST(payload AS BLOB))), 0) FROM sync_outbox"),
-        ("unseen", "SELECT count(*) FROM sync_journal WHERE state = 'active'"),
+        ("active_journal_entries", "SELECT count(*) FROM sync_journal WHERE state = 'active'"),
         ("journal_entries", "SELECT count(*) FROM sync_journal"),
         ("journal_bytes", "SELECT coalesce(sum(bytes), 0) FROM sync_journal"),
-        ("unseen_bytes", "SELECT coalesce(sum(bytes), 0) FROM sync_journal WHERE state = 'active'"),
+        ("active_journal_bytes", "SELECT coalesce(sum(bytes), 0) FROM sync_journal WHERE state = 'active'"),
     ]
 
     func checkCounts() throws {
@@ -49,10 +49,10 @@ extension Verification {
                 sequence.type == "integer" && sequence.last >= largest,
                 "sqlite_sequence has the last number \(sequence.last) of \(table); expected at least \(largest)")
         }
-        let forgotten = try connection.integer(of: "SELECT forgotten_up_to FROM sync_meta")
+        let unknown = try connection.integer(of: "SELECT fate_unknown_up_to FROM sync_meta")
         let last = try connection.integer(of: "SELECT seq FROM sqlite_sequence WHERE name = 'sync_outbox'")
         try expect(
-            forgotten <= last, "sync_meta.forgotten_up_to is \(forgotten), and the last transaction was \(last)")
+            unknown <= last, "sync_meta.fate_unknown_up_to is \(unknown), and the last transaction was \(last)")
         try expectNone(
             "SELECT name FROM sqlite_sequence WHERE name NOT IN (SELECT name FROM sqlite_schema) LIMIT 1"
         ) { "sqlite_sequence names a table \($0)" }

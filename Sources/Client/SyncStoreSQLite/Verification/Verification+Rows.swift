@@ -57,8 +57,8 @@ extension Verification {
     private func checkMeta() throws {
         guard let meta = try Meta.load(connection) else { throw StoreError.withoutIdentity }
         try expect(meta.nextNumber.rawValue >= 0, "sync_meta.next_number is \(meta.nextNumber)")
-        try each("sync_meta", "forgotten_up_to, clock") { row in
-            try expect(row.integer(0) >= 0, "sync_meta.forgotten_up_to is \(row.integer(0))")
+        try each("sync_meta", "fate_unknown_up_to, clock") { row in
+            try expect(row.integer(0) >= 0, "sync_meta.fate_unknown_up_to is \(row.integer(0))")
             try expect(row.integer(1) >= 0, "sync_meta.clock is \(row.integer(1))")
         }
     }
@@ -168,7 +168,7 @@ extension Verification {
             switch try JournalReading.entry(number, connection)?.event {
             case .merged(let conflicts), .overwritten(let conflicts, deleted: nil):
                 try expect(!conflicts.isEmpty, "\(name) has lost its conflicts")
-            case .rejected, .cancelled, .forgotten, .overwritten: break
+            case .rejected, .cancelled, .lost, .overwritten: break
             case nil: try expect(false, "\(name) cannot be found by its number")
             }
         }

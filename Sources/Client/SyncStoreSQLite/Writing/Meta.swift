@@ -17,12 +17,12 @@ struct Meta: Hashable {
     var journal: JournalTotals
 }
 
-/// Totals of the journal. The number of unhandled entries is `OutboxSummary.journal`.
+/// Totals of the journal. The number of active entries is `OutboxSummary.activeJournalEntries`.
 struct JournalTotals: Hashable {
     var entries = 0
     var bytes: Int64 = 0
-    /// The bytes of the unhandled entries.
-    var unseenBytes: Int64 = 0
+    /// The bytes of the active entries.
+    var activeBytes: Int64 = 0
 }
 
 extension Meta {
@@ -33,8 +33,8 @@ extension Meta {
     static func load(_ connection: Connection) throws -> Meta? {
         let statement = try connection.statement(
             """
-            SELECT client, incarnation, next_number, epoch, clock, waiting, sent, answered, outbox_bytes, unseen,
-                account, journal_entries, journal_bytes, unseen_bytes, clock_offset, held
+            SELECT client, incarnation, next_number, epoch, clock, waiting, sent, answered, outbox_bytes,
+                active_journal_entries, account, journal_entries, journal_bytes, active_journal_bytes, clock_offset, held
             FROM sync_meta
             """)
         defer { statement.reset() }
@@ -57,22 +57,22 @@ extension Meta {
             outbox: OutboxSummary(
                 waiting: Int(statement.integer(5)), held: Int(statement.integer(15)), sent: Int(statement.integer(6)),
                 answered: Int(statement.integer(7)), bytes: Int(statement.integer(8)),
-                journal: Int(statement.integer(9))),
+                activeJournalEntries: Int(statement.integer(9))),
             journal: JournalTotals(
-                entries: Int(statement.integer(11)), bytes: statement.integer(12), unseenBytes: statement.integer(13)))
+                entries: Int(statement.integer(11)), bytes: statement.integer(12), activeBytes: statement.integer(13)))
     }
 
     func save(_ connection: Connection) throws {
         let statement = try connection.statement(
             """
             INSERT INTO sync_meta
-                (one, client, incarnation, next_number, epoch, clock, waiting, sent, answered, outbox_bytes, unseen,
-                account, journal_entries, journal_bytes, unseen_bytes, clock_offset, held)
+                (one, client, incarnation, next_number, epoch, clock, waiting, sent, answered, outbox_bytes,
+                active_journal_entries, account, journal_entries, journal_bytes, active_journal_bytes, clock_offset, held)
             VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
             ON CONFLICT (one) DO UPDATE SET
                 client = ?1, incarnation = ?2, next_number = ?3, epoch = ?4, clock = ?5, waiting = ?6, sent = ?7,
-                answered = ?8, outbox_bytes = ?9, unseen = ?10, account = ?11, journal_entries = ?12,
-                journal_bytes = ?13, unseen_bytes = ?14, clock_offset = ?15, held = ?16
+                answered = ?8, outbox_bytes = ?9, active_journal_entries = ?10, account = ?11, journal_entries = ?12,
+                journal_bytes = ?13, active_journal_bytes = ?14, clock_offset = ?15, held = ?16
             """)
         statement.bind(1, identity.client.description)
         statement.bind(2, Int64(identity.incarnation))
@@ -83,11 +83,11 @@ extension Meta {
         statement.bind(7, Int64(outbox.sent))
         statement.bind(8, Int64(outbox.answered))
         statement.bind(9, Int64(outbox.bytes))
-        statement.bind(10, Int64(outbox.journal))
+        statement.bind(10, Int64(outbox.activeJournalEntries))
         statement.bind(11, account?.rawValue)
         statement.bind(12, Int64(journal.entries))
         statement.bind(13, journal.bytes)
-        statement.bind(14, journal.unseenBytes)
+        statement.bind(14, journal.activeBytes)
         statement.bind(15, clockOffset)
         statement.bind(16, Int64(outbox.held))
         try statement.run()

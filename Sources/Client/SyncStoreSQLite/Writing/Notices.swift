@@ -10,7 +10,7 @@ enum Notices {
     /// hold what this device's user has written.
     static func haveRoom(_ meta: Meta, _ limits: StoreLimits, _ connection: Connection) throws -> Bool {
         guard
-            meta.outbox.journal >= limits.noticeEntries || meta.journal.unseenBytes >= limits.noticeBytes
+            meta.outbox.activeJournalEntries >= limits.noticeEntries || meta.journal.activeBytes >= limits.noticeBytes
         else { return true }
         // This reads all unhandled entries, but only while there are so many.
         let statement = try connection.statement(

@@ -14,6 +14,8 @@ struct SpaceRow: Hashable {
     /// In phase `catchingUp`, the version at which the change feed has caught up with the snapshot.
     ///
     /// In phase `empty`, the version that the server had before the reset. An older snapshot is a contradiction.
+    ///
+    /// In phase `complete`, the newest version that the last page has announced, if it is above `version`.
     var completeAt: Version
     /// Whether `sync_seen` lists the records of the snapshot in progress.
     var marks: Bool
@@ -52,6 +54,9 @@ struct SpaceRow: Hashable {
         case .catchingUp, .complete: true
         }
     }
+
+    /// Whether the last page has announced commits that are not in the rows yet.
+    var isBehind: Bool { hasAccess && phase == .complete && version < completeAt }
 
     private static let columns =
         "key, name, cursor, version, phase, complete_at, marks, has_access, receipt, receipt_version, "

@@ -47,7 +47,7 @@ extension WriteTransaction {
             )
         }
         let lost = try count(
-            "SELECT count(*) FROM sync_journal WHERE event = 'forgotten' AND state = 'active' AND space = ?1", name)
+            "SELECT count(*) FROM sync_journal WHERE event = 'lost' AND state = 'active' AND space = ?1", name)
         guard lost == 0 else {
             throw StoreError(
                 .unsentWrites,

@@ -75,7 +75,9 @@ extension WriteTransaction {
             space.notice = 0
         }
         // A server cannot go back behind a version that it has reached, so an older snapshot is a stale response.
-        space.completeAt = inSameHistory ? max(space.version, space.completeAt) : .zero
+        // A version that was announced but never shown is no such proof.
+        let reached = space.phase == .complete ? space.version : max(space.version, space.completeAt)
+        space.completeAt = inSameHistory ? reached : .zero
         space.version = .zero
         space.phase = .empty
         space.shown = SnapshotExtent()

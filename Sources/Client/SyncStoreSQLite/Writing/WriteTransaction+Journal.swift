@@ -2,7 +2,7 @@ import SQLiteDatabase
 import SyncCore
 import SyncModel
 
-// The journal keeps rejected, cancelled, merged, overwritten, and forgotten changes at least until the user has handled
+// The journal keeps rejected, cancelled, merged, overwritten, and lost changes at least until the user has handled
 // them.
 extension WriteTransaction {
     func note(
@@ -98,11 +98,11 @@ extension WriteTransaction {
     ///
     /// - Parameter known: creates of records that restoring the entry may need, and that may no longer be on this
     ///   device.
-    func note(forgotten transaction: Transaction, keeping known: [Mutation] = [], now: WallTime) throws {
+    func note(lost transaction: Transaction, keeping known: [Mutation] = [], now: WallTime) throws {
         var kept = try recordsNeeded(by: transaction)
         for create in known { kept.add(create) }
         try insert(
-            event: "forgotten", in: transaction.space, sequence: nil, payload: try StoredForm.bytes(of: transaction),
+            event: "lost", in: transaction.space, sequence: nil, payload: try StoredForm.bytes(of: transaction),
             records: try kept.stored(in: transaction.space), rejection: nil, now: now)
     }
 
@@ -149,10 +149,10 @@ extension WriteTransaction {
         statement.bind(11, fields)
         var number: Int64 = 0
         while try statement.step() { number = statement.integer(0) }
-        meta.outbox.journal += 1
+        meta.outbox.activeJournalEntries += 1
         meta.journal.entries += 1
         meta.journal.bytes += bytes
-        meta.journal.unseenBytes += bytes
+        meta.journal.activeBytes += bytes
         change.touchesOutbox = true
         try deleteHandledEntries()
         return number
@@ -161,7 +161,7 @@ extension WriteTransaction {
     /// Deletes the oldest handled entries while the journal exceeds its limits.
     func deleteHandledEntries() throws {
         while meta.journal.entries > limits.journalEntries || meta.journal.bytes > limits.journalBytes {
-            guard meta.journal.entries > meta.outbox.journal else { return }
+            guard meta.journal.entries > meta.outbox.activeJournalEntries else { return }
             let entry = try connection.statement(
                 """
                 DELETE FROM sync_journal WHERE number =
@@ -179,17 +179,17 @@ extension WriteTransaction {
             guard let number else {
                 throw StoreError(
                     .corrupt,
-                    "sync_meta counts \(meta.journal.entries) journal entries and \(meta.outbox.journal) active ones, but no handled entry exists"
+                    "sync_meta counts \(meta.journal.entries) journal entries and \(meta.outbox.activeJournalEntries) active ones, but no handled entry exists"
                 )
             }
             let conflicts = try connection.statement("DELETE FROM sync_conflict WHERE journal = ?1")
             conflicts.bind(1, number)
             try conflicts.run()
             guard settled > 0 else { continue }
-            let forgotten = try connection.statement(
-                "UPDATE sync_meta SET forgotten_up_to = max(forgotten_up_to, ?1)")
-            forgotten.bind(1, settled)
-            try forgotten.run()
+            let unknown = try connection.statement(
+                "UPDATE sync_meta SET fate_unknown_up_to = max(fate_unknown_up_to, ?1)")
+            unknown.bind(1, settled)
+            try unknown.run()
         }
     }
 
@@ -202,13 +202,14 @@ extension WriteTransaction {
     }
 
     var isJournalFull: Bool {
-        meta.outbox.journal >= limits.unseenJournalEntries || meta.journal.unseenBytes >= limits.unseenJournalBytes
+        meta.outbox.activeJournalEntries >= limits.activeJournalEntries
+            || meta.journal.activeBytes >= limits.activeJournalBytes
     }
 
     func journalFull(before what: String) -> StoreError {
         StoreError(
             .journalFull,
-            "the journal holds \(meta.outbox.journal) unhandled entries with \(meta.journal.unseenBytes) bytes; at most \(limits.unseenJournalEntries) entries and \(limits.unseenJournalBytes) bytes are allowed before \(what)"
+            "the journal holds \(meta.outbox.activeJournalEntries) unhandled entries with \(meta.journal.activeBytes) bytes; at most \(limits.activeJournalEntries) entries and \(limits.activeJournalBytes) bytes are allowed before \(what)"
         )
     }
 
@@ -220,8 +221,8 @@ extension WriteTransaction {
         statement.bind(2, state.rawValue)
         while try statement.step() {
             guard journal.state == .active else { continue }
-            meta.outbox.journal -= 1
-            meta.journal.unseenBytes -= statement.integer(0)
+            meta.outbox.activeJournalEntries -= 1
+            meta.journal.activeBytes -= statement.integer(0)
         }
         change.touchesOutbox = true
         try deleteHandledEntries()
@@ -255,13 +256,13 @@ extension WriteTransaction {
         var count = 0
         while try statement.step() {
             count += 1
-            meta.journal.unseenBytes -= statement.integer(0)
+            meta.journal.activeBytes -= statement.integer(0)
         }
         guard count > 0 else {
             rollsBack = true
             return 0
         }
-        meta.outbox.journal -= count
+        meta.outbox.activeJournalEntries -= count
         change.touchesOutbox = true
         try deleteHandledEntries()
         return count

@@ -97,7 +97,7 @@ extension WriteTransaction {
     private func keepTargets(
         of values: Patch, in collection: CollectionName, onlyRequired: Bool, _ kept: inout KeptRecords
     ) throws {
-        guard meta.journal.unseenBytes < limits.unseenJournalBytes else { return }
+        guard meta.journal.activeBytes < limits.activeJournalBytes else { return }
         var open = [(collection, values, onlyRequired)]
         while let (collection, values, onlyRequired) = open.popLast() {
             for (name, value) in values {
@@ -176,7 +176,7 @@ extension WriteTransaction {
 
     private func keep(_ places: [RecordPlace], in entry: JournalEntry, of space: SpaceID) throws {
         let isActive = entry.state == .active
-        guard !isActive || meta.journal.unseenBytes < limits.unseenJournalBytes else { return }
+        guard !isActive || meta.journal.activeBytes < limits.activeJournalBytes else { return }
         var kept = KeptRecords()
         var whole: [Mutation] = []
         if case .overwritten(_, let deleted?) = entry.event { whole = deleted.mutations }
@@ -206,7 +206,7 @@ extension WriteTransaction {
         update.bind(3, growth)
         try update.run()
         meta.journal.bytes += growth
-        if isActive { meta.journal.unseenBytes += growth }
+        if isActive { meta.journal.activeBytes += growth }
     }
 
     /// Returns the records that pending changes set references to, and those that records with pending changes refer

@@ -53,6 +53,11 @@ extension WriteTransaction {
             changed = count
         }
         if space.phase == .catchingUp && space.version >= space.completeAt { space.phase = .complete }
+        if space.phase == .complete {
+            // Clients of other processes learn from this that more is on its way. Without more, nothing changes, so that
+            // a poll writes nothing.
+            space.completeAt = page.head > page.version ? page.head : min(space.completeAt, page.version)
+        }
         space.cursor = page.cursor
         space.hasAccess = true
         if case .commits(let commits) = page.content, commits.isEmpty, space == before {

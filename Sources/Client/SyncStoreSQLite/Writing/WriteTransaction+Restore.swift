@@ -81,7 +81,7 @@ extension WriteTransaction {
         let rest = plan.postponed + refused
         if !rest.isEmpty {
             try note(
-                forgotten: Transaction(space: plan.space, mutations: rest),
+                lost: Transaction(space: plan.space, mutations: rest),
                 keeping: entry.records?.mutations ?? [], now: now)
         }
         for made in try plan.replacements.filter(isHere) { try keep(made) }
@@ -90,7 +90,7 @@ extension WriteTransaction {
         return sequences
     }
 
-    /// Writes the transactions of a forgotten entry, except those that the current models forbid, and those that depend
+    /// Writes the transactions of a lost entry, except those that the current models forbid, and those that depend
     /// on such a one.
     ///
     /// - Returns: The changes that were not written.
@@ -233,7 +233,7 @@ extension WriteTransaction {
             }
         }
         switch entry.event {
-        case .rejected(let transaction, _), .cancelled(let transaction), .forgotten(let transaction):
+        case .rejected(let transaction, _), .cancelled(let transaction), .lost(let transaction):
             for mutation in transaction.mutations {
                 needed.append(mutation.address)
                 needTargets(of: mutation.patch, in: mutation.collection)
@@ -288,7 +288,7 @@ extension WriteTransaction {
         let statement = try connection.statement(
             """
             SELECT number, payload FROM sync_journal
-            WHERE number <> ?1 AND (state = 'restored') = ?3 AND event IN ('rejected', 'cancelled', 'forgotten')
+            WHERE number <> ?1 AND (state = 'restored') = ?3 AND event IN ('rejected', 'cancelled', 'lost')
                 AND instr(payload, ?2) > 0 ORDER BY iif(?3, -number, number)
             """)
         statement.bind(1, number)
@@ -343,7 +343,7 @@ private final class CreationSearch {
         guard searches > Self.fewSearches else { return nil }
         var found: Set<RecordID> = []
         let statement = try connection.statement(
-            "SELECT number, payload FROM sync_journal WHERE event IN ('rejected', 'cancelled', 'forgotten')")
+            "SELECT number, payload FROM sync_journal WHERE event IN ('rejected', 'cancelled', 'lost')")
         defer { statement.reset() }
         while try statement.step() {
             let place = "journal entry \(statement.integer(0))"

@@ -88,7 +88,7 @@ extension WriteTransaction {
         // records exist only as offers in the journal.
         guard space.phase == .empty, space.completeAt == .zero else { return count }
         let offers = try connection.statement(
-            "SELECT count(*) FROM sync_journal WHERE event = 'forgotten' AND state = 'active' AND space = ?1")
+            "SELECT count(*) FROM sync_journal WHERE event = 'lost' AND state = 'active' AND space = ?1")
         offers.bind(1, space.space.rawValue)
         defer { offers.reset() }
         return try offers.step() ? count + Int(offers.integer(0)) : count
@@ -156,13 +156,13 @@ extension WriteTransaction {
             """
             DELETE FROM sync_conflict WHERE journal IN
                 (SELECT number FROM sync_journal
-                    WHERE event IN ('merged', 'overwritten', 'forgotten') AND coalesce(space, ?1) = ?1)
+                    WHERE event IN ('merged', 'overwritten', 'lost') AND coalesce(space, ?1) = ?1)
             """)
         conflicts.bind(1, space.rawValue)
         try conflicts.run()
         let entries = try connection.statement(
             """
-            DELETE FROM sync_journal WHERE event IN ('merged', 'overwritten', 'forgotten') AND coalesce(space, ?1) = ?1
+            DELETE FROM sync_journal WHERE event IN ('merged', 'overwritten', 'lost') AND coalesce(space, ?1) = ?1
             RETURNING state = 'active', bytes
             """)
         entries.bind(1, space.rawValue)
@@ -172,8 +172,8 @@ extension WriteTransaction {
             meta.journal.entries -= 1
             meta.journal.bytes -= entries.integer(1)
             if entries.integer(0) != 0 {
-                meta.outbox.journal -= 1
-                meta.journal.unseenBytes -= entries.integer(1)
+                meta.outbox.activeJournalEntries -= 1
+                meta.journal.activeBytes -= entries.integer(1)
             }
             change.touchesOutbox = true
         }
@@ -191,7 +191,7 @@ extension WriteTransaction {
         sizes.bind(1, space.rawValue)
         while try sizes.step() {
             meta.journal.bytes -= sizes.integer(2)
-            if sizes.integer(1) != 0 { meta.journal.unseenBytes -= sizes.integer(2) }
+            if sizes.integer(1) != 0 { meta.journal.activeBytes -= sizes.integer(2) }
         }
         sizes.reset()
         let records = try connection.statement(

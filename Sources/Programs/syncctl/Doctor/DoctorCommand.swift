@@ -222,13 +222,13 @@ private struct DeviceCheck {
         guard let failure = contact.lastFailure else {
             return .fine("contact", since ?? "no sync has completed yet")
         }
-        var sentence = "sync has been failing since \(TimeText.text(failure.at)): \(failure.message)"
+        var sentence = "sync has been failing since \(TimeText.text(failure.at)): \(failure.statusMessage)"
         let server = client.settings.server?.address.description
         let now = client.runtime.now()
         if let pause = contact.restOfPause(by: server, at: now) {
-            sentence += "; the server asked for a pause until \(TimeText.text(now.advanced(by: pause)))"
+            sentence += "; \(StatusText.pause(until: now.advanced(by: pause)))"
         }
-        if failure.code == StoreError.Code.contradiction.rawValue {
+        if failure.code == ServerContact.Failure.contradiction {
             return .attention(
                 "contact", sentence,
                 advice: "syncctl sync downloads a fresh snapshot; if it fails again, run syncctl doctor --fix")
@@ -249,8 +249,8 @@ private struct DeviceCheck {
     }
 
     private func journal(_ outbox: OutboxSummary) -> Finding {
-        guard outbox.journal > 0 else { return .fine("journal", "no entry needs attention") }
-        let count = outbox.journal == 1 ? "1 entry needs" : "\(outbox.journal) entries need"
+        guard outbox.activeJournalEntries > 0 else { return .fine("journal", "no entry needs attention") }
+        let count = outbox.activeJournalEntries == 1 ? "1 entry needs" : "\(outbox.activeJournalEntries) entries need"
         return .attention(
             "journal", "\(count) attention: changes that were rejected, merged, cancelled, or lost",
             advice: "read them with syncctl journal, then restore or dismiss each")

@@ -48,7 +48,7 @@ extension SalvageReport {
         let offer =
             offered == 0
             ? nil
-            : "the journal offers what their records still had (\(offered) \(offered == 1 ? "record" : "records")): read it with syncctl journal, and write it again with syncctl journal restore --forgotten"
+            : "the journal offers what their records still had (\(offered) \(offered == 1 ? "record" : "records")): read it with syncctl journal, and write it again with syncctl journal restore --lost"
         func text(_ number: Int) -> String { "\(number) \(number == 1 ? names.one : names.many)" }
         guard let lost = count.lost else {
             return .attention(

@@ -40,7 +40,10 @@ struct ListJournal: AsyncParsableCommand {
                 entries += page
             }
             if terminal.isJSON {
-                for entry in entries { terminal.say(JournalShape.line(entry, catalog: store.catalog)) }
+                let clients = try store.clients()
+                for entry in entries {
+                    terminal.say(JournalShape.line(entry, catalog: store.catalog, clients: clients))
+                }
             } else if entries.isEmpty {
                 let place: TerminalText = before.map { "the journal before entry \($0)" } ?? "the journal"
                 terminal.note(all ? "\(place) is empty" : "no entry of \(place) needs attention")
@@ -73,11 +76,13 @@ struct ShowJournal: AsyncParsableCommand {
             let terminal = options.terminal
             let store = try client.store
             let found = try store.requiredEntry(entry)
-            let rows = try JournalShape.serverRows(of: found, in: store)
+            let (rows, clients) = (try JournalShape.serverRows(of: found, in: store), try store.clients())
             if terminal.isJSON {
-                terminal.say(JournalShape.line(found, rows: rows, catalog: store.catalog))
+                terminal.say(JournalShape.line(found, rows: rows, catalog: store.catalog, clients: clients))
             } else {
-                for line in JournalShape.lines(found, rows: rows, catalog: store.catalog) { terminal.say("\(line)") }
+                for line in JournalShape.lines(found, rows: rows, catalog: store.catalog, clients: clients) {
+                    terminal.say("\(line)")
+                }
             }
         }
     }
@@ -98,14 +103,14 @@ struct RestoreJournal: AsyncParsableCommand {
     @Flag(
         help: """
             Restore everything that was lost by a restored server or with a damaged database: all open entries listed as \
-            forgotten. Of several values of one field, only one is restored, that of the newest entry or of the one that \
+            lost. Of several values of one field, only one is restored, that of the newest entry or of the one that \
             creates the record; the others stay in the journal, and so do entries whose records have been changed since.
             """)
-    var forgotten = false
+    var lost = false
 
     func validate() throws {
-        guard forgotten != !entries.isEmpty else {
-            throw ValidationError("expected the numbers of entries, or --forgotten")
+        guard lost != !entries.isEmpty else {
+            throw ValidationError("expected the numbers of entries, or --lost")
         }
         guard Set(entries).count == entries.count else {
             throw ValidationError("an entry is named twice; expected each number once")
@@ -115,15 +120,15 @@ struct RestoreJournal: AsyncParsableCommand {
     func run() async throws {
         try await options.withClient { client in
             let store = try client.store
-            guard forgotten else {
+            guard lost else {
                 // Check all numbers first, so that one that is unknown or was restored before prevents all restores.
                 for entry in entries { try store.requiredEntry(entry).requireNotRestored() }
                 return try restore(entries, in: store, client)
             }
-            let entries = try store.forgottenEntries()
+            let entries = try store.lostEntries()
             let (restored, left) = entries.selection()
             if restored.isEmpty, entries.outdated.isEmpty {
-                options.terminal.note("no entry of the journal is forgotten")
+                options.terminal.note("no entry of the journal is lost")
             }
             try restore(restored, in: store, client)
             for conflict in left { sayLeft(conflict.entry, because: conflict.selected) }
@@ -143,7 +148,7 @@ struct RestoreJournal: AsyncParsableCommand {
                     let before = try store.journal(state: nil, limit: 1).first?.number ?? 0
                     let sequences = try restore(number, in: store, client)
                     if !sequences.isEmpty { saved = true }
-                    say(number, sequences, rest: try store.forgottenEntry(after: before), isSaved: saved)
+                    say(number, sequences, rest: try store.lostEntry(after: before), isSaved: saved)
                 } catch {
                     switch error.code {
                     case .danglingReference: waiting.append((number, error))
@@ -229,25 +234,25 @@ extension LocalStore {
         return entry
     }
 
-    /// Returns the number of the newest active entry if that is forgotten and newer than `number`; nil otherwise. A
+    /// Returns the number of the newest active entry if that is lost and newer than `number`; nil otherwise. A
     /// restore adds such an entry for changes that require a missing record.
-    fileprivate func forgottenEntry(after number: Int64) throws(StoreError) -> Int64? {
+    fileprivate func lostEntry(after number: Int64) throws(StoreError) -> Int64? {
         guard let newest = try journal(state: .active, limit: 1).first, newest.number > number,
-            case .forgotten = newest.event
+            case .lost = newest.event
         else { return nil }
         return newest.number
     }
 
     /// Returns the active entries of changes that were lost, either by a restored server or with a damaged database.
-    fileprivate func forgottenEntries() throws(StoreError) -> ForgottenEntries {
-        var forgotten = ForgottenEntries()
+    fileprivate func lostEntries() throws(StoreError) -> LostEntries {
+        var lost = LostEntries()
         try forEachJournalEntry(state: .active) { entry throws(StoreError) in
-            if case .forgotten(let changes) = entry.event {
-                forgotten.add(entry.number, changes, isOutdated: try hasChanged(since: changes))
+            if case .lost(let changes) = entry.event {
+                lost.add(entry.number, changes, isOutdated: try hasChanged(since: changes))
             }
             return true
         }
-        return forgotten
+        return lost
     }
 }
 

@@ -9,7 +9,7 @@ enum JournalShape {
         case .merged(let conflicts): "merged: " + fields(of: conflicts)
         case .overwritten(let conflicts, _): "overwritten: " + fields(of: conflicts)
         case .cancelled(let transaction): "cancelled: " + TransactionText.summary(transaction)
-        case .forgotten(let transaction): "forgotten: " + TransactionText.summary(transaction)
+        case .lost(let transaction): "lost: " + TransactionText.summary(transaction)
         }
     }
 
@@ -27,7 +27,7 @@ enum JournalShape {
                 ? "another device deleted the record before it received these values"
                 : "another device changed the same fields before it received these values"
         case .cancelled: "cancelled on this device"
-        case .forgotten: "lost by a server that was restored from a backup, or with a damaged database"
+        case .lost: "lost by a server that was restored from a backup, or with a damaged database"
         }
     }
 
@@ -46,15 +46,16 @@ enum JournalShape {
     /// - Parameters:
     ///   - rows: the server's rows, which are shown beside the rejected values.
     ///   - catalog: the schemas of the rows.
+    ///   - clients: the client ids of this device, whose values are marked.
     static func lines(
-        _ entry: JournalEntry, rows: [RecordID: Record] = [:], catalog: SchemaCatalog
+        _ entry: JournalEntry, rows: [RecordID: Record] = [:], catalog: SchemaCatalog, clients: [ClientID]
     ) -> [String] {
         var lines = [
             "entry    \(entry.number) (\(entry.state.rawValue))", "when     \(TimeText.text(entry.at))",
             "what     \(what(entry))", "why      \(why(entry))",
         ]
         switch entry.event {
-        case .rejected(let transaction, _), .cancelled(let transaction), .forgotten(let transaction):
+        case .rejected(let transaction, _), .cancelled(let transaction), .lost(let transaction):
             for mutation in transaction.mutations {
                 lines.append("")
                 let verb =
@@ -80,15 +81,17 @@ enum JournalShape {
                 lines.append(
                     "\(conflict.collection.rawValue) \(conflict.record), field \(conflict.field), by the rule \(conflict.rule.rawValue)"
                 )
-                lines.append("  kept: \(side(conflict.winner, isDelete: conflict.rule == .deleteWins))")
-                lines.append("  lost: \(side(conflict.loser, isDelete: false))")
+                lines.append("  kept: \(side(conflict.winner, isDelete: conflict.rule == .deleteWins, clients))")
+                lines.append("  lost: \(side(conflict.loser, isDelete: false, clients))")
             }
         }
         return lines
     }
 
-    private static func side(_ side: Contender, isDelete: Bool) -> String {
-        let author = side.account.map { "\($0.rawValue), device \(side.stamp.client)" } ?? "device \(side.stamp.client)"
+    private static func side(_ side: Contender, isDelete: Bool, _ clients: [ClientID]) -> String {
+        let client = side.stamp.client
+        let device = clients.contains(client) ? "this device (\(client))" : "device \(client)"
+        let author = side.account.map { "\($0.rawValue), \(device)" } ?? device
         return (isDelete ? "nothing: the record was deleted" : TransactionText.text(side.value)) + ", by " + author
     }
 
@@ -97,8 +100,9 @@ enum JournalShape {
     /// - Parameters:
     ///   - rows: the server's rows, whose values of the rejected fields are shown.
     ///   - catalog: the schemas of the rows.
+    ///   - clients: the client ids of this device, whose values are marked.
     static func line(
-        _ entry: JournalEntry, rows: [RecordID: Record] = [:], catalog: SchemaCatalog
+        _ entry: JournalEntry, rows: [RecordID: Record] = [:], catalog: SchemaCatalog, clients: [ClientID]
     ) -> JSONLine {
         var line = JSONLine()
         line.set("entry", entry.number)
@@ -117,15 +121,15 @@ enum JournalShape {
         case .cancelled(let transaction):
             line.set("event", "cancelled")
             line.set("changes", transaction.mutations.map(TransactionText.line))
-        case .forgotten(let transaction):
-            line.set("event", "forgotten")
+        case .lost(let transaction):
+            line.set("event", "lost")
             line.set("changes", transaction.mutations.map(TransactionText.line))
         case .merged(let conflicts):
             line.set("event", "merged")
-            line.set("conflicts", conflicts.map(conflictLine))
+            line.set("conflicts", conflicts.map { conflictLine($0, clients) })
         case .overwritten(let conflicts, let deleted):
             line.set("event", "overwritten")
-            line.set("conflicts", conflicts.map(conflictLine))
+            line.set("conflicts", conflicts.map { conflictLine($0, clients) })
             if let deleted { line.set("changes", deleted.mutations.map(TransactionText.line)) }
         }
         return line
@@ -146,7 +150,7 @@ enum JournalShape {
         }
     }
 
-    private static func conflictLine(_ conflict: FieldConflict) -> JSONLine {
+    private static func conflictLine(_ conflict: FieldConflict, _ clients: [ClientID]) -> JSONLine {
         var line = JSONLine()
         line.set("type", conflict.collection.rawValue)
         line.set("id", conflict.record.description)
@@ -156,6 +160,8 @@ enum JournalShape {
         line.set("lost", conflict.loser.value)
         if let account = conflict.winner.account { line.set("keptBy", account.rawValue) }
         if let account = conflict.loser.account { line.set("lostBy", account.rawValue) }
+        line.set("keptHere", clients.contains(conflict.winner.stamp.client))
+        line.set("lostHere", clients.contains(conflict.loser.stamp.client))
         return line
     }
 }

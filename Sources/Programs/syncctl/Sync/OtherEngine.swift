@@ -131,10 +131,8 @@ struct OtherEngine {
         if let code = TransportError.Code(rawValue: failure.code) {
             return .failed(TransportError(code, failure.message))
         }
-        // After a contradiction, the engine has not stored the response, and tries again by itself.
-        if let code = StoreError.Code(rawValue: failure.code), code != .contradiction {
-            return .storeFailed(StoreError(code, failure.message))
-        }
+        if let failure = failure.storeError { return .storeFailed(failure) }
+        // After a contradiction, for example, the engine has not stored the response, and tries again by itself.
         return .blocked(failure.message)
     }
 }

@@ -55,6 +55,9 @@ struct StatusCommand: AsyncParsableCommand {
             if failure.code == .unauthorized, server.token == nil {
                 return .refused("no token is configured: write one into a file, and set server.token-file to its path")
             }
+            if failure.asksToWait {
+                return .paused(failure.message, until: failure.retryAfter.map(client.runtime.now().advanced(by:)))
+            }
             return failure.refusesDevice ? .refused(failure.message) : .offline(failure.message)
         } catch {
             return .offline("\(error)")
@@ -81,6 +84,8 @@ struct StatusReport {
         case notAsked
         case online(Epoch, Duration, ClockComparison)
         case offline(String)
+        /// The server has asked to wait: until this time, or without naming one.
+        case paused(String, until: WallTime?)
         case refused(String)
 
         var word: String {
@@ -89,6 +94,7 @@ struct StatusReport {
             case .notAsked: "not_asked"
             case .online: "online"
             case .offline: "offline"
+            case .paused: "paused"
             case .refused: "refused"
             }
         }
@@ -101,9 +107,11 @@ struct StatusReport {
         return session.clockOffset.map { ClockComparison(lead: -$0.wholeMilliseconds) }
     }
 
-    /// The end of the pause that this server asked for; nil when there is none, or when it is over.
+    /// The end of the pause that this server asked for, just now or in a sync; nil when there is none, or when it is
+    /// over.
     private var pausedUntil: WallTime? {
-        memory.restOfPause(by: server, at: now).map(now.advanced(by:))
+        if case .paused(_, let end?) = contact { return end }
+        return memory.restOfPause(by: server, at: now).map(now.advanced(by:))
     }
 
     func print(to terminal: Terminal) {
@@ -113,6 +121,7 @@ struct StatusReport {
         case .notAsked: state = "not contacted"
         case .online(_, let time, _): state = terminal.green("online") + ", answered in \(time.shortText)"
         case .offline(let reason): state = "\(terminal.red("offline")): \(reason)"
+        case .paused(let reason, _): state = "\(terminal.red("paused")): \(reason)"
         case .refused(let reason): state = "\(terminal.red("refused")): \(reason)"
         }
         var rows: [(String, TerminalText)] = [("server", "\(server ?? "none")"), ("state", state)]
@@ -122,17 +131,18 @@ struct StatusReport {
         }
         rows.append(("last sync", "\(memory.lastSync.map(TimeText.text) ?? "never")"))
         if let failure = memory.lastFailure {
-            rows.append(("last error", "\(terminal.red("since \(TimeText.text(failure.at))")): \(failure.message)"))
+            let since = terminal.red("since \(TimeText.text(failure.at))")
+            rows.append(("last error", "\(since): \(failure.statusMessage)"))
         }
         if let until = pausedUntil {
-            rows.append(("paused", "the server asked for a pause until \(TimeText.text(until))"))
+            rows.append(("paused", "\(StatusText.pause(until: until))"))
         }
         rows.append(("outbox", "\(outboxText)"))
         let journal: TerminalText =
-            switch outbox.journal {
+            switch outbox.activeJournalEntries {
             case 0: "no entry needs attention"
             case 1: "1 entry needs attention (syncctl journal)"
-            default: "\(outbox.journal) entries need attention (syncctl journal)"
+            default: "\(outbox.activeJournalEntries) entries need attention (syncctl journal)"
             }
         rows.append(("journal", session.waitsForRoomInJournal ? "\(journal); \(StatusText.noticesWait)" : journal))
         let time: TerminalText = "\(clock?.words ?? "not compared with a server's yet")"
@@ -159,7 +169,7 @@ struct StatusReport {
         line.set("server", server)
         line.set("state", contact.word)
         switch contact {
-        case .offline(let reason), .refused(let reason): line.set("reason", reason)
+        case .offline(let reason), .paused(let reason, _), .refused(let reason): line.set("reason", reason)
         case .online(let epoch, _, _): line.set("server_epoch", epoch.rawValue)
         case .noServer, .notAsked: break
         }
@@ -178,7 +188,7 @@ struct StatusReport {
         line.set("held", outbox.held)
         line.set("sent", outbox.sent)
         line.set("answered", outbox.answered)
-        line.set("journal", outbox.journal)
+        line.set("journal", outbox.activeJournalEntries)
         line.set("notices_wait", session.waitsForRoomInJournal)
         line.set("spaces", session.spaces.map(\.line))
         line.set("database", file)

@@ -3,13 +3,15 @@ import SyncModel
 
 /// Formats the engine's status for output.
 enum StatusText {
-    static func connection(_ connection: SyncStatus.Connection) -> String {
-        switch connection {
+    static func connection(_ status: SyncStatus) -> String {
+        switch status.connection {
         case .notRunning: "not running"
         case .offline(let reason): "offline: \(reason)"
         case .connecting: "connecting"
         case .online: "online"
         case .waiting(let failure, _), .recovering(let failure, _): "offline: \(failure.message)"
+        case .paused(let failure, _): "\(pause(until: status.pausedUntil)): \(failure.message)"
+        case .storeFailed(let failure, _): failure.statusMessage
         case .refused(let failure): "refused: \(failure.message)"
         case .stopped: "stopped"
         }
@@ -20,11 +22,18 @@ enum StatusText {
         switch connection {
         case .notRunning: "not_running"
         case .offline, .waiting, .recovering: "offline"
+        case .paused: "paused"
+        case .storeFailed: "store_failed"
         case .connecting: "connecting"
         case .online: "online"
         case .refused: "refused"
         case .stopped: "stopped"
         }
+    }
+
+    /// Returns a text about the pause that the server asked for. The time is nil if the server named none.
+    static func pause(until time: WallTime?) -> String {
+        "the server asked for a pause" + (time.map { " until \(TimeText.text($0))" } ?? "")
     }
 
     /// The text for a person while the journal has no room for notices of overwritten values.
@@ -33,7 +42,7 @@ enum StatusText {
 
     /// Returns a text about the work that is left, for the progress display of `syncctl sync`.
     static func progress(_ status: SyncStatus) -> String {
-        guard case .online = status.connection else { return connection(status.connection) }
+        guard case .online = status.connection else { return connection(status) }
         var parts: [String] = []
         if status.outbox.count > 0 { parts.append("\(status.outbox.count) to send") }
         for space in status.spaces where !space.hasCaughtUp && space.hasAccess {
@@ -44,10 +53,11 @@ enum StatusText {
 
     /// Returns the whole status as one line of text.
     static func sentence(_ status: SyncStatus) -> String {
-        var parts = [connection(status.connection)]
+        var parts = [connection(status)]
         if status.outbox.count > 0 { parts.append("\(status.outbox.count) to send") }
         if status.outbox.held > 0 { parts.append("\(status.outbox.held) of them wait for a server upgrade") }
         if let reason = status.push.obstacle { parts.append("sending waits: \(reason)") }
+        if case .online = status.connection, status.isPaused { parts.append(pause(until: status.pausedUntil)) }
         for space in status.spaces {
             var words = "\(space.space)" + (space.hasAccess ? " at \(space.version)" : ": no access")
             if space.head > space.version { words += " of \(space.head)" }
@@ -55,11 +65,13 @@ enum StatusText {
             case .waiting(let reason, _): words += ", waiting: \(reason)"
             case .recovering(let reason, _): words += ", recovering: \(reason)"
             case .braked(let deletes, let total): words += ", paused before deleting \(deletes) of \(total) records"
-            case .idle, .working, .held: break
+            case .idle, .working, .waitingForConnection: break
             }
             parts.append(words)
         }
-        if status.outbox.journal > 0 { parts.append("\(status.outbox.journal) in the journal") }
+        if status.outbox.activeJournalEntries > 0 {
+            parts.append("\(status.outbox.activeJournalEntries) in the journal")
+        }
         if status.spaces.contains(where: \.noticesWait) { parts.append("the journal: \(noticesWait)") }
         if case .online = status.connection, status.isInSync { parts.append("in sync") }
         return parts.joined(separator: "; ")
@@ -70,10 +82,11 @@ enum StatusText {
         var line = JSONLine()
         line.set("connection", word(status.connection))
         line.set("reason", reason(status.connection))
+        line.set("paused_until", status.pausedUntil.map(TimeText.text))
         line.set("in_sync", status.isInSync)
         line.set("outbox", status.outbox.count)
         line.set("held", status.outbox.held)
-        line.set("journal", status.outbox.journal)
+        line.set("journal", status.outbox.activeJournalEntries)
         line.set(
             "spaces",
             status.spaces.map { space in
@@ -92,7 +105,9 @@ enum StatusText {
     private static func reason(_ connection: SyncStatus.Connection) -> String? {
         switch connection {
         case .offline(let reason): reason
-        case .waiting(let failure, _), .recovering(let failure, _), .refused(let failure): failure.message
+        case .waiting(let failure, _), .recovering(let failure, _), .paused(let failure, _), .refused(let failure):
+            failure.message
+        case .storeFailed(let failure, _): failure.message
         case .notRunning, .connecting, .online, .stopped: nil
         }
     }

@@ -32,7 +32,7 @@ enum SyncEnding: Sendable {
         // A pause was recorded together with the failure that it came with.
         case .failed(let failure) where failure.asksForPause || failure.code == .cancelled: nil
         case .failed(let failure): (failure.code.rawValue, failure.message)
-        case .storeFailed(let failure): (failure.code.rawValue, failure.message)
+        case .storeFailed(let failure): (failure.contactCode, failure.message)
         case .offline(let reason): ("offline", "this device is offline: \(reason)")
         case .blocked(let reason): ("blocked", reason)
         case .inSync, .held, .syncedByOther, .braked, .brakedElsewhere, .syncedElsewhere, .stopped, .interrupted: nil
@@ -111,11 +111,11 @@ struct SyncFollower: Sendable {
     private func ending(at status: SyncStatus, isPatient: Bool) -> SyncEnding? {
         if let failure = status.storeFailure, !isPatient { return .storeFailed(failure) }
         switch status.connection {
-        case .notRunning, .connecting, .recovering: return nil
+        case .notRunning, .connecting, .recovering, .storeFailed: return nil
         case .stopped: return .interrupted
         case .offline(let reason): return isPatient ? nil : .offline(reason)
         case .refused(let failure): return .failed(failure)
-        case .waiting(let failure, _): return isPatient ? nil : .failed(failure)
+        case .waiting(let failure, _), .paused(let failure, _): return isPatient ? nil : .failed(failure)
         case .online: break
         }
         if !status.spaces.isEmpty, status.isInSync { return .inSync }
@@ -126,7 +126,7 @@ struct SyncFollower: Sendable {
             case .braked(let deletes, let total):
                 guard allowDeletes != nil else { return .braked(deletes: deletes, of: total) }
             case .waiting(let reason, _) where !isPatient: return .blocked(reason)
-            case .idle, .working, .held, .waiting, .recovering: break
+            case .idle, .working, .waitingForConnection, .waiting, .recovering: break
             }
         }
         return isPatient ? nil : standstill(of: status)

@@ -45,7 +45,7 @@ struct SyncReport {
             newEntries += 1
             switch entry.event {
             case .rejected, .cancelled: rejected += 1
-            case .merged, .overwritten, .forgotten: break
+            case .merged, .overwritten, .lost: break
             }
             return true
         }
@@ -146,7 +146,7 @@ struct SyncReport {
         line.set("rejected", rejected)
         line.set("outbox", after.count)
         line.set("held", after.held)
-        line.set("journal", after.journal)
+        line.set("journal", after.activeJournalEntries)
         line.set("new_in_journal", newEntries)
         line.set("spaces", session.spaces.map(\.line))
         return line

@@ -18,10 +18,12 @@ struct CommandError: Error {
 extension CommandError {
     init(_ failure: StoreError) {
         let status: CommandExitStatus =
-            switch failure.advice {
-            case .changeTheRequest: .failed
-            case .makeRoom, .tryAgain: .machine
-            case .fixTheFolder, .useTheRightBuild, .report: .noStore
+            switch (failure.advice, failure.code) {
+            // A limit of this program refuses the write, and the machine is in order.
+            case (_, .outboxFull), (_, .journalFull), (_, .databaseFull): .failed
+            case (.changeTheRequest, _): .failed
+            case (.makeRoom, _), (.tryAgain, _): .machine
+            case (.fixTheFolder, _), (.useTheRightBuild, _), (.report, _): .noStore
             }
         let advice: String? =
             switch failure.code {
@@ -47,7 +49,8 @@ extension CommandError {
             case .danglingReference:
                 "first restore the missing record from the journal, or refer to another record"
             case .unsentWrites: "syncctl sync sends them; syncctl outbox and syncctl journal show them"
-            case .unknownCollection, .invalidValue, .missingRecord, .duplicateRecord, .stillReferenced, .entryIsFrozen:
+            case .unknownCollection, .invalidValue, .missingRecord, .duplicateRecord, .stillReferenced, .entryIsFrozen,
+                .incompatibleModels:
                 nil
             }
         self.init(status, failure.message, advice: advice)

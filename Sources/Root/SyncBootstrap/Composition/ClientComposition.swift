@@ -118,8 +118,9 @@ public final class ClientComposition {
     /// - Throws: `corrupt`, with the first finding.
     public func verifyStore() throws(StoreError) {
         try opened.verify()
-        let damage = [StoreError.Code.corrupt, .notADatabase].map(\.rawValue)
-        guard let failure = try store.contact().lastFailure, damage.contains(failure.code) else { return }
+        guard let failure = try store.contact().lastFailure?.storeError,
+            [.corrupt, .notADatabase].contains(failure.code)
+        else { return }
         throw StoreError(.corrupt, "the last sync found damage: \(failure.message)")
     }
 
@@ -131,7 +132,7 @@ public final class ClientComposition {
     /// - Throws: `contradiction`, with the server's message.
     public func requireAgreement() throws(StoreError) {
         guard let failure = try store.contact().lastFailure,
-            failure.code == StoreError.Code.contradiction.rawValue
+            failure.code == ServerContact.Failure.contradiction
         else { return }
         throw StoreError(.contradiction, "the server contradicts this database: \(failure.message)")
     }

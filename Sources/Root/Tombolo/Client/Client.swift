@@ -61,6 +61,12 @@ public final class Client: ModelAccess {
             var keeper: TokenKeeper?
             var recipes = try options.replacedRecipes(for: settings)
             let runtime = recipes.machine.runtime(settings)
+            let hasServer = options.transport != nil || settings.server != nil
+            if runtime.endsWaitsAtOnce, hasServer, options.sync != .off {
+                throw ConfigurationError(
+                    "a client cannot sync with a runtime whose waits end at once: the deadline of each request would be over before its response",
+                    advice: "set options.sync to .off, or test the sync on the virtual time of a SyncTestbed")
+            }
             // The composition uses the same runtime as the token keeper, which is made first.
             recipes.machine.runtime = { _ in runtime }
             if let token {

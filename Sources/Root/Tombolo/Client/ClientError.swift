@@ -16,7 +16,7 @@ public struct ClientError: Error, Hashable, Sendable, CustomStringConvertible {
     public enum Code: String, Hashable, Sendable, CaseIterable {
         /// A setting is wrong or missing.
         case configuration
-        /// The declaration of a model has an error.
+        /// The declaration of a model has an error, or does not fit the records of the database.
         case model
         /// The database cannot be opened, or it belongs to another application or a newer build.
         case store
@@ -48,7 +48,7 @@ public struct ClientError: Error, Hashable, Sendable, CustomStringConvertible {
             case .busy: "wait until the other program has opened the database"
             default: nil
             }
-        self.init(.store, failure.message, advice: advice)
+        self.init(failure.code == .incompatibleModels ? .model : .store, failure.message, advice: advice)
     }
 
     public var description: String { advice.map { "\(message); \($0)" } ?? message }

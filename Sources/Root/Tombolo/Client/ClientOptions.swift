@@ -46,7 +46,8 @@ public struct ClientOptions: Sendable {
     /// The watch over network links and routes; nil for the watch of this machine.
     public var reachability: (any Reachability)?
 
-    /// The clocks, the random source, and the executors; nil for the system's.
+    /// The clocks, the random source, and the executors; nil for the system's. A runtime whose waits end at once, such as
+    /// the test kit's `.mock()`, is for clients with ``SyncMode/off`` or without a server.
     public var runtime: EngineRuntime?
 
     /// The logger; nil for one that writes to standard error at the configured level.

@@ -15,6 +15,8 @@ struct ClientParts: Sendable {
     /// Nil when the client does not sync.
     let engine: SyncEngine?
     let services: ClientServices?
+    /// Whether a server is configured, even if this client does not sync.
+    let hasServer: Bool
     let lease: @Sendable () throws(StoreError) -> LeaseAttempt
     let close: @Sendable () async -> Void
 
@@ -26,6 +28,7 @@ struct ClientParts: Sendable {
         do {
             objects = try composition.objects
             try composition.follow(options.spaces)
+            hasServer = composition.hasServer
             if options.sync != .off, composition.hasServer {
                 services = try composition.services(
                     handlesSignals: options.handlesSignals,

@@ -15,10 +15,17 @@ public struct ClientStatus: Hashable, Sendable {
     public var waiting: Int
     /// The number of rejected or lost transactions that nobody has decided about. See `RejectedWrite`.
     public var rejected: Int
-    /// The time at which everything was last in sync; nil if it never was, or if this client does not sync.
+    /// The end of the pause that the server asked for; nil while nothing waits for it, or if the server named no time.
+    public var pausedUntil: Date?
+    /// The time at which everything was last in sync, whichever process synced it; nil if it never was.
+    ///
+    /// While everything stays in sync, the time is updated every few minutes.
     public var lastInSync: Date?
-    /// Whether the server has confirmed everything written here, and the device has everything that the account may
-    /// read in the followed spaces.
+    /// Whether the server has confirmed everything written here, and the device has everything of the followed spaces
+    /// that the account may read, and of which the device has heard.
+    ///
+    /// This holds as of the last contact with the server. If this client does not sync, it holds as of what another
+    /// process has stored. ``Client/synced(within:)`` waits for it, and for a contact.
     public var isInSync: Bool
     /// The spaces that the device follows, sorted by name. Empty after a close.
     public var spaces: [Space]
@@ -40,6 +47,9 @@ public struct ClientStatus: Hashable, Sendable {
         case notSyncing
         /// The server cannot be reached, or fails, or the token closure fails. The client tries again by itself.
         case offline
+        /// The server asked to wait, because it is busy or gets too many requests. The client tries again by itself at
+        /// ``ClientStatus/pausedUntil``.
+        case paused
         /// The device has a network, and the server has not responded yet.
         case connecting
         /// The server has responded. Changes go both ways.
@@ -64,6 +74,7 @@ extension ClientStatus: CustomStringConvertible {
     public var description: String {
         var text = phase.rawValue
         if !reason.isEmpty { text += " (\(reason))" }
+        if let pausedUntil { text += ", until \(pausedUntil.formatted(.iso8601))" }
         if pending > 0 { text += ", \(pending) pending" }
         if waiting > 0 { text += ", \(waiting) waiting for a newer server" }
         if rejected > 0 { text += ", \(rejected) rejected" }
@@ -78,7 +89,7 @@ extension ClientStatus {
     ///   - token: the keeper of the application's token; nil if the token comes from the settings.
     ///   - problem: the reason why the token of the settings cannot be used; nil if there is none.
     static func phase(of status: SyncStatus, token: TokenKeeper?, problem: String?) -> (Phase, String) {
-        if let failure = status.storeFailure { return (.blocked, failure.message) }
+        if let failure = status.storeFailure { return (.blocked, failure.statusMessage) }
         for space in status.spaces {
             if case .braked(let deletes, let total) = space.pull {
                 return (
@@ -92,6 +103,8 @@ extension ClientStatus {
         case .online: return (.live, status.push.obstacle ?? status.spaces.compactMap(\.pull.obstacle).first ?? "")
         case .offline(let reason): return (.offline, reason)
         case .waiting(let failure, _), .recovering(let failure, _): return (.offline, failure.message)
+        case .paused(let failure, _): return (.paused, failure.message)
+        case .storeFailed(let failure, _): return (.blocked, failure.statusMessage)
         case .refused(let failure):
             guard failure.code == .unauthorized else { return (.blocked, failure.message) }
             switch token?.outcome {

@@ -1,6 +1,7 @@
 import Foundation
 public import SyncConcurrency
 import SyncCore
+import SyncModel
 import SyncObjects
 import SyncProgram
 
@@ -97,30 +98,39 @@ final class StatusBoard: Sendable {
     private func derive() -> ClientStatus {
         let engine = parts.engine?.currentStatus
         var (phase, reason) = phase(engine)
-        var (outbox, rejected) = (OutboxSummary(), 0)
-        var spaces: [StoredSpace] = []
+        var (progress, rejected) = (StoredProgress?.none, 0)
         do throws(StoreError) {
-            outbox = try parts.store.outboxSummary()
-            spaces = try parts.store.followedSpaces()
+            let stored = try parts.store.progress()
+            progress = stored
             // Rejections are counted only if the journal has active entries.
-            if outbox.journal > 0 { rejected = try parts.store.rejectionCount() }
+            if stored.outbox.activeJournalEntries > 0 { rejected = try parts.store.rejectionCount() }
         } catch {
             // After a close, the store cannot be read, and that is not an error.
             if phase != .stopped { (phase, reason) = (.blocked, error.message) }
         }
         return ClientStatus(
-            phase: phase, reason: reason, pending: outbox.count, waiting: outbox.held, rejected: rejected,
-            lastInSync: engine?.contact.lastSync.map {
-                Date(timeIntervalSince1970: Double($0.milliseconds) / 1_000)
-            },
-            // The engine notices a write, or a space that was followed, a moment after the program has made it. Before
-            // its first contact, it knows no spaces.
-            isInSync: (engine.map { $0.isInSync && !$0.spaces.isEmpty } ?? false) && phase != .blocked
-                && outbox.count == 0
-                && spaces.allSatisfy { followed in engine?.spaces.contains { $0.space == followed.space } ?? false },
-            spaces: spaces.map {
+            phase: phase, reason: reason, pending: progress?.outbox.count ?? 0, waiting: progress?.outbox.held ?? 0,
+            rejected: rejected,
+            pausedUntil: phase == .paused || phase == .live ? engine?.pausedUntil.map(Date.init(time:)) : nil,
+            lastInSync: (engine?.contact.lastSync ?? progress?.contact.lastSync).map(Date.init(time:)),
+            isInSync: phase != .blocked && progress.map { isInSync($0, engine, phase) } ?? false,
+            spaces: (progress?.spaces ?? []).map {
                 ClientStatus.Space(space: $0.space, isComplete: $0.isComplete, hasAccess: $0.hasAccess)
             })
+    }
+
+    private func isInSync(_ progress: StoredProgress, _ engine: SyncStatus?, _ phase: ClientStatus.Phase) -> Bool {
+        switch phase {
+        // If a process syncs, it is another one, of which only the database tells.
+        case .notSyncing, .otherProcess: progress.isInSync
+        // The engine notices a write, or a space that was followed, a moment after the program has made it. Before its
+        // first contact, it knows no spaces.
+        case .offline, .paused, .connecting, .live, .needsToken, .blocked, .stopped:
+            engine.map { engine in
+                engine.isInSync && !engine.spaces.isEmpty && progress.outbox.count == 0
+                    && progress.spaces.allSatisfy { followed in engine.spaces.contains { $0.space == followed.space } }
+            } ?? false
+        }
     }
 
     /// The reason why the token of the settings cannot be used; nil if it can, or if there is none.
@@ -146,6 +156,12 @@ final class StatusBoard: Sendable {
         case .thisProcess?, nil:
             return ClientStatus.phase(of: engine, token: token, problem: token == nil ? missingToken : nil)
         }
+    }
+}
+
+extension Date {
+    fileprivate init(time: WallTime) {
+        self.init(timeIntervalSince1970: Double(time.milliseconds) / 1_000)
     }
 }
 

@@ -5,6 +5,7 @@ public import SyncCore
 public import SyncModel
 public import SyncProgram
 package import SyncServerHTTP
+public import SyncServerRules
 import UnixSignals
 
 /// A server composed from its settings. Each part is created on first use and then kept.

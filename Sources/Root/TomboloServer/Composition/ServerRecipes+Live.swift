@@ -5,6 +5,7 @@ import SyncModel
 public import SyncProgram
 import SyncRuntimeLive
 import SyncServerHTTP
+import SyncServerRules
 
 extension ServerRecipes {
     /// Returns the recipes for an environment.
@@ -33,7 +34,8 @@ extension ServerRecipes {
                     isPostgres: settings.postgres != nil, logger)
                 let authority = Authority(
                     store: opened.store, catalog: application.catalog,
-                    policy: AuthorityPolicy(access: application.access), histories: histories)
+                    policy: AuthorityPolicy(access: application.access ?? .everyoneInDefaultSpace),
+                    histories: histories)
                 return OpenAuthority(
                     authority, catalog: stored, follow: opened.follow(authority, logger), close: opened.close)
             } catch {

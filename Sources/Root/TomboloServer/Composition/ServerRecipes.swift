@@ -4,6 +4,7 @@ public import SyncCore
 public import SyncModel
 public import SyncProgram
 public import SyncServerHTTP
+public import SyncServerRules
 
 /// The functions that create the parts of a server. As in `ClientRecipes`, the initializer requires every part.
 public struct ServerRecipes: Sendable {

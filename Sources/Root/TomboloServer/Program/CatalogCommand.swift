@@ -1,6 +1,7 @@
 import ArgumentParser
 import SyncModel
 import SyncProgram
+import SyncServerRules
 
 struct CatalogCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

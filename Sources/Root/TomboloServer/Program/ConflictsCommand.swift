@@ -1,5 +1,6 @@
 import ArgumentParser
 import SyncProgram
+import SyncServerRules
 
 struct ConflictsCommand: ServerCommand {
     static let configuration = CommandConfiguration(

@@ -1,5 +1,6 @@
 import ArgumentParser
 import SyncProgram
+import SyncServerRules
 
 struct EpochCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CoreMetrics
 import SyncProgram
+import SyncServerRules
 
 struct ServeCommand: ServerCommand {
     static let configuration = CommandConfiguration(

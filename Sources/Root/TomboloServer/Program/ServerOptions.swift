@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import SyncProgram
+import SyncServerRules
 
 /// The options of every command of a server.
 struct ServerOptions: ParsableArguments {

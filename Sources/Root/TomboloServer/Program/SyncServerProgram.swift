@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 public import SyncModel
 import SyncProgram
+public import SyncServerRules
 public import TomboloModeling
 
 /// A whole server program for an application's models, with all commands of `syncd`.

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import SyncProgram
+import SyncServerRules
 
 struct TokenCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

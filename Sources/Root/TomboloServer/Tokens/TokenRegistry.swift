@@ -96,7 +96,7 @@ public struct TokenRegistry: Sendable {
     /// stays, so that the server can still read a file that root has changed.
     private func change(_ body: ([String]) -> [String]) throws(ConfigurationError) {
         try PrivateFolder.make(folder, for: "authority.token-file")
-        let lock = try takeLock()
+        let lock = try takeLock(in: folder)
         defer { close(lock) }
         let old = try read()
         let new = body(old)
@@ -105,9 +105,23 @@ public struct TokenRegistry: Sendable {
     }
 
     /// Waits for the lock. Closing the descriptor releases it.
-    private func takeLock() throws(ConfigurationError) -> Int32 {
+    ///
+    /// The file of the lock gets the owner of the token file, so that the server's own account can open it after root
+    /// has used it.
+    private func takeLock(in folder: String) throws(ConfigurationError) -> Int32 {
         let lock = open(path + ".lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard lock >= 0 else { throw failure("locked", errno) }
+        if let owner = ownerToKeep(in: folder) {
+            var status = stat()
+            // The owner of the folder may have linked another user's file to this name. Such a file is not given away.
+            if fstat(lock, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_nlink == 1,
+                fchown(lock, owner.user, owner.group) != 0
+            {
+                let code = errno
+                close(lock)
+                throw failure("locked", code)
+            }
+        }
         while flock(lock, LOCK_EX) != 0 {
             let code = errno
             if code == EINTR { continue }

@@ -26,7 +26,9 @@ extension SQLTransaction: AuthorityView {
     package func fingerprint(at version: Version, in space: SpaceID) throws(AuthorityStoreError) -> HistoryFingerprint?
     {
         let place: [StoredValue?] = [.text(space.rawValue), .integer(version.rawValue)]
-        let logged = try row("read a fingerprint", "SELECT chain FROM log WHERE space = $1 AND version = $2", place) {
+        let logged = try row(
+            "read a fingerprint", "SELECT chain FROM change_feed WHERE space = $1 AND version = $2", place
+        ) {
             try HistoryFingerprint(stored: $0.bytes(0))
         }
         if let logged { return logged }
@@ -119,7 +121,7 @@ extension SQLTransaction: AuthorityView {
     ) throws(AuthorityStoreError) -> [Commit] {
         try use(
             "read a page of the feed",
-            "SELECT version, changed, changes FROM log WHERE space = $1 AND version > $2 ORDER BY version LIMIT $3",
+            "SELECT version, changed, changes FROM change_feed WHERE space = $1 AND version > $2 ORDER BY version LIMIT $3",
             [.text(space.rawValue), .integer(version.rawValue), budget.mostRows]
         ) { row in
             var commits: [Commit] = []
@@ -131,7 +133,8 @@ extension SQLTransaction: AuthorityView {
                 left.rows -= changed
                 left.bytes -= text.utf8.count
                 commits.append(
-                    Commit(version: Version(row.integer(0)), changes: try StoredText.changes(text, "a row of log")))
+                    Commit(
+                        version: Version(row.integer(0)), changes: try StoredText.changes(text, "a row of the feed")))
             }
             return commits
         }
@@ -140,7 +143,7 @@ extension SQLTransaction: AuthorityView {
     package func author(of version: Version, in space: SpaceID) throws(AuthorityStoreError) -> CommitAuthor? {
         try row(
             "read the author of a commit",
-            "SELECT principal, client, incarnation, number, at FROM log WHERE space = $1 AND version = $2",
+            "SELECT principal, client, incarnation, number, at FROM change_feed WHERE space = $1 AND version = $2",
             [.text(space.rawValue), .integer(version.rawValue)]
         ) { try CommitAuthor($0, from: 0) }
     }

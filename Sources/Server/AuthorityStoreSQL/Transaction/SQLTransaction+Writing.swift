@@ -91,7 +91,7 @@ extension SQLTransaction: AuthorityTransaction {
         try execute(
             "write a commit",
             """
-            INSERT INTO log (space, version, changed, changes, chain, principal, client, incarnation, number, at)
+            INSERT INTO change_feed (space, version, changed, changes, chain, principal, client, incarnation, number, at)
             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
             """,
             [
@@ -108,7 +108,7 @@ extension SQLTransaction: AuthorityTransaction {
             throw AuthorityStoreError(.corrupt, "the feed of \(space) has no fingerprint at version \(through)")
         }
         try execute(
-            "trim the feed", "DELETE FROM log WHERE space = $1 AND version <= $2",
+            "trim the feed", "DELETE FROM change_feed WHERE space = $1 AND version <= $2",
             [.text(space.rawValue), .integer(through.rawValue)])
         try execute(
             "move the horizon", "UPDATE space SET horizon = $1, horizon_chain = $2 WHERE name = $3",

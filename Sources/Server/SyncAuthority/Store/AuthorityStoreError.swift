@@ -66,7 +66,7 @@ extension AuthorityError {
         let retryAfter: Duration? = failure.code == .busy ? AuthorityLimits.busyRetry : nil
         self.init(
             .unavailable, failure.code.messageForClients, detail: failure.message, retryAfter: retryAfter,
-            isDamage: failure.code == .corrupt || failure.code == .notADatabase)
+            isStoreDamaged: failure.code == .corrupt || failure.code == .notADatabase)
     }
 }
 

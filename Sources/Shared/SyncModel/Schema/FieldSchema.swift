@@ -168,6 +168,8 @@ public struct InvalidValueError: Error, Hashable, Sendable, CustomStringConverti
         case tooShort(bytes: Int, minimum: Int)
         /// The text or JSON has more UTF-8 bytes than the field allows.
         case tooLong(bytes: Int, maximum: Int)
+        /// The arrays and objects of the JSON are nested more deeply than a field may hold.
+        case tooDeep(maximum: Int)
         /// The text or JSON contains U+0000, which databases cannot store in text.
         case containsNUL
         /// The number is infinite or not a number, which JSON cannot represent.
@@ -192,6 +194,7 @@ public struct InvalidValueError: Error, Hashable, Sendable, CustomStringConverti
         case .tooShort(0, _): "\(place) is empty"
         case .tooShort(let bytes, let minimum): "\(place) is too short: \(bytes) bytes; expected at least \(minimum)"
         case .tooLong(let bytes, let maximum): "\(place) is too long: \(bytes) bytes, at most \(maximum) allowed"
+        case .tooDeep(let maximum): "\(place) is JSON nested too deeply: at most \(maximum) levels are allowed"
         case .containsNUL: "\(place) contains U+0000, which cannot be stored"
         case .notFinite: "\(place) is not a finite number"
         case .breaksRule(let words): "\(place) \(words)"
@@ -213,6 +216,9 @@ extension FieldSchema {
             if bytes < minimumBytes { return .tooShort(bytes: bytes, minimum: minimumBytes) }
             if bytes > maximumBytes { return .tooLong(bytes: bytes, maximum: maximumBytes) }
             if text.utf8.contains(0) { return .containsNUL }
+            if type == .json, JSONNesting.depth(of: text.utf8) > SchemaLimits.jsonDepth {
+                return .tooDeep(maximum: SchemaLimits.jsonDepth)
+            }
             return rule?.problem(text).map { .breaksRule($0) }
         case .real(let number):
             guard number.isFinite else { return .notFinite }

@@ -3,6 +3,9 @@ public enum SchemaLimits {
     /// Default of the maximum length of text or JSON in one field, in UTF-8 bytes, and the largest that a `Model` may
     /// declare. A page of rows must fit into memory many times over.
     public static let textBytes = 64 * 1_024
+    /// Maximum nesting depth of arrays and objects in a JSON field. Inside the deepest message, the value stays within
+    /// the depth that every reader of JSON accepts.
+    public static let jsonDepth = 32
     /// Maximum number of fields in one collection. Their versions are stored in one small blob beside the row.
     public static let fields = 64
     /// Maximum number of mutations in one transaction. A commit is never split across two pages.

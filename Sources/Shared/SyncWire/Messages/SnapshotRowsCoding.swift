@@ -16,7 +16,7 @@ enum SnapshotRowsCoding {
         writer.endArray()
         writer.key("rows")
         writer.beginArray()
-        for record in rows.records { try write(record, columns, to: &writer) }
+        for record in rows.records { try write(record, of: rows.collection, columns, to: &writer) }
         writer.endArray()
         writer.endObject()
     }
@@ -35,7 +35,9 @@ enum SnapshotRowsCoding {
         }
     }
 
-    private static func write(_ record: Record, _ columns: Columns, to writer: inout JSONWriter) throws(WireError) {
+    private static func write(
+        _ record: Record, of collection: CollectionName, _ columns: Columns, to writer: inout JSONWriter
+    ) throws(WireError) {
         guard record.values.count == columns.known.count else {
             throw WireError(
                 .unencodable,
@@ -54,8 +56,13 @@ enum SnapshotRowsCoding {
             for _ in columns.unknown { writer.integer(record.version.rawValue) }
             writer.endArray()
         }
-        for value in record.values { try FieldValueCoding.write(value, to: &writer) }
-        for name in columns.unknown { try FieldValueCoding.write(record.unknown[name] ?? .null, to: &writer) }
+        for (name, value) in zip(columns.known, record.values) {
+            try FieldValueCoding.write(value, of: FieldPlace(collection: collection, field: name), to: &writer)
+        }
+        for name in columns.unknown {
+            let place = FieldPlace(collection: collection, field: name)
+            try FieldValueCoding.write(record.unknown[name] ?? .null, of: place, to: &writer)
+        }
         writer.endArray()
     }
 
@@ -153,7 +160,8 @@ enum SnapshotRowsCoding {
         for (column, position) in layout.positions.enumerated() {
             try expectElement(&reader, &elements, layout)
             let start = reader.position
-            let value = try FieldValueCoding.read(&reader)
+            let value = try FieldValueCoding.read(
+                &reader, of: FieldPlace(collection: layout.collection, field: layout.columns[column]))
             guard let position else {
                 if !value.isNull { record.unknown.set(layout.columns[column], to: value) }
                 continue

@@ -27,10 +27,10 @@ package enum ChangesCodec {
             case .created(let uid, let patch):
                 writer.member("uid", uid.rawValue)
                 writer.key("created")
-                try PatchCodec.write(patch, to: &writer)
+                try PatchCodec.write(patch, of: change.collection, to: &writer)
             case .updated(let patch):
                 writer.key("updated")
-                try PatchCodec.write(patch, to: &writer)
+                try PatchCodec.write(patch, of: change.collection, to: &writer)
             case .deleted:
                 writer.member("deleted", true)
             }
@@ -71,10 +71,10 @@ package enum ChangesCodec {
                 switch key {
                 case "created":
                     kind = .created
-                    patch = try PatchCodec.read(&reader)
+                    patch = try PatchCodec.read(&reader, of: collection)
                 case "updated":
                     kind = .updated
-                    patch = try PatchCodec.read(&reader)
+                    patch = try PatchCodec.read(&reader, of: collection)
                 default:
                     kind = .deleted
                     guard try reader.boolean() else { throw reader.content("expected true", at: key.offset) }

@@ -9,20 +9,23 @@ enum FieldConflictCoding {
         writer.key("record")
         writer.identifier(conflict.record.bits)
         writer.member("field", conflict.field.rawValue)
+        let place = FieldPlace(collection: conflict.collection, field: conflict.field)
         writer.key("base")
-        try FieldValueCoding.write(conflict.base, to: &writer)
+        try FieldValueCoding.write(conflict.base, of: place, to: &writer)
         writer.key("winner")
-        try write(conflict.winner, to: &writer)
+        try write(conflict.winner, of: place, to: &writer)
         writer.key("loser")
-        try write(conflict.loser, to: &writer)
+        try write(conflict.loser, of: place, to: &writer)
         writer.member("rule", conflict.rule.rawValue)
         writer.endObject()
     }
 
-    private static func write(_ contender: Contender, to writer: inout JSONWriter) throws(WireError) {
+    private static func write(
+        _ contender: Contender, of place: FieldPlace, to writer: inout JSONWriter
+    ) throws(WireError) {
         writer.beginObject()
         writer.key("value")
-        try FieldValueCoding.write(contender.value, to: &writer)
+        try FieldValueCoding.write(contender.value, of: place, to: &writer)
         writer.key("time")
         writer.hybridTime(contender.stamp.time)
         writer.key("client")
@@ -45,9 +48,12 @@ enum FieldConflictCoding {
             case "collection": collection = try reader.name()
             case "record": record = try reader.recordID()
             case "field": field = try reader.name()
-            case "base": base = try FieldValueCoding.read(&reader)
-            case "winner": winner = try readContender(&reader)
-            case "loser": loser = try readContender(&reader)
+            case "base":
+                base = try FieldValueCoding.read(&reader, of: FieldPlace(collection: collection, field: field))
+            case "winner":
+                winner = try readContender(&reader, of: FieldPlace(collection: collection, field: field))
+            case "loser":
+                loser = try readContender(&reader, of: FieldPlace(collection: collection, field: field))
             case "rule":
                 rule = ConflictRule(rawValue: try reader.text(bytes: WireLimits.opaqueBytes, "the rule"))
             default: try reader.unknown(key, .ignoringUnknownKeys)
@@ -60,7 +66,9 @@ enum FieldConflictCoding {
             rule: try reader.require(rule, "rule"))
     }
 
-    private static func readContender(_ reader: inout JSONReader) throws(JSONError) -> Contender {
+    private static func readContender(
+        _ reader: inout JSONReader, of place: FieldPlace
+    ) throws(JSONError) -> Contender {
         var value: FieldValue?
         var time: HybridTime?
         var client: ClientID?
@@ -68,7 +76,7 @@ enum FieldConflictCoding {
         var members = try reader.beginObject()
         while let key = try reader.nextKey(&members) {
             switch key {
-            case "value": value = try FieldValueCoding.read(&reader)
+            case "value": value = try FieldValueCoding.read(&reader, of: place)
             case "time": time = try reader.hybridTime()
             case "client": client = try reader.clientID()
             case "account": if try !reader.null() { account = try reader.account() }

@@ -6,14 +6,17 @@ import SyncModel
 /// The forms are `null`, `true`, `1`, `1.5` (a real always has a fraction or an exponent), `"text"`, `{"$ref":"<record
 /// id>"}`, and `{"$json":<the value unchanged>}`. Negative zero is read and written as `0.0`.
 enum FieldValueCoding {
-    static func read(_ reader: inout JSONReader) throws(JSONError) -> FieldValue {
+    /// - Parameter place: the field of the value, which a message about it names.
+    static func read(
+        _ reader: inout JSONReader, of place: @autoclosure () -> FieldPlace
+    ) throws(JSONError) -> FieldValue {
         switch try reader.kind() {
         case .null:
             _ = try reader.null()
             return .null
         case .boolean: return .boolean(try reader.boolean())
         case .string: return .text(try reader.string())
-        case .object: return try readTagged(&reader)
+        case .object: return try readTagged(&reader, of: place())
         case .array: throw reader.content("an array value must be written as {\"$json\":…}")
         case .number:
             let start = reader.position
@@ -25,7 +28,9 @@ enum FieldValueCoding {
         }
     }
 
-    private static func readTagged(_ reader: inout JSONReader) throws(JSONError) -> FieldValue {
+    private static func readTagged(
+        _ reader: inout JSONReader, of place: @autoclosure () -> FieldPlace
+    ) throws(JSONError) -> FieldValue {
         let start = reader.position
         var members = try reader.beginObject()
         var value: FieldValue?
@@ -35,7 +40,9 @@ enum FieldValueCoding {
             case "$ref": value = .reference(try reader.recordID())
             case "$json":
                 let text = try reader.verbatim()
-                try checkDepth(of: text, at: key.offset)
+                guard JSONNesting.depth(of: text.utf8) <= SchemaLimits.jsonDepth else {
+                    throw reader.content(tooDeep("\(place())"), at: key.offset)
+                }
                 value = .json(text)
             default:
                 throw reader.content("expected $ref or $json, found \(key.quoted)", at: key.offset)
@@ -45,46 +52,21 @@ enum FieldValueCoding {
         return value
     }
 
-    private static func checkDepth(of text: String, at offset: Int) throws(JSONError) {
-        guard depth(of: text.utf8) <= WireLimits.jsonFieldDepth else {
-            throw JSONError(
-                .content, at: offset, "a JSON field may be nested \(WireLimits.jsonFieldDepth) deep; this one is deeper"
-            )
-        }
+    private static func tooDeep(_ place: String) -> String {
+        "\(place): the JSON is nested too deeply: at most \(SchemaLimits.jsonDepth) levels are allowed"
     }
 
-    /// Returns the nesting depth of arrays and objects in a text that is valid JSON.
-    private static func depth(of text: String.UTF8View) -> Int {
-        var depth = 0
-        var deepest = 0
-        var isInString = false
-        var isEscaped = false
-        for byte in text {
-            if isEscaped {
-                isEscaped = false
-                continue
-            }
-            switch byte {
-            case UInt8(ascii: "\\"): isEscaped = true
-            case UInt8(ascii: "\""): isInString.toggle()
-            case UInt8(ascii: "{") where !isInString, UInt8(ascii: "[") where !isInString:
-                depth += 1
-                deepest = max(deepest, depth)
-            case UInt8(ascii: "}") where !isInString, UInt8(ascii: "]") where !isInString: depth -= 1
-            default: break
-            }
-        }
-        return deepest
-    }
-
-    static func write(_ value: FieldValue, to writer: inout JSONWriter) throws(WireError) {
+    /// - Parameter place: the field of the value, which a message about it names.
+    static func write(
+        _ value: FieldValue, of place: @autoclosure () -> FieldPlace, to writer: inout JSONWriter
+    ) throws(WireError) {
         switch value.canonical {
         case .null: writer.null()
         case .boolean(let value): writer.boolean(value)
         case .integer(let value): writer.integer(value)
         case .real(let value):
             guard value.isFinite else {
-                throw WireError(.unencodable, "\(value) is not a finite number, and cannot be sent")
+                throw WireError(.unencodable, "\(place()): \(value) is not a finite number, and cannot be sent")
             }
             writer.real(value)
         case .text(let text): writer.string(text)
@@ -95,7 +77,7 @@ enum FieldValueCoding {
             writer.endObject()
         case .json(let text):
             let bytes = Array(text.utf8)
-            try check(json: bytes)
+            try check(json: bytes, of: "\(place())")
             writer.beginObject()
             writer.key("$json")
             writer.verbatim(bytes)
@@ -104,12 +86,25 @@ enum FieldValueCoding {
     }
 
     /// Checks the text of a JSON field. Text that is not JSON would change the structure of the message around it.
-    private static func check(json bytes: [UInt8]) throws(WireError) {
+    private static func check(json bytes: [UInt8], of place: String) throws(WireError) {
         do throws(JSONError) {
             try JSONReader.read(bytes) { (reader) throws(JSONError) in try reader.skip() }
-            try checkDepth(of: String(decoding: bytes, as: UTF8.self), at: 0)
         } catch {
-            throw WireError(.unencodable, "the value of a JSON field is not valid JSON: \(error)")
+            throw WireError(.unencodable, "\(place): the value is not valid JSON: \(error)")
         }
+        guard JSONNesting.depth(of: bytes) <= SchemaLimits.jsonDepth else {
+            throw WireError(.unencodable, tooDeep(place))
+        }
+    }
+}
+
+/// The field that holds a value, for messages. A part is nil where the message has not named it yet.
+struct FieldPlace: CustomStringConvertible {
+    var collection: CollectionName?
+    var field: FieldName?
+
+    var description: String {
+        let names = [collection?.rawValue, field?.rawValue].compactMap(\.self)
+        return names.isEmpty ? "a field" : names.joined(separator: ".")
     }
 }

@@ -1,20 +1,21 @@
-package import SyncJSON
+import SyncJSON
 package import SyncModel
 
 /// Codec for new values of some fields: `{"<field>":<value>,…}`, ordered by field name.
 package enum PatchCodec {
     package static func encode(_ patch: Patch) throws(WireError) -> [UInt8] {
         var writer = JSONWriter(reserving: 256)
-        try write(patch, to: &writer)
+        try write(patch, of: nil, to: &writer)
         return writer.bytes
     }
 
     /// Decodes a patch with its fields in any order.
     package static func decode(_ bytes: [UInt8]) throws(WireError) -> Patch {
-        try Message.read(bytes, "patch", read)
+        try Message.read(bytes, "patch") { (reader) throws(JSONError) in try read(&reader, of: nil) }
     }
 
-    package static func read(_ reader: inout JSONReader) throws(JSONError) -> Patch {
+    /// - Parameter collection: the collection of the fields; nil if the message has not named it yet.
+    static func read(_ reader: inout JSONReader, of collection: CollectionName?) throws(JSONError) -> Patch {
         var patch = Patch()
         var members = try reader.beginObject()
         while let key = try reader.nextKey(&members) {
@@ -22,16 +23,20 @@ package enum PatchCodec {
                 throw reader.content("at most \(WireLimits.columns) fields of one record are allowed", at: key.offset)
             }
             let field: FieldName = try reader.name(key)
-            patch.set(field, to: try FieldValueCoding.read(&reader))
+            let place = FieldPlace(collection: collection, field: field)
+            patch.set(field, to: try FieldValueCoding.read(&reader, of: place))
         }
         return patch
     }
 
-    package static func write(_ patch: Patch, to writer: inout JSONWriter) throws(WireError) {
+    /// - Parameter collection: the collection of the fields; nil if it is not known.
+    static func write(
+        _ patch: Patch, of collection: CollectionName?, to writer: inout JSONWriter
+    ) throws(WireError) {
         writer.beginObject()
         for (field, value) in patch {
             writer.key(field.rawValue)
-            try FieldValueCoding.write(value, to: &writer)
+            try FieldValueCoding.write(value, of: FieldPlace(collection: collection, field: field), to: &writer)
         }
         writer.endObject()
     }

@@ -43,11 +43,11 @@ package enum TransactionCodec {
         switch mutation.intent {
         case .create(let patch):
             writer.key("create")
-            try PatchCodec.write(patch, to: &writer)
+            try PatchCodec.write(patch, of: mutation.collection, to: &writer)
         case .update(let edits):
             writer.key("update")
             writer.beginArray()
-            for edit in edits { try write(edit, to: &writer) }
+            for edit in edits { try write(edit, of: mutation.collection, to: &writer) }
             writer.endArray()
         case .delete(let seen):
             writer.key("delete")
@@ -58,13 +58,16 @@ package enum TransactionCodec {
         writer.endObject()
     }
 
-    private static func write(_ edit: FieldEdit, to writer: inout JSONWriter) throws(WireError) {
+    private static func write(
+        _ edit: FieldEdit, of collection: CollectionName, to writer: inout JSONWriter
+    ) throws(WireError) {
+        let place = FieldPlace(collection: collection, field: edit.field)
         writer.beginObject()
         writer.member("field", edit.field.rawValue)
         writer.key("value")
-        try FieldValueCoding.write(edit.value, to: &writer)
+        try FieldValueCoding.write(edit.value, of: place, to: &writer)
         writer.key("before")
-        try FieldValueCoding.write(edit.before, to: &writer)
+        try FieldValueCoding.write(edit.before, of: place, to: &writer)
         writer.member("seen", edit.seen.rawValue)
         writer.endObject()
     }
@@ -109,7 +112,7 @@ package enum TransactionCodec {
                 guard intent == nil else {
                     throw reader.content("expected one of create, update and delete", at: key.offset)
                 }
-                intent = try readIntent(key, &reader)
+                intent = try readIntent(key, of: collection, &reader)
             default: try reader.unknown(key, .refusingUnknownKeys)
             }
         }
@@ -120,21 +123,23 @@ package enum TransactionCodec {
     }
 
     private static func readIntent(
-        _ key: JSONKey, _ reader: inout JSONReader
+        _ key: JSONKey, of collection: CollectionName?, _ reader: inout JSONReader
     ) throws(JSONError) -> Mutation.Intent {
         switch key {
-        case "create": .create(try PatchCodec.read(&reader))
-        case "update": .update(try readEdits(&reader))
+        case "create": .create(try PatchCodec.read(&reader, of: collection))
+        case "update": .update(try readEdits(&reader, of: collection))
         default: .delete(seen: try readSeen(&reader))
         }
     }
 
     /// Reads the edits of an update, at most one for each field. If an update had two edits of one field, the journal
     /// would keep both, but only the last would be checked.
-    private static func readEdits(_ reader: inout JSONReader) throws(JSONError) -> [FieldEdit] {
+    private static func readEdits(
+        _ reader: inout JSONReader, of collection: CollectionName?
+    ) throws(JSONError) -> [FieldEdit] {
         var fields: Set<FieldName> = []
         return try reader.list { (reader) throws(JSONError) in
-            let edit = try readEdit(&reader)
+            let edit = try readEdit(&reader, of: collection)
             guard fields.insert(edit.field).inserted else {
                 throw reader.content("field \(edit.field) is edited twice in one update")
             }
@@ -145,7 +150,9 @@ package enum TransactionCodec {
         }
     }
 
-    private static func readEdit(_ reader: inout JSONReader) throws(JSONError) -> FieldEdit {
+    private static func readEdit(
+        _ reader: inout JSONReader, of collection: CollectionName?
+    ) throws(JSONError) -> FieldEdit {
         var field: FieldName?
         var value: FieldValue?
         var before: FieldValue?
@@ -154,8 +161,10 @@ package enum TransactionCodec {
         while let key = try reader.nextKey(&members) {
             switch key {
             case "field": field = try reader.name()
-            case "value": value = try FieldValueCoding.read(&reader)
-            case "before": before = try FieldValueCoding.read(&reader)
+            case "value":
+                value = try FieldValueCoding.read(&reader, of: FieldPlace(collection: collection, field: field))
+            case "before":
+                before = try FieldValueCoding.read(&reader, of: FieldPlace(collection: collection, field: field))
             case "seen": seen = try reader.version()
             default: try reader.unknown(key, .refusingUnknownKeys)
             }

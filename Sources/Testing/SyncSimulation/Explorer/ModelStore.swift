@@ -55,7 +55,7 @@ struct ModelStore: Hashable, Sendable {
     var summary: OutboxSummary {
         OutboxSummary(
             waiting: outbox.count { $0.number == nil }, sent: outbox.count { $0.number != nil && $0.answered == nil },
-            answered: outbox.count { $0.answered != nil }, bytes: 0, journal: journal.count)
+            answered: outbox.count { $0.answered != nil }, bytes: 0, activeJournalEntries: journal.count)
     }
 
     var session: StoredSession {

@@ -365,7 +365,8 @@ extension SimulatedNetwork.State {
     /// Draws one journey, or two for a duplicated request.
     ///
     /// Except for late messages, every call draws the same count of random numbers, so that changing a rate other than
-    /// `lateRate` does not affect the other faults.
+    /// `lateRate` does not affect the other faults. A late one draws once more: whether the request or the response is
+    /// late.
     fileprivate mutating func drawJourneys() -> [SimulatedNetwork.Journey] {
         let isDoubled = random.chance(conditions.duplicateRate)
         let first = drawJourney()

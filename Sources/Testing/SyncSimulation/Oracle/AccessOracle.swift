@@ -82,7 +82,7 @@ final class AccessOracle: Sendable {
             }
         }
         for entry in journal {
-            guard case .forgotten(let transaction) = entry.event, transaction.space == space else { continue }
+            guard case .lost(let transaction) = entry.event, transaction.space == space else { continue }
             throw Violation(
                 .I21, "\(device) has no access to \(space), and its journal offers records of it (\(entry.number))")
         }

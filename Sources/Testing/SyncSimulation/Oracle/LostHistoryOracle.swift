@@ -206,7 +206,7 @@ final class LostHistoryOracle: PageOracle {
     ) throws(StoreError) -> [RecordAddress: [FieldName: FieldValue]] {
         var offers: [RecordAddress: [FieldName: FieldValue]] = [:]
         for entry in try store.wholeJournal() where entry.number > number {
-            guard case .forgotten(let transaction) = entry.event else { continue }
+            guard case .lost(let transaction) = entry.event else { continue }
             for mutation in transaction.mutations {
                 let address = mutation.address
                 offers[address] = Dictionary(mutation.patch.map { ($0.field, $0.value) }) { $1 }

@@ -80,6 +80,8 @@ extension SyncStatus.Connection {
         case .online: "online"
         case .recovering(let failure, _): "recovers after \(failure.code.rawValue)"
         case .waiting(let failure, _): "waits after \(failure.code.rawValue)"
+        case .paused: "paused by the server"
+        case .storeFailed(let failure, _): "waits after \(failure.contactCode)"
         case .refused(let failure): "refused: \(failure.code.rawValue)"
         case .stopped: "stopped"
         }
@@ -91,7 +93,7 @@ extension SyncStatus.Activity {
         switch self {
         case .idle: "idle"
         case .working: "working"
-        case .held: "held"
+        case .waitingForConnection: "waits for the connection"
         case .waiting(let reason, _): "waits: \(reason)"
         case .recovering(let reason, _): "recovers: \(reason)"
         case .braked(let deletes, let total): "braked before deleting \(deletes) of \(total)"

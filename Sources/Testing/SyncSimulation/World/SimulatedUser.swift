@@ -152,7 +152,7 @@ struct SimulatedUser: Sendable {
                 }
             }
             try checkReadsItsWrites(edits)
-        case .merged, .overwritten, .forgotten: return
+        case .merged, .overwritten, .lost: return
         }
     }
 
@@ -218,7 +218,7 @@ extension JournalEntry {
     /// The transaction that the entry offers to restore; nil for an entry about conflicts.
     fileprivate var transaction: Transaction? {
         switch event {
-        case .rejected(let transaction, _), .cancelled(let transaction), .forgotten(let transaction): transaction
+        case .rejected(let transaction, _), .cancelled(let transaction), .lost(let transaction): transaction
         case .merged, .overwritten: nil
         }
     }

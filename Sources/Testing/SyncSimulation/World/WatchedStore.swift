@@ -59,6 +59,10 @@ struct WatchedStore: LocalStore, EngineStore {
         try watch(.reading) { try store.followedSpaces() }
     }
 
+    func progress() throws(StoreError) -> StoredProgress {
+        try watch(.reading) { try store.progress() }
+    }
+
     func follow(_ space: SpaceID) throws(StoreError) -> Bool {
         try watch(.changingSession) { try store.follow(space) }
     }
@@ -95,6 +99,10 @@ struct WatchedStore: LocalStore, EngineStore {
 
     func journalEntry(_ number: Int64) throws(StoreError) -> JournalEntry? {
         try watch(.reading) { try store.journalEntry(number) }
+    }
+
+    func clients() throws(StoreError) -> [ClientID] {
+        try watch(.reading) { try store.clients() }
     }
 
     func dismissJournal(upTo number: Int64) throws(StoreError) -> Int {

@@ -10,13 +10,16 @@ struct AuthorityEndpoint: Sendable {
     let catalog: SchemaCatalog
     let principal: Principal
     let now: @Sendable () -> WallTime
+    /// The application's rules for pushes; nil for none.
+    var review: (any TransactionReview)?
 
     /// Performs a call, and throws the failure that a remote client would get. Returns nil for "not found".
-    func exchange(_ call: ServerCall, _ body: [UInt8]) throws(TransportError) -> [UInt8]? {
+    func exchange(_ call: ServerCall, _ body: [UInt8]) async throws(TransportError) -> [UInt8]? {
         do {
             let request = try ServerRequest.decode(body, of: call)
-            return try authority.respond(to: request, by: principal, now: now())
-                .encode(to: request, catalog: catalog)
+            return try await response(to: request).encode(to: request, catalog: catalog)
+        } catch is CancellationError {
+            throw TransportError(.cancelled, "\(call.rawValue): the caller gave up")
         } catch let failure as AuthorityError {
             throw TransportError(failure)
         } catch let error as WireError {
@@ -26,6 +29,20 @@ struct AuthorityEndpoint: Sendable {
         } catch {
             throw TransportError(.serverFailed, "\(call.rawValue) failed")
         }
+    }
+
+    /// Returns the authority's response. The application's rules judge a push first, as on a real server.
+    private func response(to request: ServerRequest) async throws -> ServerResponse {
+        guard case .push(let push) = request, let review else {
+            return try authority.respond(to: request, by: principal, now: now())
+        }
+        let reader = RecordReader { space, collection, id in
+            let request = FetchRequest(space: space, collection: collection, key: .id(id))
+            return try authority.fetch(request, by: principal, now: now())
+        }
+        let rejections = try await review.rejections(of: push.transactions, by: principal, records: reader)
+            .mapValues(\.shortened)
+        return .push(try authority.push(push, by: principal, now: now(), rejecting: rejections))
     }
 }
 

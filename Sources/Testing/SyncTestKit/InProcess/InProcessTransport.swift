@@ -22,9 +22,9 @@ public struct InProcessTransport: RemoteTransport {
     }
 
     public func send(_ request: ServerRequest) async throws(TransportError) -> ServerResponse {
-        try await request.exchanged(endpoint.catalog) { (call, body) throws(TransportError) in
+        try await request.exchanged(endpoint.catalog) { (call, body) async throws(TransportError) in
             if Task.isCancelled { throw TransportError(.cancelled, "\(call.rawValue): the caller gave up") }
-            return try endpoint.exchange(call, body)
+            return try await endpoint.exchange(call, body)
         }
     }
 

@@ -6,17 +6,22 @@ import SyncSimulation
 extension EngineRuntime {
     /// Returns a runtime whose clock and random numbers are the same in every run.
     ///
-    /// Time advances only when something waits for it. The random numbers come from `seed`.
+    /// Each wait ends at once, and sets the clock to its end. A client with this runtime does not sync, and
+    /// `Client.open` refuses to start its sync: test the sync on the virtual time of a ``SyncTestbed``.
+    ///
+    /// - Parameter seed: decides the random numbers.
     public static func mock(seed: UInt64 = 1, startingAt start: WallTime = WallTime(milliseconds: 1_700_000_000_000))
         -> EngineRuntime
     {
         let clock = SkippingClock()
         let chance = Guarded(SeededRandom(seed: seed))
-        return EngineRuntime(
+        var runtime = EngineRuntime(
             clock: clock,
             now: { start.advanced(by: clock.now.offset) },
             uptime: { clock.now.offset },
             random: { chance.withLock { $0.next() } })
+        runtime.endsWaitsAtOnce = true
+        return runtime
     }
 }
 

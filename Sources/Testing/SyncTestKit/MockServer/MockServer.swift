@@ -29,10 +29,11 @@ public final class MockServer: RemoteTransport {
     ///   - clientCatalog: the device's models, used to decode responses; nil when they are the same as the server's.
     ///   - now: the server's wall clock.
     ///   - wait: waits for the script's delays on the test's clock.
+    ///   - review: the application's rules for pushes; nil for none.
     public init(
         authority: any AuthorityService, catalog: SchemaCatalog, clientCatalog: SchemaCatalog? = nil,
         principal: Principal, now: @escaping @Sendable () -> WallTime,
-        wait: @escaping @Sendable (Duration) async throws -> Void
+        wait: @escaping @Sendable (Duration) async throws -> Void, review: (any TransactionReview)? = nil
     ) {
         self.clientCatalog = clientCatalog ?? catalog
         self.principal = principal
@@ -40,12 +41,18 @@ public final class MockServer: RemoteTransport {
         self.wait = wait
         state = Guarded(
             State(
-                endpoint: AuthorityEndpoint(authority: authority, catalog: catalog, principal: principal, now: now)))
+                endpoint: AuthorityEndpoint(
+                    authority: authority, catalog: catalog, principal: principal, now: now, review: review)))
     }
 
     /// Replaces the server with another build of it. The script and the log stay.
-    public func replace(authority: any AuthorityService, catalog: SchemaCatalog) {
-        let endpoint = AuthorityEndpoint(authority: authority, catalog: catalog, principal: principal, now: now)
+    ///
+    /// - Parameter review: the rules of the other build for pushes; nil for none.
+    public func replace(
+        authority: any AuthorityService, catalog: SchemaCatalog, review: (any TransactionReview)? = nil
+    ) {
+        let endpoint = AuthorityEndpoint(
+            authority: authority, catalog: catalog, principal: principal, now: now, review: review)
         state.withLock { $0.endpoint = endpoint }
     }
 
@@ -104,15 +111,15 @@ public final class MockServer: RemoteTransport {
         let call = request.call
         switch step {
         case .pass:
-            return try endpoint.exchange(call, body)
+            return try await endpoint.exchange(call, body)
         case .dropRequest:
             throw TransportError(.timedOut, "\(call.rawValue): the request was lost")
         case .dropResponse:
-            _ = try endpoint.exchange(call, body)
+            _ = try await endpoint.exchange(call, body)
             throw TransportError(.timedOut, "\(call.rawValue): the response was lost")
         case .duplicate:
-            _ = try endpoint.exchange(call, body)
-            return try endpoint.exchange(call, body)
+            _ = try await endpoint.exchange(call, body)
+            return try await endpoint.exchange(call, body)
         case .delay(let duration, let next):
             do {
                 try await wait(duration)
@@ -133,11 +140,11 @@ public final class MockServer: RemoteTransport {
         case .captivePortal:
             return Array("<!DOCTYPE html><html><title>Welcome</title><body>Please sign in</body></html>".utf8)
         case .corruptRequest(let offset, let mask):
-            return try endpoint.exchange(call, body.corrupted(at: offset, by: mask))
+            return try await endpoint.exchange(call, body.corrupted(at: offset, by: mask))
         case .corruptResponse(let offset, let mask):
-            return try endpoint.exchange(call, body)?.corrupted(at: offset, by: mask)
+            return try await endpoint.exchange(call, body)?.corrupted(at: offset, by: mask)
         case .cutResponse(let bytes):
-            return try endpoint.exchange(call, body).map { Array($0.prefix(bytes)) }
+            return try await endpoint.exchange(call, body).map { Array($0.prefix(bytes)) }
         }
     }
 }

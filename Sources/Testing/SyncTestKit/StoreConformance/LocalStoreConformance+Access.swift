@@ -75,12 +75,14 @@ extension LocalStoreConformance {
                 let (_, refused) = try fixture.createUser("refused")
                 let number = try fixture.push().transactions[0].number
                 try fixture.response(number, fixture.rejected())
-                try fixture.expect(try fixture.store.outboxSummary().journal, is: 2, "the count of the journal")
+                try fixture.expect(
+                    try fixture.store.outboxSummary().activeJournalEntries, is: 2, "the count of the journal")
                 _ = try fixture.vacate()
                 let left = try fixture.store.journal(state: nil, limit: 9)
                 try fixture.expect(left.map(\.sequence), is: [refused], "what the journal keeps")
                 try fixture.expect(
-                    try fixture.store.outboxSummary().journal, is: 1, "the count of the journal afterwards")
+                    try fixture.store.outboxSummary().activeJournalEntries, is: 1, "the count of the journal afterwards"
+                )
             },
             Check("values of a lost history are not offered in a space without access") { fixture in
                 let id = try fixture.syncedUser()

@@ -32,7 +32,8 @@ extension LocalStoreConformance {
                 try fixture.expect(try fixture.store.fate(of: sequence), is: .cancelled, "the fate")
                 try fixture.expect(try fixture.store.fate(of: dependant), is: .cancelled, "the dependant's fate")
                 try fixture.expect(try fixture.store.fate(of: free), is: .pending(.waiting), "the other's fate")
-                try fixture.expect(try fixture.store.outboxSummary().journal, is: 2, "the unseen journal entries")
+                try fixture.expect(
+                    try fixture.store.outboxSummary().activeJournalEntries, is: 2, "the active journal entries")
             },
             Check("a transaction that was sent, or does not exist, is not cancelled") { fixture in
                 let (_, sequence) = try fixture.createUser()
@@ -66,7 +67,7 @@ extension LocalStoreConformance {
                     ]), "the new mutation")
                 try fixture.expect(
                     try fixture.store.journal(state: .restored, limit: 9).count, is: 1, "the restored entries")
-                try fixture.expect(try fixture.store.outboxSummary().journal, is: 0, "the unseen entries")
+                try fixture.expect(try fixture.store.outboxSummary().activeJournalEntries, is: 0, "the active entries")
                 try fixture.expect(try fixture.store.rejectionCount(), is: 0, "the rejections after the restore")
                 try fixture.expect(.entryIsFrozen) {
                     _ = try fixture.store.restore(journal: number, now: fixture.now(), newID: fixture.newID)
@@ -95,7 +96,7 @@ extension LocalStoreConformance {
                 let number = try fixture.store.journal(state: nil, limit: 1)[0].number
                 try fixture.store.dismiss(journal: number)
                 try fixture.store.dismiss(journal: number)
-                try fixture.expect(try fixture.store.outboxSummary().journal, is: 0, "the unseen entries")
+                try fixture.expect(try fixture.store.outboxSummary().activeJournalEntries, is: 0, "the active entries")
                 try fixture.expect(
                     try fixture.store.journal(state: .dismissed, limit: 9).count, is: 1, "the dismissed ones")
                 try fixture.expect(.missingEntry) {
@@ -133,7 +134,8 @@ extension LocalStoreConformance {
                 try fixture.expect(try fixture.store.dismissJournal(upTo: 2), is: 2, "the dismissed entries")
                 try fixture.expect(
                     try fixture.store.journal(state: .active, limit: 9).map(\.number), is: [3], "what is left")
-                try fixture.expect(try fixture.store.outboxSummary().journal, is: 1, "the count of active entries")
+                try fixture.expect(
+                    try fixture.store.outboxSummary().activeJournalEntries, is: 1, "the count of active entries")
             },
         ]
     }
@@ -185,7 +187,11 @@ extension LocalStoreConformance {
                 let id = try fixture.syncedUser("ada")
                 try fixture.commit(.update("users", id, ["age": .integer(1)]))
                 let first = try fixture.push()
+                let former = try fixture.store.session().identity.client
+                try fixture.expect(try fixture.store.clients(), is: [former], "the client ids")
                 let session = try fixture.store.renewIdentity(as: fixture.anotherClient)
+                try fixture.expect(
+                    try fixture.store.clients(), is: [fixture.anotherClient, former], "the client ids once renewed")
                 try fixture.expect(
                     session.identity, is: ClientIdentity(client: fixture.anotherClient, incarnation: 0),
                     "the identity")

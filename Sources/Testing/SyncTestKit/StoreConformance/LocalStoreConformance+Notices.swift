@@ -27,7 +27,8 @@ extension LocalStoreConformance {
                     [fixture.at(2, fixture.renamed(id, "theirs"))], to: 2, notices: try notices(most + 1...most + 2))
                 try fixture.pull(page)
                 try fixture.expect(try fixture.name(id), is: .text("theirs"), "the name after the page")
-                try fixture.expect(try fixture.store.outboxSummary().journal, is: most, "the unhandled entries")
+                try fixture.expect(
+                    try fixture.store.outboxSummary().activeJournalEntries, is: most, "the unhandled entries")
                 _ = try fixture.written(.update("users", id, ["username": .text("mine again")]))
 
                 let entry = try fixture.store.journal(state: .active, limit: 1)[0]
@@ -35,7 +36,8 @@ extension LocalStoreConformance {
                 try fixture.expect(
                     try fixture.stored()?.notices?.after, is: Int64(most), "the notice asked after at last")
                 try fixture.pull(fixture.feed([], to: 2, notices: try notices(most + 1...most + 1)))
-                try fixture.expect(try fixture.store.outboxSummary().journal, is: most, "the unhandled entries at last")
+                try fixture.expect(
+                    try fixture.store.outboxSummary().activeJournalEntries, is: most, "the unhandled entries at last")
             }
         ]
     }
@@ -51,7 +53,8 @@ extension LocalStoreConformance {
                 try fixture.expect(
                     entries.map(\.event), is: [.overwritten([notice.conflict], deleted: nil)], "the journal")
                 try fixture.expect(try fixture.stored()?.notices?.after, is: 1, "the notice that is asked after")
-                try fixture.expect(try fixture.store.outboxSummary().journal, is: 1, "the count of unseen entries")
+                try fixture.expect(
+                    try fixture.store.outboxSummary().activeJournalEntries, is: 1, "the count of active entries")
 
                 try fixture.pull(fixture.feed([], to: 2, notices: [notice]))
                 try fixture.expect(

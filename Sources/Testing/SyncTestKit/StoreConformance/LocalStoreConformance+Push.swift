@@ -143,7 +143,8 @@ extension LocalStoreConformance {
                             Rejection(code: .forbidden, message: "no", mutation: 0))
                     ], "the journal")
                 try fixture.expect(try fixture.store.fate(of: sequence), is: .rejected(journal[0]), "the fate")
-                try fixture.expect(try fixture.store.outboxSummary(), is: OutboxSummary(journal: 1), "the summary")
+                try fixture.expect(
+                    try fixture.store.outboxSummary(), is: OutboxSummary(activeJournalEntries: 1), "the summary")
             },
             Check("a rejected delete brings the record back; a rejected create takes it away") { fixture in
                 let id = try fixture.syncedUser("ada")

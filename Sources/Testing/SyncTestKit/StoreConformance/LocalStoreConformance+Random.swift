@@ -209,7 +209,8 @@ private struct RandomHistory<Store: LocalStore & EngineStore> {
                 try fixture.store.isPending("users", row.id), is: pending[row.id] != nil,
                 "isPending of \(row.id) after step \(step)")
         }
-        var counted = OutboxSummary(journal: try fixture.store.journal(state: .active, limit: 10_000).count)
+        var counted = OutboxSummary(
+            activeJournalEntries: try fixture.store.journal(state: .active, limit: 10_000).count)
         for entry in entries {
             switch entry.state {
             case .waiting: counted.waiting += 1

@@ -199,6 +199,6 @@ extension StoreFixture {
         }
         try expect(avatar.values[1], is: .reference(newID()), "the author of the new avatar")
         try expect(try name(newID()), is: .text("ada"), "the name of the new author")
-        try expect(try store.outboxSummary().journal, is: 0, "the count of unseen entries")
+        try expect(try store.outboxSummary().activeJournalEntries, is: 0, "the count of active entries")
     }
 }

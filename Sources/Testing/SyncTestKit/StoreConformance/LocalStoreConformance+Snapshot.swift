@@ -54,6 +54,46 @@ extension LocalStoreConformance {
                 try fixture.store.note(.inSync, now: fixture.now())
                 try fixture.expect(try fixture.store.contact(), is: ServerContact(lastSync: synced), "the contact")
             },
+            Check("the progress tells whether everything was in sync at the last contact") { fixture in
+                func isInSync(_ expected: Bool, _ moment: String) throws {
+                    let progress = try fixture.store.progress()
+                    try fixture.expect(progress.isInSync, is: expected, "whether all is in sync \(moment)")
+                    try fixture.expect(progress.outbox, is: try fixture.store.outboxSummary(), "the outbox \(moment)")
+                    try fixture.expect(progress.spaces, is: try fixture.store.followedSpaces(), "the spaces \(moment)")
+                    try fixture.expect(progress.contact, is: try fixture.store.contact(), "the contact \(moment)")
+                }
+                try isInSync(false, "before the first contact")
+                let id = try fixture.syncedUser("a")
+                try isInSync(false, "before a sync is recorded")
+                try fixture.store.note(.inSync, now: fixture.now())
+                try isInSync(true, "after a sync")
+                try fixture.pull(fixture.feed([fixture.at(2, fixture.renamed(id, "b"))], to: 2, head: 3))
+                try isInSync(false, "while the server has announced more")
+                try fixture.pull(fixture.feed([fixture.at(3, fixture.renamed(id, "c"))], to: 3))
+                try isInSync(true, "with all of it")
+                try fixture.pull(fixture.feed([], to: 3, head: 9))
+                try isInSync(false, "after an announcement alone")
+                try fixture.pull(fixture.feed([], to: 3))
+                try isInSync(true, "after the server has corrected it")
+                try fixture.store.note(.failed(code: "unreachable", message: "refused"), now: fixture.now())
+                try isInSync(false, "after a failure")
+                try fixture.store.note(.inSync, now: fixture.now())
+                let entry = try fixture.written(.update("users", id, ["age": .integer(1)]))
+                try isInSync(false, "with an unsent write")
+                try fixture.store.cancel(entry, now: fixture.now())
+                try isInSync(true, "without it")
+                try fixture.store.follow("team")
+                try isInSync(false, "with a space that was not downloaded")
+            },
+            Check("a version that was only announced does not keep a fresh snapshot out") { fixture in
+                let id = try fixture.syncedUser("a")
+                try fixture.pull(fixture.feed([], to: 1, head: 9))
+                try fixture.store.resetCursor(of: fixture.space)
+                let rows = SnapshotRows(
+                    collection: "users", records: [fixture.shownUser(id, uid: 7, version: 2, "b")])
+                try fixture.pull(fixture.snapshot([rows], at: 2))
+                try fixture.expect(try fixture.name(id), is: .text("b"), "the name")
+            },
             Check("a snapshot arrives in pages, and is complete once the feed has caught up") { fixture in
                 let one = fixture.id()
                 let two = fixture.id()
@@ -132,7 +172,8 @@ extension LocalStoreConformance {
                     offers.map(\.patch),
                     is: [["username": .text("bo")], ["username": .text("ada")], ["username": .text("flo")]],
                     "their values")
-                try fixture.expect(try fixture.store.outboxSummary().journal, is: 2, "the count of unseen entries")
+                try fixture.expect(
+                    try fixture.store.outboxSummary().activeJournalEntries, is: 2, "the count of active entries")
                 let parts = try entries.map {
                     try fixture.store.restore(journal: $0.number, now: fixture.now(), newID: fixture.newID).count
                 }
@@ -197,7 +238,7 @@ extension LocalStoreConformance {
                 try fixture.expect(
                     try fixture.offers().map(\.patch), is: [["username": .text("mine")]], "what the journal offers")
             },
-            Check("forgotten values are restored in parts, without references to missing records") { fixture in
+            Check("lost values are restored in parts, without references to missing records") { fixture in
                 let (ada, dee, art, ghost) = (fixture.id(), fixture.id(), fixture.id(), fixture.id())
                 let orphan = fixture.id()
                 try fixture.sendHello()

@@ -93,7 +93,7 @@ final class StoreFixture<Store: LocalStore & EngineStore> {
     /// Returns the mutations that the journal offers from a lost history.
     func offers() throws -> [Mutation] {
         try store.journal(state: .active, limit: 9).flatMap { entry in
-            if case .forgotten(let transaction) = entry.event { transaction.mutations } else { [] as [Mutation] }
+            if case .lost(let transaction) = entry.event { transaction.mutations } else { [] as [Mutation] }
         }
     }
 

@@ -2,6 +2,7 @@ import SyncAuthority
 import SyncConcurrency
 public import SyncCore
 public import SyncModel
+public import SyncServerRules
 public import SyncSimulation
 public import TomboloModeling
 
@@ -24,12 +25,15 @@ public final class SyncTestbed {
     /// The virtual time, the scheduler, and the random source of all devices and the server.
     public let simulation: Simulation
     /// The models of the server, and of devices created without their own models.
-    public private(set) var catalog: SchemaCatalog
+    public var catalog: SchemaCatalog { application.catalog }
     private let models: ModelCatalog
     private let policy: SyncPolicy
     private let spaces: Set<SpaceID>
     private var store: InMemoryAuthorityStore
     private var authority: Authority
+    /// The server's models and rules.
+    private var application: ServerApplication
+    private lazy var serverRuntime = simulation.makeRuntime(device: "server")
     private var devices: [TestbedDevice] = []
 
     /// Creates a testbed for an application's models, with a server and without devices.
@@ -37,80 +41,104 @@ public final class SyncTestbed {
     /// - Parameters:
     ///   - seed: decides the order of events wherever several orders are possible.
     ///   - models: the application's models.
-    ///   - spaces: the spaces that every account reads and writes, and every device keeps in sync.
-    /// - Throws: `ModelDeclarationError` when a declaration has an error.
+    ///   - spaces: the spaces that every account reads and writes, and every device keeps in sync. If `rules` has its
+    ///     own `authorizeSpaces`, that decides about the access.
+    ///   - rules: sets the server's own rules, as the closure of `SyncServerProgram.main` does. A function that both
+    ///     get tests the rules of the real server. `authenticate` is not called: each device has its account.
+    /// - Throws: `ModelDeclarationError` when a declaration has an error, or a rule is for a model that is not in the
+    ///   list.
     public convenience init(
-        seed: UInt64 = 1, models: [any Model.Type], spaces: Set<SpaceID> = [.default], policy: SyncPolicy = SyncPolicy()
+        seed: UInt64 = 1, models: [any Model.Type], spaces: Set<SpaceID> = [.default],
+        policy: SyncPolicy = SyncPolicy(), rules: (inout ServerApplication) -> Void = { _ in }
     ) throws(ModelDeclarationError) {
-        let models = try ModelCatalog(models)
-        self.init(seed: seed, catalog: models.schemas, models: models, spaces: spaces, policy: policy)
+        self.init(
+            seed: seed, application: try .configured(models, rules), models: try ModelCatalog(models), spaces: spaces,
+            policy: policy)
     }
 
     /// Creates a testbed for schemas without models, for tests that write to the stores directly.
     public convenience init(seed: UInt64 = 1, catalog: SchemaCatalog, policy: SyncPolicy = SyncPolicy()) {
-        self.init(seed: seed, catalog: catalog, models: ModelCatalog(), policy: policy)
+        self.init(
+            seed: seed, application: ServerApplication(catalog: catalog), models: ModelCatalog(), policy: policy)
     }
 
     private init(
-        seed: UInt64, catalog: SchemaCatalog, models: ModelCatalog, spaces: Set<SpaceID> = [.default],
+        seed: UInt64, application: ServerApplication, models: ModelCatalog, spaces: Set<SpaceID> = [.default],
         policy: SyncPolicy
     ) {
         simulation = Simulation(seed: seed)
-        self.catalog = catalog
+        self.application = application
         self.models = models
         self.policy = policy
         self.spaces = spaces
         store = InMemoryAuthorityStore(epoch: Epoch(rawValue: "testbed"))
-        authority = Self.authority(store, catalog, spaces)
+        authority = Self.authority(store, application, spaces)
     }
 
     /// Adds a device that is on and has a link.
     ///
-    /// - Parameter spaces: the spaces that the device follows whenever it starts; nil for all spaces of the testbed. It
-    ///   may follow others later.
+    /// - Parameters:
+    ///   - account: the account of the device on the server; nil for an account with the name of the device. Devices of
+    ///     one account have the same rights.
+    ///   - spaces: the spaces that the device follows whenever it starts; nil for all spaces of the testbed. It may
+    ///     follow others later.
     /// - Throws: `StoreError` when the store cannot be opened.
-    public func device(_ name: String, following spaces: Set<SpaceID>? = nil) throws(StoreError) -> TestbedDevice {
-        try device(name, catalog: catalog, models: models, spaces: spaces)
+    public func device(
+        _ name: String, account: String? = nil, following spaces: Set<SpaceID>? = nil
+    ) throws(StoreError) -> TestbedDevice {
+        try device(name, account: account, catalog: catalog, models: models, spaces: spaces)
     }
 
     /// Adds a device with an older or newer build of the application.
     ///
     /// - Throws: `ModelDeclarationError` when a declaration has an error, or `StoreError` when the store cannot be
     ///   opened.
-    public func device(_ name: String, models: [any Model.Type]) throws -> TestbedDevice {
+    public func device(
+        _ name: String, account: String? = nil, models: [any Model.Type]
+    ) throws -> TestbedDevice {
         let models = try ModelCatalog(models)
-        return try device(name, catalog: models.schemas, models: models)
+        return try device(name, account: account, catalog: models.schemas, models: models)
     }
 
     /// Adds a device with an older or newer build that is known by its schemas alone.
-    public func device(_ name: String, catalog: SchemaCatalog) throws(StoreError) -> TestbedDevice {
-        try device(name, catalog: catalog, models: ModelCatalog())
+    public func device(
+        _ name: String, account: String? = nil, catalog: SchemaCatalog
+    ) throws(StoreError) -> TestbedDevice {
+        try device(name, account: account, catalog: catalog, models: ModelCatalog())
     }
 
     private func device(
-        _ name: String, catalog: SchemaCatalog, models: ModelCatalog, spaces: Set<SpaceID>? = nil
+        _ name: String, account: String?, catalog: SchemaCatalog, models: ModelCatalog, spaces: Set<SpaceID>? = nil
     ) throws(StoreError) -> TestbedDevice {
         let device = TestbedDevice(
-            name: name, simulation: simulation, catalog: catalog, models: models, policy: policy, authority: authority,
-            serverCatalog: self.catalog, spaces: spaces ?? self.spaces)
+            name: name, account: account ?? name, simulation: simulation, catalog: catalog, models: models,
+            policy: policy, authority: authority, serverCatalog: self.catalog, review: review,
+            spaces: spaces ?? self.spaces)
         try device.start()
         devices.append(device)
         return device
-    }
-
-    /// Replaces the server with one that has other models.
-    ///
-    /// - Throws: `ModelDeclarationError` when a declaration has an error.
-    public func replaceServer(models: [any Model.Type]) throws(ModelDeclarationError) {
-        replaceServer(catalog: try ModelCatalog(models).schemas)
     }
 
     /// Replaces the server with one that has other models, over the same data, as an operator does by installing
     /// another build.
     ///
     /// Open hint streams end.
+    ///
+    /// - Parameter rules: sets the rules of the other build, which has none of the rules of the former one.
+    /// - Throws: `ModelDeclarationError` when a declaration has an error, or a rule is for a model that is not in the
+    ///   list.
+    public func replaceServer(
+        models: [any Model.Type], rules: (inout ServerApplication) -> Void = { _ in }
+    ) throws(ModelDeclarationError) {
+        application = try .configured(models, rules)
+        startServer()
+    }
+
+    /// Replaces the server with one that has the models of a catalog, and no rules.
+    ///
+    /// Open hint streams end.
     public func replaceServer(catalog: SchemaCatalog) {
-        self.catalog = catalog
+        application = ServerApplication(catalog: catalog)
         startServer()
     }
 
@@ -135,15 +163,22 @@ public final class SyncTestbed {
 
     private func startServer() {
         let former = authority
-        authority = Self.authority(store, catalog, spaces)
-        for device in devices { device.server.replace(authority: authority, catalog: catalog) }
+        authority = Self.authority(store, application, spaces)
+        for device in devices { device.server.replace(authority: authority, catalog: catalog, review: review) }
         former.commits.finish()
     }
 
+    /// The rules of the server for pushes; nil for none.
+    private var review: ApplicationReview? {
+        application.hasRules ? ApplicationReview(application, serverRuntime, .silent) : nil
+    }
+
     private static func authority(
-        _ store: InMemoryAuthorityStore, _ catalog: SchemaCatalog, _ spaces: Set<SpaceID>
+        _ store: InMemoryAuthorityStore, _ application: ServerApplication, _ spaces: Set<SpaceID>
     ) -> Authority {
-        Authority(store: store, catalog: catalog, policy: AuthorityPolicy(access: .everyone(in: spaces)))
+        Authority(
+            store: store, catalog: application.catalog,
+            policy: AuthorityPolicy(access: application.access ?? .everyone(in: spaces)))
     }
 
     /// Runs a part of the application to its end, and advances virtual time whenever nothing else is left to do.
@@ -180,7 +215,7 @@ public final class SyncTestbed {
         guard let status = device.status, status.isInSync else { return false }
         return status.spaces.allSatisfy { space in
             let head = try? store.read { view in try view.extent(of: space.space).head }
-            return head == space.version
+            return !space.hasAccess || head == space.version
         }
     }
 

@@ -11,7 +11,7 @@ import TomboloModeling
 
 /// A device of a `SyncTestbed`, with its store, its engine, its link, and its route to the server.
 public final class TestbedDevice: ModelAccess {
-    /// The name of the device in traces, and of its account on the server.
+    /// The name of the device in traces.
     public let name: String
     /// The server as this device sees it. Script it to change the responses to this device.
     public let server: MockServer
@@ -46,9 +46,9 @@ public final class TestbedDevice: ModelAccess {
     }
 
     init(
-        name: String, simulation: Simulation, catalog: SchemaCatalog, models: ModelCatalog, policy: SyncPolicy,
-        authority: Authority,
-        serverCatalog: SchemaCatalog, spaces: Set<SpaceID>
+        name: String, account: String, simulation: Simulation, catalog: SchemaCatalog, models: ModelCatalog,
+        policy: SyncPolicy, authority: Authority, serverCatalog: SchemaCatalog, review: (any TransactionReview)?,
+        spaces: Set<SpaceID>
     ) {
         self.name = name
         self.simulation = simulation
@@ -63,8 +63,8 @@ public final class TestbedDevice: ModelAccess {
         let clock = simulation.clock(of: name)
         let wait: @Sendable (Duration) async throws -> Void = { try await clock.sleep(for: $0) }
         server = MockServer(
-            authority: authority, catalog: serverCatalog, clientCatalog: catalog, principal: Principal(name: name),
-            now: { serverClock.now }, wait: wait)
+            authority: authority, catalog: serverCatalog, clientCatalog: catalog, principal: Principal(name: account),
+            now: { serverClock.now }, wait: wait, review: review)
         network = FaultyTransport(server, random: simulation.random("network.\(name)"), wait: wait)
     }
 
@@ -193,8 +193,8 @@ public final class TestbedDevice: ModelAccess {
         do {
             let outbox = try store.outboxSummary()
             if outbox.count > 0 { left.append("\(name): \(outbox.count) transactions are not confirmed") }
-            let unseen = try store.journal(state: .active, limit: 10)
-            for entry in unseen { left.append("\(name): the journal has \(entry.event)") }
+            let active = try store.journal(state: .active, limit: 10)
+            for entry in active { left.append("\(name): the journal has \(entry.event)") }
         } catch {
             left.append("\(name): the store cannot be read: \(error)")
         }

@@ -10,7 +10,7 @@ struct JournalOffer {
     init(_ entries: [JournalEntry]) {
         for entry in entries {
             switch entry.event {
-            case .rejected(let transaction, _), .cancelled(let transaction), .forgotten(let transaction):
+            case .rejected(let transaction, _), .cancelled(let transaction), .lost(let transaction):
                 add(transaction)
             case .merged(let conflicts): add(conflicts)
             case .overwritten(let conflicts, let deleted):

@@ -2,9 +2,9 @@ import SyncModel
 
 // Restores changes that only a lost history of the server had.
 extension RestorePlan {
-    mutating func restoreForgotten(_ forgotten: Transaction) throws {
+    mutating func restoreLost(_ lost: Transaction) throws {
         // A part never refers to a later one, so every referenced record is here, already planned, or missing.
-        for part in forgotten.referenceGroups {
+        for part in lost.referenceGroups {
             let restored = try restorable(part)
             guard !restored.isEmpty else { continue }
             var edits: [RecordEdit] = []
@@ -12,7 +12,7 @@ extension RestorePlan {
             transactions.append(try addingTargets(of: edits))
             parts.append(restored)
         }
-        guard postponed.count < forgotten.mutations.count else {
+        guard postponed.count < lost.mutations.count else {
             throw StoreError(
                 .danglingReference,
                 "the entry refers to records that are not on this device, or its ids are in use in another space: restore the entries with those records first"
@@ -36,7 +36,7 @@ extension RestorePlan {
             // A change that is postponed may take away a record that another one requires.
             var (kept, held): ([Mutation], [Mutation]) = ([], [])
             for mutation in rest {
-                if try canRestore(forgotten: mutation) { kept.append(mutation) } else { held.append(mutation) }
+                if try canRestore(lost: mutation) { kept.append(mutation) } else { held.append(mutation) }
             }
             guard !held.isEmpty else { return rest }
             postponed += held
@@ -44,9 +44,9 @@ extension RestorePlan {
         }
     }
 
-    /// Returns whether the record of a forgotten change, and the records that the change requires, are in this space or
+    /// Returns whether the record of a lost change, and the records that the change requires, are in this space or
     /// can be created again.
-    private func canRestore(forgotten mutation: Mutation) throws -> Bool {
+    private func canRestore(lost mutation: Mutation) throws -> Bool {
         guard try canWrite(to: mutation.address, by: mutation.intent) else { return false }
         return try mutation.patch.allSatisfy { name, value in
             guard case .reference(let id) = value,
@@ -74,7 +74,7 @@ extension RestorePlan {
         return try records.space(address) == nil && values(ofDeleted: address) != nil
     }
 
-    /// Returns the edit that restores a forgotten change; nil for a delete, which is never restored.
+    /// Returns the edit that restores a lost change; nil for a delete, which is never restored.
     ///
     /// An optional reference to a record that cannot be restored is left out, and added to `droppedReferences`.
     private mutating func edit(restoring mutation: Mutation) throws -> RecordEdit? {

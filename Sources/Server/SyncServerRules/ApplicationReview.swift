@@ -1,25 +1,23 @@
-import Logging
-import SyncAuthority
-import SyncConcurrency
-import SyncCore
-import SyncModel
-import SyncServerHTTP
+package import Logging
+package import SyncAuthority
+package import SyncCore
+package import SyncModel
 
 /// Applies the application's rules to the transactions of a push, in a bounded time for each transaction.
-struct ApplicationReview: TransactionReview {
+package struct ApplicationReview: TransactionReview {
     let application: ServerApplication
     let runtime: EngineRuntime
     let logger: Logger
 
     /// Returns nil for an application without rules.
-    init?(_ application: ServerApplication, _ runtime: EngineRuntime, _ logger: Logger) {
+    package init?(_ application: ServerApplication, _ runtime: EngineRuntime, _ logger: Logger) {
         guard application.hasRules else { return nil }
         self.application = application
         self.runtime = runtime
         self.logger = logger
     }
 
-    func rejections(
+    package func rejections(
         of transactions: [NumberedTransaction], by principal: Principal, records: RecordReader
     ) async throws -> [TransactionNumber: Rejection] {
         var rejections: [TransactionNumber: Rejection] = [:]
@@ -124,14 +122,14 @@ extension Mutation {
 }
 
 /// Calls the application's code, and waits for its result for a bounded time.
-enum RuleCall {
+package enum RuleCall {
     /// Returns the result of `body`.
     ///
     /// A body that takes too long is cancelled. If it ignores the cancellation, its result is discarded.
     ///
     /// - Throws: an `AuthorityError` with the code `unavailable` when the body throws or takes too long, and
     ///   `CancellationError` when the caller is cancelled.
-    static func run<Value: Sendable>(
+    package static func run<Value: Sendable>(
         _ name: String, _ timeout: Duration, _ runtime: EngineRuntime, _ logger: Logger,
         _ body: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {

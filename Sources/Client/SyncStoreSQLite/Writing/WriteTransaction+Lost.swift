@@ -108,9 +108,9 @@ extension WriteTransaction {
                 _ = try takeFormerVersions(of: places[position])
                 if let creation = try creation(ofLost: places[position], in: space) { creations.append(creation) }
             }
-            if let full = entry.add(creations) { try note(forgotten: full, now: now) }
+            if let full = entry.add(creations) { try note(lost: full, now: now) }
         }
-        if let rest = entry.take() { try note(forgotten: rest, now: now) }
+        if let rest = entry.take() { try note(lost: rest, now: now) }
     }
 
     /// Returns a create of a record that only a lost history has shown; nil when the user has deleted it here, or when
@@ -149,8 +149,8 @@ extension WriteTransaction {
     func offer(lost changes: [Mutation], in space: SpaceID, now: WallTime) throws {
         var entry = TransactionPacker(space: space)
         for group in Transaction(space: space, mutations: changes).referenceGroups {
-            if let full = entry.add(group) { try note(forgotten: full, now: now) }
+            if let full = entry.add(group) { try note(lost: full, now: now) }
         }
-        if let rest = entry.take() { try note(forgotten: rest, now: now) }
+        if let rest = entry.take() { try note(lost: rest, now: now) }
     }
 }

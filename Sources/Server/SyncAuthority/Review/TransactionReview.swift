@@ -1,4 +1,3 @@
-public import SyncAuthority
 public import SyncModel
 
 /// The application's own rules for the writes of clients. The server evaluates them before it applies a push.
@@ -20,7 +19,8 @@ public protocol TransactionReview: Sendable {
 public struct RecordReader: Sendable {
     private let fetch: @Sendable (SpaceID, CollectionName, RecordID) async throws -> Record?
 
-    init(fetch: @escaping @Sendable (SpaceID, CollectionName, RecordID) async throws -> Record?) {
+    /// Creates a reader over a function that reads with the rights of the principal.
+    package init(fetch: @escaping @Sendable (SpaceID, CollectionName, RecordID) async throws -> Record?) {
         self.fetch = fetch
     }
 
@@ -28,12 +28,4 @@ public struct RecordReader: Sendable {
     public func record(_ collection: CollectionName, _ id: RecordID, in space: SpaceID) async throws -> Record? {
         try await fetch(space, collection, id)
     }
-}
-
-/// A way to authenticate bearer tokens.
-public enum Authentication: Sendable {
-    /// Called on a thread that may block.
-    case blocking(any Authenticator)
-    /// Returns nil for a token that is unknown or no longer valid. When it throws, the client tries again later.
-    case asynchronous(@Sendable (_ token: String) async throws -> Principal?)
 }

@@ -5,7 +5,7 @@ import TestRings
 import Testing
 
 /// Tests how the journal treats values that a restored server has lost, when the same fields get newer values.
-@Suite(.ring(.unit)) struct ForgottenValuesTests {
+@Suite(.ring(.unit)) struct LostValuesTests {
     private static let catalog = SchemaCatalog([
         ModelSchema(collection: "note", fields: [.text("title", required: true), .text("body")])
     ])
@@ -36,7 +36,7 @@ import Testing
     }
 
     private static func hasChanged(_ writer: TestbedDevice) throws -> Bool {
-        let entries = try forgotten(writer)
+        let entries = try lost(writer)
         guard let changes = entries.first, entries.count == 1 else {
             Issue.record("the journal has \(entries)")
             return false
@@ -44,9 +44,9 @@ import Testing
         return try writer.store.hasChanged(since: changes)
     }
 
-    private static func forgotten(_ writer: TestbedDevice) throws -> [Transaction] {
+    private static func lost(_ writer: TestbedDevice) throws -> [Transaction] {
         try writer.store.journal(state: .active, limit: 9).compactMap {
-            if case .forgotten(let changes) = $0.event { changes } else { nil }
+            if case .lost(let changes) = $0.event { changes } else { nil }
         }
     }
 
@@ -105,7 +105,7 @@ import Testing
         try testbed.settle()
         writer.isOnline = true
         try testbed.settle()
-        let offered = try Self.forgotten(writer).flatMap(\.mutations)
+        let offered = try Self.lost(writer).flatMap(\.mutations)
         #expect(offered.allSatisfy { $0.patch["body"] == nil }, "\(offered)")
         #expect(try other.store.records(matching: RecordQuery("note")).map(\.values[1]) == [.text("third")])
     }
@@ -122,7 +122,7 @@ import Testing
         testbed.restoreServer(backup)
         writer.isOnline = true
         try testbed.settle()
-        let offered = try Self.forgotten(writer).flatMap(\.mutations)
+        let offered = try Self.lost(writer).flatMap(\.mutations)
         #expect(offered.map { $0.patch["body"] } == [.text("lost")], "\(offered)")
     }
 
@@ -149,7 +149,7 @@ import Testing
         }
         writer.isOnline = true
         try testbed.settle()
-        let offered = try Self.forgotten(writer).flatMap(\.mutations)
+        let offered = try Self.lost(writer).flatMap(\.mutations)
         #expect(offered.contains { $0.patch["body"] == .text("lost") }, "\(offered)")
     }
 

@@ -1,12 +1,12 @@
 package import SyncModel
 
-/// Selects which of several forgotten entries to restore together, so that none overwrites the value of another.
+/// Selects which of several lost entries to restore together, so that none overwrites the value of another.
 ///
 /// After two restores of a server, the journal may have two values of one field. If both were written, the first would
 /// be gone although its entry counts as restored. Of such entries, one that creates records is selected, or else the
 /// newest one. The others stay in the journal. An entry with a field that was changed after the entry was made stays,
 /// too, because the field's current value is newer.
-package struct ForgottenEntries: Sendable {
+package struct LostEntries: Sendable {
     /// An entry that is not selected, because another one has a different value of the same field.
     package struct Conflict: Hashable, Sendable {
         package let entry: Int64
@@ -75,9 +75,9 @@ package struct ForgottenEntries: Sendable {
 }
 
 extension LocalStore {
-    /// Returns whether a field of the forgotten changes has received another value since the changes were noted.
-    package func hasChanged(since forgotten: Transaction) throws(StoreError) -> Bool {
-        for mutation in forgotten.mutations {
+    /// Returns whether a field of the lost changes has received another value since the changes were noted.
+    package func hasChanged(since lost: Transaction) throws(StoreError) -> Bool {
+        for mutation in lost.mutations {
             guard let schema = catalog[mutation.collection],
                 let record = try record(mutation.collection, .id(mutation.record))
             else { continue }

@@ -2,8 +2,8 @@ import SyncCore
 import SyncModel
 import Testing
 
-/// The selection of forgotten entries that are restored together.
-@Suite struct ForgottenEntriesTests {
+/// The selection of lost entries that are restored together.
+@Suite struct LostEntriesTests {
     private static func id(_ number: UInt64) -> RecordID { RecordID(bits: Identifier128(high: 7, low: number)) }
 
     private static func change(_ record: UInt64, _ field: FieldName, _ value: String) -> Mutation {
@@ -17,12 +17,12 @@ import Testing
 
     /// Returns the selection from entries with the numbers 1, 2, and so on. The entries are added newest first, as the
     /// journal lists them.
-    private static func selection(_ entries: [Mutation]...) -> (restored: [Int64], left: [ForgottenEntries.Conflict]) {
-        var forgotten = ForgottenEntries()
+    private static func selection(_ entries: [Mutation]...) -> (restored: [Int64], left: [LostEntries.Conflict]) {
+        var lost = LostEntries()
         for (index, mutations) in entries.enumerated().reversed() {
-            forgotten.add(Int64(index + 1), Transaction(space: .default, mutations: mutations), isOutdated: false)
+            lost.add(Int64(index + 1), Transaction(space: .default, mutations: mutations), isOutdated: false)
         }
-        return forgotten.selection()
+        return lost.selection()
     }
 
     @Test func `of two values of one field, only the newest is restored`() {
@@ -46,12 +46,12 @@ import Testing
     }
 
     @Test func `an entry whose field has been changed since is left, and does not take the place of another`() {
-        var forgotten = ForgottenEntries()
+        var lost = LostEntries()
         let older = Transaction(space: .default, mutations: [Self.change(1, "name", "first")])
-        forgotten.add(2, Transaction(space: .default, mutations: [Self.change(1, "name", "second")]), isOutdated: true)
-        forgotten.add(1, older, isOutdated: false)
-        #expect(forgotten.selection().restored == [1] && forgotten.selection().left.isEmpty)
-        #expect(forgotten.outdated == [2])
+        lost.add(2, Transaction(space: .default, mutations: [Self.change(1, "name", "second")]), isOutdated: true)
+        lost.add(1, older, isOutdated: false)
+        #expect(lost.selection().restored == [1] && lost.selection().left.isEmpty)
+        #expect(lost.outdated == [2])
     }
 
     @Test func `without entries, nothing is selected`() {

@@ -1,6 +1,5 @@
 public import SyncAuthority
 public import SyncModel
-import SyncProgram
 public import TomboloModeling
 
 /// The models and the rules of the application that a server serves.
@@ -27,13 +26,14 @@ public struct ServerApplication: Sendable {
     public var timeout = Duration.seconds(5)
 
     /// Returns the principal of a token; nil if the token file decides.
-    var authentication: (@Sendable (AuthenticationRequest) async throws -> Principal?)?
-    var access: AccessRules = .everyoneInDefaultSpace
+    package var authentication: (@Sendable (AuthenticationRequest) async throws -> Principal?)?
+    /// The rights in spaces; nil without `authorizeSpaces(_:)`.
+    package var access: AccessRules?
     var writeRules: [CollectionName: [@Sendable (ProposedWrite) async throws -> Bool]] = [:]
     var writeChecks: [CollectionName: [@Sendable (ProposedWrite) async throws -> Void]] = [:]
     var validations: [@Sendable (Transaction, Principal) async throws -> Void] = []
     /// The first error in the models of typed rules. The server does not start with it.
-    var problem: ModelDeclarationError?
+    package var problem: ModelDeclarationError?
 
     /// Creates an application with these models, and without rules for tokens, spaces, or writes.
     ///
@@ -52,18 +52,12 @@ public struct ServerApplication: Sendable {
     }
 
     /// Whether there are rules for pushes.
-    var hasRules: Bool { !writeRules.isEmpty || !writeChecks.isEmpty || !validations.isEmpty }
+    package var hasRules: Bool { !writeRules.isEmpty || !writeChecks.isEmpty || !validations.isEmpty }
 
-    /// The error of a rule for a collection that is not served, and that would therefore protect nothing; nil if there is
-    /// none.
-    var problemOfRules: ConfigurationError? {
-        let known = catalog.models.map(\.collection)
+    /// A collection that has a rule and is not served, so that the rule would protect nothing; nil if there is none.
+    package var strayRule: CollectionName? {
         let ruled = Set(writeRules.keys).union(writeChecks.keys)
-        guard let unknown = ruled.subtracting(known).min() else { return nil }
-        let nearest = NearestName.suggestion(for: unknown.rawValue, among: known.map(\.rawValue))
-        return ConfigurationError(
-            "there is a rule for the collection \(unknown), which is not among the models of this server",
-            advice: nearest.map { "did you mean \($0)?" } ?? "add its model, or remove the rule")
+        return ruled.subtracting(catalog.models.map(\.collection)).min()
     }
 
     /// Whether there are rules for the records of a collection.
@@ -125,6 +119,10 @@ public struct ServerApplication: Sendable {
 public struct AuthenticationRequest: Sendable {
     /// The token in the header `Authorization`.
     public let bearerToken: String
+
+    package init(bearerToken: String) {
+        self.bearerToken = bearerToken
+    }
 }
 
 /// A pushed mutation, before the server carries it out.

@@ -1,0 +1,126 @@
+import SyncModel
+import SyncObjects
+import SyncTestKit
+import TestRings
+import Testing
+import TomboloModeling
+
+private struct Note: Model {
+    static let collection = "note"
+    let text = Field<String>("text", .required)
+    let author = Field<String?>("author")
+}
+
+private struct Stranger: Model {
+    static let collection = "stranger"
+    let name = Field<String>("name")
+}
+
+/// The rules of an application's server, as the server program takes them.
+private func noteRules(_ server: inout ServerApplication) {
+    server.authorize(Note.self) { write in
+        write.record.map { $0.author == write.principal.name } ?? (write.kind == .create)
+    }
+    server.validate(Note.self) { write in
+        guard write.proposed?.text != "spam" else {
+            throw ServerRejection(code: "spam", message: "'spam' is not a note", fields: ["text"])
+        }
+    }
+}
+
+/// A testbed and a test server judge pushes by the application's own rules.
+@Suite(.ring(.unit)) struct ServerRulesTests {
+    @Test func `a testbed rejects what the rules of the server reject, with their code and fields`() throws {
+        let testbed = try SyncTestbed(models: [Note.self], rules: noteRules)
+        let phone = try testbed.device("phone")
+        try testbed.run {
+            try await phone.create(Note.self) { $0.text = "spam" }
+            try await phone.create(Note.self) { $0.text = "milk" }
+        }
+        try testbed.settle()
+        let rejections = try phone.rejections.all()
+        #expect(rejections.map(\.code.rawValue) == ["spam"])
+        #expect(rejections.map(\.message) == ["'spam' is not a note"])
+        #expect(rejections.first?.fields.map(\.field) == ["text"])
+        #expect(try testbed.run { try await phone.query(Note.self).snapshots().map(\.text) } == ["milk"])
+        try rejections.first?.discard()
+        try testbed.finish()
+    }
+
+    @Test func `devices of one account have its rights, and those of another have not`() throws {
+        let testbed = try SyncTestbed(models: [Note.self], rules: noteRules)
+        let phone = try testbed.device("phone", account: "ned")
+        let tablet = try testbed.device("tablet", account: "ned")
+        let other = try testbed.device("laptop", account: "rob")
+        let note = try testbed.run {
+            try await phone.create(Note.self) { note in
+                note.text = "milk"
+                note.author = "ned"
+            }
+        }
+        try testbed.settle()
+        let id = try #require(note.id)
+        try testbed.run {
+            let seen = try tablet.object(Note.self, id: id)
+            seen.text = "oat milk"
+            try await seen.save().confirmed()
+        }
+        try testbed.settle()
+        try testbed.run {
+            let seen = try other.object(Note.self, id: id)
+            seen.text = "beer"
+            try await seen.save()
+        }
+        try testbed.settle()
+        let rejection = try #require(try other.rejections.all().first)
+        #expect(rejection.code == .forbidden)
+        #expect(note.text == "oat milk")
+        try rejection.discard()
+        try testbed.finish()
+    }
+
+    @Test func `a rule that fails or hangs holds a push back, and the device tries again`() throws {
+        struct Unavailable: Error {}
+        let testbed = try SyncTestbed(models: [Note.self]) { server in
+            server.validate { _, _ in throw Unavailable() }
+        }
+        let phone = try testbed.device("phone")
+        try testbed.settle()
+        try testbed.run { try await phone.create(Note.self) { $0.text = "milk" } }
+        #expect(throws: TestbedError.self) { try testbed.settle(within: .seconds(60)) }
+        let never = AsyncStream.makeStream(of: Void.self)
+        try testbed.replaceServer(models: [Note.self]) { server in
+            server.validate { _, _ in for await _ in never.stream {} }
+        }
+        #expect(throws: TestbedError.self) { try testbed.settle(within: .seconds(60)) }
+        try testbed.replaceServer(models: [Note.self], rules: noteRules)
+        try testbed.settle()
+        try testbed.finish()
+    }
+
+    @Test func `the rules decide who reads which space`() throws {
+        let testbed = try SyncTestbed(models: [Note.self], spaces: [.default, "team"]) { server in
+            server.authorizeSpaces { principal, space, _ in space == .default || principal.name == "ned" }
+        }
+        let (ned, rob) = (try testbed.device("ned"), try testbed.device("rob"))
+        try testbed.run { try await ned.create(Note.self, in: "team") { $0.text = "milk" } }
+        try testbed.settle()
+        #expect(try testbed.run { try await rob.query(Note.self).count() } == 0)
+        try testbed.run { try await rob.create(Note.self, in: "team") { $0.text = "beer" } }
+        try testbed.settle()
+        #expect(try rob.rejections.all().map(\.code) == [.forbidden])
+        try rob.rejections.all().first?.discard()
+        try testbed.finish()
+    }
+
+    @Test func `a rule for a model that is not served is an error`() throws {
+        let typed = #expect(throws: ModelDeclarationError.self) {
+            try SyncTestbed(models: [Note.self]) { server in server.authorize(Stranger.self) { _ in false } }
+        }
+        #expect(typed?.code == .unknownModel)
+        let named = #expect(throws: ModelDeclarationError.self) {
+            try SyncTestbed(models: [Note.self]) { server in server.authorize("stranger") { _ in false } }
+        }
+        #expect(named?.message.contains("a rule for the collection stranger") == true)
+    }
+}

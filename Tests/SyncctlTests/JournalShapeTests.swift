@@ -1,0 +1,40 @@
+import SyncCore
+import SyncModel
+import Testing
+
+@testable import syncctl
+
+/// The text and the JSON of a journal entry.
+@Suite struct JournalShapeTests {
+    private static let (own, other) = (
+        ClientID(bits: Identifier128(high: 0x7000, low: 0x8000_0000_0000_0001)),
+        ClientID(bits: Identifier128(high: 0x7000, low: 0x8000_0000_0000_0002))
+    )
+
+    private static func merge(lostBy loser: ClientID, keptBy winner: ClientID) -> JournalEntry {
+        func side(_ text: String, _ client: ClientID) -> Contender {
+            Contender(
+                value: .text(text), stamp: Stamp(time: HybridTime(wall: WallTime(milliseconds: 1)), client: client),
+                account: AccountID(rawValue: "ned"))
+        }
+        let conflict = FieldConflict(
+            collection: "todo", record: RecordID(bits: Identifier128(high: 0x7000, low: 0x8000_0000_0000_0009)),
+            field: "title", base: .text("Milk"), winner: side("Soy milk", winner), loser: side("Oat milk", loser),
+            rule: .latestEdit)
+        return JournalEntry(
+            number: 1, at: WallTime(milliseconds: 1), sequence: nil, event: .merged([conflict]), state: .active)
+    }
+
+    @Test(arguments: [true, false])
+    func `a merge tells whether the lost value is this device's`(isOwn: Bool) {
+        let (loser, winner) = isOwn ? (Self.own, Self.other) : (Self.other, Self.own)
+        let entry = Self.merge(lostBy: loser, keptBy: winner)
+        let clients = [Self.own]
+        let lines = JournalShape.lines(entry, catalog: SchemaCatalog([]), clients: clients)
+        let (mine, others) = ("ned, this device (\(Self.own))", "ned, device \(Self.other)")
+        #expect(lines.contains("  lost: 'Oat milk', by \(isOwn ? mine : others)"), "\(lines)")
+        #expect(lines.contains("  kept: 'Soy milk', by \(isOwn ? others : mine)"), "\(lines)")
+        let json = JournalShape.line(entry, catalog: SchemaCatalog([]), clients: clients).text
+        #expect(json.contains(#""keptHere":\#(!isOwn),"lostHere":\#(isOwn)"#), "\(json)")
+    }
+}
