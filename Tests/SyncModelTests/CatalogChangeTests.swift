@@ -64,7 +64,9 @@ import Testing
             "todo.stars is stored as optional, but is required in the catalog"
         ),
     ])
-    func `each incompatible change is reported with the name of its field and a remedy`(new: SchemaCatalog, problem: String) {
+    func `each incompatible change is reported with the name of its field and a remedy`(
+        new: SchemaCatalog, problem: String
+    ) {
         let change = CatalogChange(from: Self.stored, to: new)
         #expect(!change.isCompatible)
         #expect(change.conflicts.map(\.problem) == [problem])

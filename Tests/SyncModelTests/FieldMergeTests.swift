@@ -7,7 +7,7 @@ import Testing
     ]
     private static let id = RecordID(bits: Identifier128(high: 9, low: 9))
 
-    struct Case: Sendable, CustomTestStringConvertible {
+    struct TestCase: Sendable, CustomTestStringConvertible {
         let rule: MergeRule
         let hasSeen: Bool
         let stored: Contender
@@ -19,10 +19,10 @@ import Testing
         }
     }
 
-    static let cases: [Case] = MergeRule.allCases.flatMap { rule in
+    static let cases: [TestCase] = MergeRule.allCases.flatMap { rule in
         [true, false].flatMap { hasSeen in
             contenders.flatMap { stored in
-                contenders.map { Case(rule: rule, hasSeen: hasSeen, stored: stored, pushed: $0) }
+                contenders.map { TestCase(rule: rule, hasSeen: hasSeen, stored: stored, pushed: $0) }
             }
         }
     }
@@ -37,29 +37,31 @@ import Testing
     }
 
     /// Compares each decision with a naive second implementation of the merge rules.
-    @Test(arguments: cases) func `a merge follows its rule, and reports the value that loses`(_ small: Case) {
-        let (stored, pushed) = (small.stored, small.pushed)
+    @Test(arguments: cases) func `a merge follows its rule, and reports the value that loses`(testCase: TestCase) {
+        let (stored, pushed) = (testCase.stored, testCase.pushed)
         let decision = FieldMerge.decide(
             FieldEdit(field: "name", value: pushed.value, before: .integer(0), seen: .zero), pushed: pushed,
-            stored: stored, hasSeen: small.hasSeen, rule: small.rule, collection: "user", record: Self.id)
+            stored: stored, hasSeen: testCase.hasSeen, rule: testCase.rule, collection: "user", record: Self.id)
         let (final, conflict): (Contender, FieldConflict?) =
             switch decision {
             case .take(let contender, let conflict): (contender, conflict)
             case .keep(let conflict): (stored, conflict)
             }
-        if small.hasSeen {
+        if testCase.hasSeen {
             #expect(final == pushed)
         } else if stored.value != pushed.value {
             let expected =
-                switch small.rule {
+                switch testCase.rule {
                 case .latestEdit: pushed.stamp > stored.stamp ? pushed : stored
                 case .serverWins: stored
                 case .clientWins: pushed
                 }
             #expect(final == expected)
+        } else {
+            #expect(final == (pushed.stamp > stored.stamp ? pushed : stored))
         }
         // A conflict occurs exactly if the client has not seen the stored value and pushes a different one.
-        #expect((conflict != nil) == (!small.hasSeen && stored.value != pushed.value))
+        #expect((conflict != nil) == (!testCase.hasSeen && stored.value != pushed.value))
         if let conflict {
             #expect(conflict.winner == final && Set([conflict.winner, conflict.loser]) == Set([stored, pushed]))
         }

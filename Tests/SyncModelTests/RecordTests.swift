@@ -10,7 +10,7 @@ import Testing
         ])
     static let id = RecordID(bits: Identifier128(high: 1, low: 2))
 
-    static let misfits: [(Patch, String)] = [
+    static let invalidPatches: [(Patch, String)] = [
         (["bio": .text("x")] as Patch, "user.username is required and has no value"),
         (["username": .text("")], "user.username is empty"),
         (["username": .text("123456789")], "user.username is too long: 9 bytes, at most 8 allowed"),
@@ -86,7 +86,7 @@ import Testing
         #expect(FieldValue.text("1") != FieldValue.json("1"))
     }
 
-    @Test(arguments: misfits)
+    @Test(arguments: invalidPatches)
     func `an invalid value is refused with the name of its field`(patch: Patch, words: String) {
         do throws(InvalidValueError) {
             try Self.schema.check(creating: patch)
