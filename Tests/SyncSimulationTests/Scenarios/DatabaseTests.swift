@@ -14,13 +14,8 @@ struct DatabaseTests {
 
     private static func open(_ disk: SimulatedDisk) throws -> (DiskProcess, SQLiteStore) {
         let process = disk.makeProcess()
-        var configuration = StoreConfiguration(file: "/cache.sqlite")
-        configuration.vfs = process.vfsName
-        configuration.connections = .single
         var random = SeededRandom(seed: 1)
-        return (
-            process, try SQLiteStore.open(configuration, catalog: WorldCatalog.catalog, now: now, random: &random)
-        )
+        return (process, try process.openStore(now: now, random: &random))
     }
 
     /// Returns a disk with a database that has records, an outbox, and an empty WAL.

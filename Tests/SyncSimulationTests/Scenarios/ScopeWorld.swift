@@ -50,10 +50,7 @@ final class ScopeWorld {
         guard let disk = disks[name] else { throw StoreError(.missingFile, name) }
         let process = disk.makeProcess()
         processes.append(process)
-        var configuration = StoreConfiguration(file: "/cache.sqlite")
-        configuration.vfs = process.vfsName
-        configuration.connections = .single
-        let store = try SQLiteStore.open(configuration, catalog: WorldCatalog.catalog, now: now, random: &random)
+        let store = try process.openStore(now: now, random: &random)
         for space in Self.spaces[name] ?? [] { try store.follow(space) }
         return store
     }

@@ -269,15 +269,8 @@ struct FoundBySeedsTests {
 
     // MARK: The device's side
     private func makeStore() throws -> SQLiteStore {
-        let disk = SimulatedDisk(seed: 1)
-        let process = disk.makeProcess()
-        var configuration = StoreConfiguration(file: "/cache.sqlite")
-        configuration.vfs = process.vfsName
-        configuration.connections = .single
         var random = SeededRandom(seed: 1)
-        let store = try withExtendedLifetime(process) {
-            try SQLiteStore.open(configuration, catalog: WorldCatalog.catalog, now: now, random: &random)
-        }
+        let store = try SimulatedDisk(seed: 1).makeProcess().openStore(now: now, random: &random)
         try store.follow(.default)
         _ = try store.adopt(old, as: account)
         return store
