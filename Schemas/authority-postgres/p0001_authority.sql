@@ -1,13 +1,14 @@
 -- The authority's tables in PostgreSQL, in their own schema. They are those of `authority/` for SQLite, with the types of PostgreSQL.
 -- Names are names of the model, and sort by their bytes. Ids are the 16 bytes of a UUID. Numbers in blobs are big-endian.
 
--- The identity of the history, the secret key that authenticates its cursors, and the last value of the server's hybrid clock
--- (all 64 bits).
+-- The identity of the history, the secret key that authenticates its cursors, the last value of the server's hybrid clock (all 64
+-- bits), and the number of times that the stored models have changed.
 CREATE TABLE server (
     singleton BIGINT PRIMARY KEY CHECK (singleton = 1),
     epoch TEXT COLLATE "C" NOT NULL CHECK (length(epoch) BETWEEN 1 AND 64),
     key BYTEA NOT NULL CHECK (length(key) = 32),
-    clock BIGINT NOT NULL
+    clock BIGINT NOT NULL,
+    catalog_revision BIGINT NOT NULL DEFAULT 0
 );
 
 -- The extent of the change feed of each space: its newest version, and its horizon, the oldest version from which it is complete,

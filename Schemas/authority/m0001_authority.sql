@@ -1,19 +1,20 @@
 -- The authority's database: the history of one server. Names are names of the model. Ids are the 16 bytes of a UUID. Numbers in
 -- blobs are big-endian.
 
--- The identity of the history, the secret key that authenticates its cursors, and the last value of the server's hybrid clock
--- (all 64 bits).
+-- The identity of the history, the secret key that authenticates its cursors, the last value of the server's hybrid clock (all 64
+-- bits), and the number of times that the stored models have changed.
 CREATE TABLE server (
     only INTEGER PRIMARY KEY CHECK (only = 1),
     epoch TEXT NOT NULL CHECK (length(epoch) BETWEEN 1 AND 64),
     key BLOB NOT NULL CHECK (length(key) = 32),
-    clock INTEGER NOT NULL
+    clock INTEGER NOT NULL,
+    catalog_revision INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 -- The models with which the records were written, as Schemas/catalog describes them. A server compares its own with them before
 -- it serves.
 CREATE TABLE catalog (
-    only INTEGER PRIMARY KEY CHECK (only = 1),
+    singleton INTEGER PRIMARY KEY CHECK (singleton = 1),
     models TEXT NOT NULL
 ) STRICT;
 

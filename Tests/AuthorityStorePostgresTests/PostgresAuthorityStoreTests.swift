@@ -309,21 +309,6 @@ import Testing
         #expect(heads == [.default: Version(1), SpaceID("garden"): Version(7)])
     }
 
-    // MARK: The models
-
-    @Test func `the models that were remembered last are there, with the names of their rules`() throws {
-        let store = try open(try configuration())
-        defer { store.close() }
-        #expect(try store.storedCatalog() == nil)
-        let rule = FieldRule(name: "short") { _ in "is long" }
-        let catalog = SchemaCatalog([
-            ModelSchema(collection: "todo", fields: [.text("title"), .text("note", rule: rule)])
-        ])
-        try store.remember(SchemaCatalog([ModelSchema(collection: "todo", fields: [.text("title")])]))
-        try store.remember(catalog)
-        #expect(try store.storedCatalog() == catalog)
-    }
-
     // MARK: Statements of the operator
 
     private func run(_ sql: String) throws {

@@ -329,7 +329,7 @@ import Testing
         let before = try contents()
         let refused: [(SchemaCatalog, String)] = [
             (
-                catalog(.text("username"), .integer("age"), .text("city", required: true), .text("town")),
+                catalog(.text("username"), .integer("age"), .text("city", required: true), .text("village")),
                 "users.city is new and required, but stored records have no value for it; add it as an optional field"
             ),
             (

@@ -1,11 +1,12 @@
 import SyncCore
 import SyncModel
+import TestRings
 import Testing
 
 @testable import syncctl
 
 /// The text and the JSON of a journal entry.
-@Suite struct JournalShapeTests {
+@Suite(.ring(.unit)) struct JournalShapeTests {
     private static let (own, other) = (
         ClientID(bits: Identifier128(high: 0x7000, low: 0x8000_0000_0000_0001)),
         ClientID(bits: Identifier128(high: 0x7000, low: 0x8000_0000_0000_0002))

@@ -3,8 +3,8 @@ public import SyncModel
 
 /// The server's policy over a store: it orders, authorizes, and merges transactions, and remembers their outcomes.
 ///
-/// An authority keeps no state between calls. Several authorities may serve one store, if that store can be shared by
-/// several processes.
+/// An authority keeps nothing between calls but a copy of the stored models. Several authorities may serve one store, if
+/// that store can be shared by several processes. Their models may differ while they are upgraded; see `StoredModels`.
 public struct Authority: AuthorityService {
     /// The models that the server accepts.
     public let catalog: SchemaCatalog
@@ -13,6 +13,7 @@ public struct Authority: AuthorityService {
     public let commits = Broadcast<SpaceHeads>()
     let store: any AuthorityStore
     let histories: any HistoryKeeper
+    let models: StoredModels
 
     /// Creates an authority.
     ///
@@ -24,6 +25,7 @@ public struct Authority: AuthorityService {
         self.store = store
         self.histories = histories
         self.catalog = catalog
+        models = StoredModels(served: catalog)
         self.policy = policy
     }
 
@@ -39,7 +41,7 @@ public struct Authority: AuthorityService {
     public func fetch(
         _ request: FetchRequest, by principal: Principal, now: WallTime
     ) throws(AuthorityError) -> Record? {
-        guard mayRead(request.space, principal), let schema = catalog[request.collection] else { return nil }
+        guard mayRead(request.space, principal) else { return nil }
         let stored = try read { view -> StoredRecord? in
             switch request.key {
             case .id(let id): try view.record(RecordAddress(request.collection, id))
@@ -47,7 +49,7 @@ public struct Authority: AuthorityService {
             }
         }
         guard let stored, stored.isAlive, stored.space == request.space else { return nil }
-        return Record(stored, schema: schema)
+        return Record(stored, schema: catalog.schemaForReading(request.collection))
     }
 
     public func checkStore(now: WallTime) throws(AuthorityError) {

@@ -8,7 +8,7 @@ import SyncProgram
 
 /// The store that the settings select, opened.
 struct OpenStore {
-    let store: any CatalogStore
+    let store: any AuthorityStore
     let close: @Sendable () -> Void
     private let postgres: PostgresConfiguration?
 

@@ -97,27 +97,37 @@ extension ServerRecipes {
     /// - Parameter catalog: the models to serve; nil to leave the stored models unchanged.
     /// - Throws: when the models to serve are invalid or do not fit the stored ones, or when the store fails.
     private static func storedCatalog(
-        of store: any CatalogStore, adopting catalog: SchemaCatalog?, isPostgres: Bool, _ logger: Logger
+        of store: any AuthorityStore, adopting catalog: SchemaCatalog?, isPostgres: Bool, _ logger: Logger
     ) throws(ConfigurationError) -> SchemaCatalog? {
-        let stored: SchemaCatalog?
-        do throws(AuthorityStoreError) { stored = try store.storedCatalog() } catch {
-            throw ConfigurationError(error, isPostgres: isPostgres)
+        do {
+            guard let catalog else { return try store.read { view in try view.catalog() } }
+            if let problem = catalog.nameProblem {
+                throw ConfigurationError(
+                    "the models cannot be served: \(problem)", advice: "choose another name in the models")
+            }
+            // Comparing and storing are one transaction: another server may start with further models at the same time.
+            let change = try store.write { transaction -> Result<CatalogChange?, ConfigurationError> in
+                guard let stored = try transaction.catalog() else {
+                    try transaction.set(catalog)
+                    return .success(nil)
+                }
+                guard stored != catalog else { return .success(nil) }
+                let change = CatalogChange(from: stored, to: catalog)
+                do throws(ConfigurationError) { try change.requireCompatible() } catch { return .failure(error) }
+                try transaction.set(catalog)
+                return .success(change)
+            }
+            if let change = try change.get() {
+                logger.notice(
+                    "The models have changed.",
+                    metadata: ["added": "\(change.additions)", "changed": "\(change.adjustments)"])
+            }
+            return catalog
+        } catch let error as ConfigurationError {
+            throw error
+        } catch {
+            let failure = error as? AuthorityStoreError ?? AuthorityStoreError(.inputOutput, "\(error)")
+            throw ConfigurationError(failure, isPostgres: isPostgres)
         }
-        guard let catalog, catalog != stored else { return stored }
-        if let problem = catalog.nameProblem {
-            throw ConfigurationError(
-                "the models cannot be served: \(problem)", advice: "choose another name in the models")
-        }
-        if let stored {
-            let change = CatalogChange(from: stored, to: catalog)
-            try change.requireCompatible()
-            logger.notice(
-                "The models have changed.",
-                metadata: ["added": "\(change.additions)", "changed": "\(change.adjustments)"])
-        }
-        do throws(AuthorityStoreError) { try store.remember(catalog) } catch {
-            throw ConfigurationError(error, isPostgres: isPostgres)
-        }
-        return catalog
     }
 }

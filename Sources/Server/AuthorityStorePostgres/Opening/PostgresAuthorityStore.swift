@@ -1,7 +1,5 @@
 import AuthorityStoreSQL
 public import SyncAuthority
-public import SyncModel
-import SyncWire
 
 /// The authority's store on PostgreSQL, which several servers may share.
 ///
@@ -11,7 +9,7 @@ import SyncWire
 ///
 /// When the connection is lost during a commit, the call throws, although the commit may have taken effect. The
 /// authority recognizes the repeated transaction by its number.
-public final class PostgresAuthorityStore: CatalogStore {
+public final class PostgresAuthorityStore: AuthorityStore {
     private let writer: PostgresPool
     private let readers: PostgresPool
     private let begin: String
@@ -57,43 +55,6 @@ public final class PostgresAuthorityStore: CatalogStore {
     ) throws -> Result {
         try AuthorityStoreError.converting("write") {
             try writer.transaction(begin) { session in try body(SQLTransaction(session)) }
-        }
-    }
-
-    // MARK: The models
-
-    public func storedCatalog() throws(AuthorityStoreError) -> SchemaCatalog? {
-        let text = try AuthorityStoreError.converting("read the stored models") {
-            try readers.transaction("BEGIN READ ONLY") { session in
-                try session.query("read the stored models", "SELECT models FROM catalog", []) { cursor in
-                    try cursor.step() ? cursor.text(0) : nil
-                }
-            }
-        }
-        guard let text else { return nil }
-        do throws(WireError) {
-            return try CatalogCodec.decodeStored(Array(text.utf8))
-        } catch {
-            throw AuthorityStoreError(.corrupt, "the stored models cannot be read: \(error)")
-        }
-    }
-
-    public func remember(_ catalog: SchemaCatalog) throws(AuthorityStoreError) {
-        let text: String
-        do throws(WireError) {
-            text = String(decoding: try CatalogCodec.encode(catalog), as: UTF8.self)
-        } catch {
-            throw AuthorityStoreError(.unstorable, "the models cannot be stored: \(error)")
-        }
-        _ = try AuthorityStoreError.converting("store the models") {
-            try writer.transaction(begin) { session in
-                try session.execute(
-                    "store the models",
-                    """
-                    INSERT INTO catalog (singleton, models) VALUES (1, $1)
-                    ON CONFLICT (singleton) DO UPDATE SET models = excluded.models
-                    """, [.text(text)])
-            }
         }
     }
 }

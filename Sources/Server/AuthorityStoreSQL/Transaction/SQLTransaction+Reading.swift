@@ -1,9 +1,11 @@
 package import SyncAuthority
 package import SyncModel
+import SyncWire
 
 extension SQLTransaction: AuthorityView {
     package func state() throws(AuthorityStoreError) -> AuthorityState {
-        let state = try row("read the server's state", "SELECT epoch, clock, key FROM server", []) { row in
+        let state = try row("read the server's state", "SELECT epoch, clock, key, catalog_revision FROM server", []) {
+            row in
             let secret = row.bytes(2)
             guard let key = HistoryKey(bytes: secret) else {
                 throw AuthorityStoreError(
@@ -11,10 +13,25 @@ extension SQLTransaction: AuthorityView {
             }
             return AuthorityState(
                 history: HistoryIdentity(epoch: Epoch(rawValue: row.text(0)), key: key),
-                clock: HybridClock(last: HybridTime(rawValue: UInt64(bitPattern: row.integer(1)))))
+                clock: HybridClock(last: HybridTime(rawValue: UInt64(bitPattern: row.integer(1)))),
+                catalogRevision: row.integer(3))
         }
         guard let state else { throw AuthorityStoreError(.corrupt, "the database has no row in server") }
         return state
+    }
+
+    package func catalog() throws(AuthorityStoreError) -> SchemaCatalog? {
+        guard let text = try storedModels() else { return nil }
+        do throws(WireError) {
+            return try CatalogCodec.decodeStored(Array(text.utf8))
+        } catch {
+            throw AuthorityStoreError(.corrupt, "the stored models cannot be read: \(error)")
+        }
+    }
+
+    /// Returns the stored models as JSON; nil when there are none.
+    func storedModels() throws(AuthorityStoreError) -> String? {
+        try row("read the stored models", "SELECT models FROM catalog", []) { $0.text(0) }
     }
 
     package func extent(of space: SpaceID) throws(AuthorityStoreError) -> SpaceExtent {

@@ -1,5 +1,6 @@
 package import SyncAuthority
 package import SyncModel
+import SyncWire
 
 extension SQLTransaction: AuthorityTransaction {
     package func set(_ state: AuthorityState) throws(AuthorityStoreError) {
@@ -9,6 +10,23 @@ extension SQLTransaction: AuthorityTransaction {
                 .text(state.epoch.rawValue), .integer(Int64(bitPattern: state.clock.last.rawValue)),
                 .blob(state.history.key.bytes),
             ])
+    }
+
+    package func set(_ catalog: SchemaCatalog) throws(AuthorityStoreError) {
+        let text: String
+        do throws(WireError) {
+            text = String(decoding: try CatalogCodec.encode(catalog), as: UTF8.self)
+        } catch {
+            throw AuthorityStoreError(.unstorable, "the models cannot be stored: \(error)")
+        }
+        guard try storedModels() != text else { return }
+        try execute(
+            "store the models",
+            """
+            INSERT INTO catalog (singleton, models) VALUES (1, $1)
+            ON CONFLICT (singleton) DO UPDATE SET models = excluded.models
+            """, [.text(text)])
+        try execute("count the models", "UPDATE server SET catalog_revision = catalog_revision + 1", [])
     }
 
     // MARK: Numbers

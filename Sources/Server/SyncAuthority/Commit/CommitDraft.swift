@@ -203,7 +203,7 @@ struct CommitDraft<Lookup: RecordLookup> {
     func checkReferrers() throws(PlanningStop) {
         for (position, mutation) in deletes {
             let target = records[position].address
-            let fields = planner.catalog.requiredReferences(to: target.collection)
+            let fields = planner.stored.requiredReferences(to: target.collection)
             guard records[position].before != nil, !fields.isEmpty else { continue }
             // Referrers that the transaction itself changes may no longer refer to the target. The limit exceeds their
             // number by one, so any other referrer would be found.

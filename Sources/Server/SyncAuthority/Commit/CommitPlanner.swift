@@ -3,11 +3,17 @@ package import SyncModel
 /// Decides the effect of a transaction, without side effects.
 package struct CommitPlanner: Sendable {
     let catalog: SchemaCatalog
+    /// The models of all stored records, among them those that this server does not serve.
+    let stored: SchemaCatalog
     let author: TransactionAuthor
     let stamps: StampPolicy
 
-    package init(catalog: SchemaCatalog, author: TransactionAuthor, stamps: StampPolicy) {
+    /// - Parameter stored: the models of all stored records; nil if these are the models that the server serves.
+    package init(
+        catalog: SchemaCatalog, stored: SchemaCatalog? = nil, author: TransactionAuthor, stamps: StampPolicy
+    ) {
         self.catalog = catalog
+        self.stored = stored ?? catalog
         self.author = author
         self.stamps = stamps
     }

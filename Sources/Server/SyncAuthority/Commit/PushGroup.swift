@@ -7,7 +7,9 @@ struct PushGroup {
     let request: PushRequest
     let principal: Principal
     let now: WallTime
+    /// The models that this server serves.
     let catalog: SchemaCatalog
+    let models: StoredModels
     let policy: AuthorityPolicy
     /// The application's rejections, by transaction number.
     let rejections: [TransactionNumber: Rejection]
@@ -42,6 +44,7 @@ struct PushGroup {
         case .outcomes(let results): repeats = results
         }
 
+        let stored = try models.catalog(at: state, in: transaction)
         if owner == nil { try transaction.bind(request.identity.client, to: principal) }
         var ledger = known
         var response = AcceptedPush(results: repeats, heads: [:], epoch: state.epoch, serverTime: .zero)
@@ -53,7 +56,7 @@ struct PushGroup {
                 effect = CommitPlan.Effect(outcome: outcome, newVersion: nil)
             } else {
                 observe(numbered, with: &state.clock)
-                effect = try carryOut(numbered, in: transaction)
+                effect = try carryOut(numbered, stored, in: transaction)
             }
             try transaction.keep(
                 StoredOutcome(hash: numbered.hash, outcome: effect.outcome), of: key, numbered.number)
@@ -141,20 +144,20 @@ struct PushGroup {
     // MARK: New transactions
 
     private func carryOut(
-        _ numbered: NumberedTransaction, in transaction: some AuthorityTransaction
+        _ numbered: NumberedTransaction, _ stored: SchemaCatalog, in transaction: some AuthorityTransaction
     ) throws(AuthorityStoreError) -> CommitPlan.Effect {
-        switch try decide(numbered, over: transaction) {
+        switch try decide(numbered, stored, over: transaction) {
         case .reject(let rejection):
             return CommitPlan.Effect(outcome: .rejected(rejection), newVersion: nil)
         case .commit(let plan):
             let author = CommitAuthor(
                 principal: principal, identity: request.identity, number: numbered.number, committedAt: now)
-            return try plan.carryOut(in: transaction, by: author, catalog: catalog)
+            return try plan.carryOut(in: transaction, by: author, catalog: stored)
         }
     }
 
     private func decide(
-        _ numbered: NumberedTransaction, over records: some RecordLookup
+        _ numbered: NumberedTransaction, _ stored: SchemaCatalog, over records: some RecordLookup
     ) throws(AuthorityStoreError) -> CommitPlanner.Decision {
         let transaction = numbered.transaction
         guard policy.access.mayWrite(transaction.space, principal) else {
@@ -173,7 +176,7 @@ struct PushGroup {
                     mutation: nil))
         }
         let planner = CommitPlanner(
-            catalog: catalog,
+            catalog: catalog, stored: stored,
             author: TransactionAuthor(
                 principal: principal, identity: request.identity,
                 formerClients: numbered.formerNumbers.map(\.identity.client)),

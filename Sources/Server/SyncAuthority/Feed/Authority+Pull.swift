@@ -13,7 +13,7 @@ extension Authority {
         }
         guard mayRead(request.space, principal) else { return try withholding(request, from: principal) }
         let reader = FeedReader(
-            space: request.space, catalog: catalog, now: now,
+            space: request.space, catalog: catalog, models: models, now: now,
             budget: PageBudget(
                 rows: min(max(request.limit, 1), policy.limits.pageRows), bytes: policy.pageBytes),
             permittedSkew: policy.permittedSkew)

@@ -3,7 +3,9 @@ import SyncModel
 /// Builds one page of a space from one snapshot of the store.
 struct FeedReader {
     let space: SpaceID
+    /// The models that this server serves.
     let catalog: SchemaCatalog
+    let models: StoredModels
     let now: WallTime
     let budget: PageBudget
     let permittedSkew: Duration
@@ -41,7 +43,9 @@ struct FeedReader {
             return .response(.page(try commits(after: start, state, extent, in: view)))
         case .snapshot(_, let last):
             // The collection is no longer served. The client discards the rows that it has received.
-            guard catalog[last.collection] != nil else { return .response(.mustReset(.horizon)) }
+            guard try models.catalog(at: state, in: view)[last.collection] != nil else {
+                return .response(.mustReset(.horizon))
+            }
             return .response(.page(try rows(after: last, begun: start, state, extent, in: view)))
         }
     }
@@ -99,22 +103,21 @@ struct FeedReader {
         var shown = last
         var budget = budget
         var isLast = true
-        let models = catalog.models.filter { model in last.map { $0.collection <= model.collection } ?? true }
-        for model in models.sorted(by: { $0.collection < $1.collection }) {
+        let collections = try models.catalog(at: state, in: view).models.map(\.collection).sorted()
+        for collection in collections where last.map({ $0.collection <= collection }) ?? true {
             guard budget.rows > 0, budget.bytes > 0 else {
                 isLast = false
                 break
             }
             let slice = try view.rows(
-                in: space, of: model.collection, after: model.collection == last?.collection ? last?.id : nil,
-                budget: budget)
+                in: space, of: collection, after: collection == last?.collection ? last?.id : nil, budget: budget)
             budget.rows -= slice.records.count
             budget.bytes -= slice.bytes
             if let end = slice.records.last {
                 shown = end.address
+                let schema = catalog.schemaForReading(collection)
                 groups.append(
-                    SnapshotRows(
-                        collection: model.collection, records: slice.records.map { Record($0, schema: model) }))
+                    SnapshotRows(collection: collection, records: slice.records.map { Record($0, schema: schema) }))
             }
             guard slice.isComplete else {
                 isLast = false

@@ -33,17 +33,6 @@ extension AuthorityStore {
     }
 }
 
-/// A store that keeps the models with which its records were written.
-public protocol CatalogStore: AuthorityStore {
-    /// Returns the models with which the records were written; nil for a store that keeps none yet.
-    ///
-    /// Field rules have only their names, and check nothing.
-    func storedCatalog() throws(AuthorityStoreError) -> SchemaCatalog?
-
-    /// Stores the models that are served from now on.
-    func remember(_ catalog: SchemaCatalog) throws(AuthorityStoreError)
-}
-
 /// The lookups that a decision about a transaction may make.
 public protocol RecordLookup {
     /// Returns the record, alive or deleted, in any space.
@@ -65,6 +54,11 @@ public protocol RecordLookup {
 public protocol AuthorityView: RecordLookup {
     /// Returns the history that this database holds, and the last reading of the server's hybrid clock.
     func state() throws(AuthorityStoreError) -> AuthorityState
+
+    /// Returns the models with which the records were written; nil for a store that keeps none yet.
+    ///
+    /// Field rules have only their names, and check nothing.
+    func catalog() throws(AuthorityStoreError) -> SchemaCatalog?
 
     /// Returns the extent of a space's change feed; `.empty` for a space without commits.
     func extent(of space: SpaceID) throws(AuthorityStoreError) -> SpaceExtent
@@ -124,8 +118,13 @@ extension AuthorityView {
 
 /// The writes of a transaction. Later reads in the same transaction see them. See `AuthorityStore.write`.
 public protocol AuthorityTransaction: AuthorityView {
-    /// Stores the history and the clock, replacing the former ones.
+    /// Stores the history and the clock, replacing the former ones. Does not change the revision of the models.
     func set(_ state: AuthorityState) throws(AuthorityStoreError)
+
+    /// Stores the models with which records are written from now on. Other models than before get the next revision.
+    ///
+    /// - Throws: `unstorable` for models that could not be read again.
+    func set(_ catalog: SchemaCatalog) throws(AuthorityStoreError)
 
     /// Increments the head of the space and returns it.
     ///
@@ -191,11 +190,14 @@ public struct AuthorityState: Hashable, Sendable {
     public var history: HistoryIdentity
     /// The server's hybrid clock after its latest write.
     public var clock: HybridClock
+    /// Counts the changes of the stored models. It is 0 until the store keeps some.
+    public var catalogRevision: Int64
 
     /// Creates the state of a server. A new server has a clock without readings.
-    public init(history: HistoryIdentity, clock: HybridClock) {
+    public init(history: HistoryIdentity, clock: HybridClock, catalogRevision: Int64 = 0) {
         self.history = history
         self.clock = clock
+        self.catalogRevision = catalogRevision
     }
 
     /// The name of the current history.

@@ -109,6 +109,11 @@ extension Counted {
         return try view.state()
     }
 
+    func catalog() throws(AuthorityStoreError) -> SchemaCatalog? {
+        try store.step("catalog")
+        return try view.catalog()
+    }
+
     func extent(of space: SpaceID) throws(AuthorityStoreError) -> SpaceExtent {
         try store.step("extent")
         return try view.extent(of: space)
@@ -199,6 +204,11 @@ extension FaultyTransaction {
     func set(_ state: AuthorityState) throws(AuthorityStoreError) {
         try store.step("set state")
         try base.set(state)
+    }
+
+    func set(_ catalog: SchemaCatalog) throws(AuthorityStoreError) {
+        try store.step("set catalog")
+        try base.set(catalog)
     }
 
     func takeVersion(in space: SpaceID) throws(AuthorityStoreError) -> Version {

@@ -26,6 +26,28 @@ extension AuthorityStoreConformance {
                 let found = try fixture.read { view in try view.state() }
                 try fixture.expect(found, state, "the state")
             },
+            Check("the models that were stored last are kept, with the names of their rules") { fixture in
+                func catalog(_ fields: FieldSchema...) -> SchemaCatalog {
+                    SchemaCatalog([ModelSchema(collection: "todo", fields: fields)])
+                }
+                func stored() throws -> (catalog: SchemaCatalog?, revision: Int64) {
+                    try fixture.read { view in (try view.catalog(), try view.state().catalogRevision) }
+                }
+                try fixture.expect(try stored().catalog, nil, "the models of a new store")
+                try fixture.expect(try stored().revision, 0, "their revision")
+                try fixture.write { transaction in try transaction.set(catalog(.text("title"))) }
+                let rule = FieldRule(name: "short") { _ in "is long" }
+                let newer = catalog(.text("title"), .text("note", rule: rule))
+                for _ in 0..<2 { try fixture.write { transaction in try transaction.set(newer) } }
+                try fixture.expect(try stored().catalog, newer, "the models")
+                try fixture.expect(try stored().revision, 2, "the revision after two changes")
+                try fixture.write { transaction in
+                    var state = try transaction.state()
+                    state.catalogRevision = 7
+                    try transaction.set(state)
+                }
+                try fixture.expect(try stored().revision, 2, "the revision after the state was stored")
+            },
             Check("a transaction sees what it has written itself") { fixture in
                 let record = AuthorityStoreFixture.record(1, uid: 0)
                 let key = AuthorityStoreFixture.key("anna")

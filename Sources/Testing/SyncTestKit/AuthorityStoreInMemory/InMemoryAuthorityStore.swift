@@ -77,6 +77,7 @@ struct AuthorityTables: Sendable {
     }
 
     var state: AuthorityState
+    var catalog: SchemaCatalog?
     var extents: [SpaceID: SpaceExtent] = [:]
     var horizonFingerprints: [SpaceID: HistoryFingerprint] = [:]
     var records: [RecordAddress: StoredRecord] = [:]
@@ -106,6 +107,8 @@ final class InMemoryTransaction: AuthorityTransaction {
     // MARK: Reading
 
     func state() -> AuthorityState { tables.state }
+
+    func catalog() -> SchemaCatalog? { tables.catalog }
 
     func extent(of space: SpaceID) -> SpaceExtent { tables.extents[space] ?? .empty }
 
@@ -217,7 +220,15 @@ final class InMemoryTransaction: AuthorityTransaction {
         return gone.count
     }
 
-    func set(_ state: AuthorityState) { tables.state = state }
+    func set(_ state: AuthorityState) {
+        (tables.state.history, tables.state.clock) = (state.history, state.clock)
+    }
+
+    func set(_ catalog: SchemaCatalog) {
+        guard tables.catalog != catalog else { return }
+        tables.catalog = catalog
+        tables.state.catalogRevision += 1
+    }
 
     func takeVersion(in space: SpaceID) -> Version {
         let old = extent(of: space)

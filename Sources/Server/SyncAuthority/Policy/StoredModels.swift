@@ -1,0 +1,36 @@
+import SyncConcurrency
+import SyncModel
+
+/// The models with which the records of the store were written, which may be more than those that this server serves.
+///
+/// While several servers of one database are upgraded, a new one has already stored collections and fields that an old
+/// one does not know. An old server refuses writes to them, and its clients keep these writes. But its snapshots must
+/// contain their records, and it must not delete a record that they require.
+final class StoredModels: Sendable {
+    private let served: SchemaCatalog
+    /// The models that were read last, and their revision. They are read again only when the revision has changed.
+    private let known: Guarded<(revision: Int64, catalog: SchemaCatalog)>
+
+    init(served: SchemaCatalog) {
+        self.served = served
+        known = Guarded((0, served))
+    }
+
+    /// Returns the models that the store holds at the moment of a database transaction with this state.
+    func catalog(at state: AuthorityState, in view: some AuthorityView) throws(AuthorityStoreError) -> SchemaCatalog {
+        let last = known.withLock { $0 }
+        guard state.catalogRevision != last.revision else { return last.catalog }
+        let catalog = try view.catalog() ?? served
+        known.withLock { $0 = (state.catalogRevision, catalog) }
+        return catalog
+    }
+}
+
+extension SchemaCatalog {
+    /// Returns the schema with which this server reads records of a collection.
+    ///
+    /// In a collection that this server does not know, every field is an unknown one, and is passed on by its name.
+    func schemaForReading(_ collection: CollectionName) -> ModelSchema {
+        self[collection] ?? ModelSchema(collection: collection, fields: [])
+    }
+}
