@@ -280,7 +280,7 @@ let package = Package(
             ],
             path: "Tests/ForeignBytes"),
         .testTarget(
-            name: "ForeignBytesTests", dependencies: ["TestRings", "ForeignBytes"]),
+            name: "ForeignBytesTests", dependencies: ["TestRings", "ForeignBytes", "SyncSimulation"]),
 
         // Selects the tests of a run.
         .target(name: "TestRings", path: "Tests/TestRings"),
@@ -337,7 +337,7 @@ let package = Package(
             name: "SyncTransportTests",
             dependencies: [
                 "TestRings", "SyncModel", "SyncCore", "SyncAuthority", "SyncJSON", "SyncWire", "SyncConcurrency",
-                "SyncTransportHTTP", "SyncServerHTTP", "SyncTestKit", "Schemas",
+                "SyncTransportHTTP", "SyncServerHTTP", "SyncTestKit", "SyncSimulation", "Schemas",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),

@@ -228,7 +228,7 @@ import Testing
         #expect(answers.allSatisfy { !$0.contains("HTTP") })
     }
 
-    @Test func `a TLS connection whose peer ignores the close is cut`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `a TLS connection whose peer ignores the close is cut`() async throws {
         let files = try TestCertificate.make()
         defer { files.remove() }
         var configuration = SyncServerConfiguration()
@@ -238,7 +238,7 @@ import Testing
         let connection = try await TestServer.run(TestServer.authority(), configuration: configuration) { port in
             try await StubbornConnection(to: port)
         }
-        try await connection.end()
+        try await connection.waitUntilClosed()
     }
 
     @Test(arguments: [

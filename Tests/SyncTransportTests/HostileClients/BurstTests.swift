@@ -25,16 +25,22 @@ import Testing
 
     @Test func `S14: pipelined requests are all answered in order`() async throws {
         let count = 300
+        let ids = (0..<count).map { "00000000000000000000000000" + String(100_000 + $0) }
         let text = try await TestServer.run(TestServer.authority()) { port in
-            let request = "GET /v1/hello HTTP/1.1\r\nHost: a\r\n\(Self.authorized)\r\n\r\n"
+            let requests = ids.map {
+                "GET /v1/hello HTTP/1.1\r\nHost: a\r\n\(Self.authorized)\r\nTombolo-Request: \($0)\r\n\r\n"
+            }
             let last = "GET /v1/openapi HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
-            return try await RawRequest.send([String(repeating: request, count: count) + last], to: port)
+            return try await RawRequest.send([requests.joined() + last], to: port)
         }
         #expect(text.count(of: "HTTP/1.1 200 OK") == count + 1)
         #expect(text.count(of: "\"epoch\":\"test-epoch\"") == count)
+        // Each response repeats the id of its request.
+        let answered = text.matches(of: /(?i:tombolo-request): ([0-9a-f]{32})/).map { String($0.1) }
+        #expect(Array(answered.prefix(count)) == ids)
     }
 
-    @Test func `a peer that waits before it sends its body is told to go on`() async throws {
+    @Test func `a request with Expect: 100-continue gets 100 Continue before its body`() async throws {
         let head = RawRequest.http(
             "POST /v1/pull",
             ["Authorization: Bearer \(TestServer.good)", "Content-Type: application/json", "Content-Length: 2"]
