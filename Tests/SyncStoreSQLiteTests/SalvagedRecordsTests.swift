@@ -95,6 +95,8 @@ import Testing
         let (report, store) = try Self.salvage(scratch, after: damage)
         #expect(report.records == SalvageReport.Count(saved: 3, lost: 0))
         #expect(try store.record("users", .id(Samples.id(2)))?.values.first == .text("edited"))
+        let edit: Patch = ["username": .text("edited")]
+        #expect(try store.outbox(limit: 10).flatMap(\.transaction.mutations).map(\.patch) == [edit])
         // If the server lacks the record, the device must keep both the pending edit and the value before it.
         let restored = Self.snapshot(
             [Self.record(1, "one", version: 9, age: (40, 3)), Self.record(3, "three", version: 8)], at: 9,
@@ -102,6 +104,7 @@ import Testing
         _ = try store.adopt(Epoch(rawValue: "second"), as: Self.account)
         _ = try store.apply(restored, after: nil, brake: nil, now: Samples.now)
         #expect(try Self.offers(store).contains("2 username=\(Self.text("two"))"))
+        #expect(try store.outbox(limit: 10).flatMap(\.transaction.mutations).map(\.patch) == [edit])
         store.close()
     }
 

@@ -73,6 +73,11 @@ enum RawRequest {
     /// The server has neither closed the connection nor sent enough in the time allowed.
     struct StillOpen: Error {}
 
+    /// Returns the status of a response; "none" if it has no status line.
+    static func status(_ response: String) -> String {
+        String(response.split(separator: " " as Character).dropFirst().first ?? "none")
+    }
+
     /// Returns an HTTP/1.1 request with `Connection: close`.
     static func http(_ line: String, _ fields: [String] = [], _ body: String = "") -> String {
         "\(line) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n" + fields.map { "\($0)\r\n" }.joined() + "\r\n"

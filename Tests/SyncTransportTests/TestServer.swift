@@ -132,3 +132,12 @@ struct OneToken: Authenticator {
         token == self.token ? principal : nil
     }
 }
+
+/// Accepts the tokens of two accounts: that of `TestServer.principal`, and ben's.
+struct TwoTokens: Authenticator {
+    static let ben = "the-token-of-ben"
+
+    func principal(bearing token: String) -> Principal? {
+        [TestServer.good: TestServer.principal, Self.ben: Principal(name: "ben")][token]
+    }
+}

@@ -122,7 +122,7 @@ import Testing
             for _ in 0..<1_000 where !response.hasPrefix("HTTP/1.1 429") {
                 response = try await RawRequest.send([greedy], to: port)
             }
-            return (response, try await RawRequest.send([TwoTokens.hello], to: port) { $0.contains("}}") })
+            return (response, try await RawRequest.send([Self.helloOfBen], to: port) { $0.contains("}}") })
         }
         #expect(refused.hasPrefix("HTTP/1.1 429 ") && refused.contains("throttled"), "\(refused)")
         #expect(refused.lowercased().contains("retry-after: 1\r\n"), "\(refused)")
@@ -139,22 +139,16 @@ import Testing
                 _ = try await conversation.send(stream, until: { $0.contains(": welcome") || $0.contains("}}") })
                 open.append(conversation)
             }
-            let response = try await RawRequest.send([TwoTokens.hello], to: port) { $0.contains("}}") }
+            let response = try await RawRequest.send([Self.helloOfBen], to: port) { $0.contains("}}") }
             for conversation in open { conversation.end() }
             return response
         }
         #expect(response.hasPrefix("HTTP/1.1 200 OK"), "\(response)")
     }
 
-    /// Accepts the tokens of two accounts: ann, whom all tests use, and ben.
-    private struct TwoTokens: Authenticator {
-        /// A request of ben.
-        static let hello = "GET /v1/hello HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer the-token-of-ben\r\n\r\n"
-
-        func principal(bearing token: String) -> Principal? {
-            [TestServer.good: "ann", "the-token-of-ben": "ben"][token].map { Principal(name: $0) }
-        }
-    }
+    /// A request of the account ben.
+    private static let helloOfBen =
+        "GET /v1/hello HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer \(TwoTokens.ben)\r\n\r\n"
 
     private final class Channels {
         var all: [any Channel] = []
