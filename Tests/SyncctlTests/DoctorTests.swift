@@ -158,7 +158,7 @@ import Testing
         let fixed = try programs.syncctl("doctor", "--fix")
         #expect(fixed.output.contains("fixed      database: a new database took the place of this one"), "\(fixed)")
         #expect(!fixed.output.contains("broken"), "\(fixed)")
-        #expect(try Self.outbox(programs).count == written.count)
+        #expect(try Self.outbox(programs) == written)
         #expect(!(try programs.syncctl("doctor").output.contains("broken")))
         #expect(try programs.syncctl("user", "create", "username=Next").status == 0)
     }
@@ -334,13 +334,13 @@ import Testing
                 let place = "page \(page + 1), \(isCut ? "cut" : "overwritten"): \(fixed.output)"
                 #expect(fixed.status == 0 || fixed.status == CommandExitStatus.unhealthy.rawValue, "\(place)")
                 let saved = try Self.outbox(programs)
-                #expect(saved.count <= written.count, "\(place)")
-                if saved.count < written.count {
-                    #expect(
-                        fixed.output.contains("could not be read, and")
-                            || fixed.output.contains("there may have been more"),
-                        "\(place)")
-                }
+                #expect(saved.allSatisfy(written.contains), "\(place)")
+                // Each page holds fewer than half of the writes.
+                #expect(isCut || saved.count >= written.count / 2, "\(place)")
+                let match = fixed.output.firstMatch(of: /([0-9]+) unconfirmed writes? could not be read/)
+                let lost = match.flatMap { Int($0.1) } ?? 0
+                let mayHaveMore = fixed.output.contains(/unconfirmed writes? saved; there may have been more/)
+                #expect(mayHaveMore || saved.count + lost >= written.count, "\(place)")
                 // The journal offers values of the lost writes. Until a user dismisses them, doctor reports that they
                 // need attention.
                 #expect(try programs.syncctl("journal", "dismiss", "--all").status == 0, "\(place)")
