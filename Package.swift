@@ -384,6 +384,7 @@ let package = Package(
         .testTarget(
             name: "TomboloServerTests",
             dependencies: [
+                "TestRings",
                 "TomboloServer", "TomboloModeling", "CommonNames", "SyncProgram", "SyncAuthority", "SyncModel",
                 "SyncCore",
                 "SyncConcurrency", "SyncSimulation", "SyncServerHTTP", "SyncTransportHTTP", "SyncTestKit", "SyncWire",

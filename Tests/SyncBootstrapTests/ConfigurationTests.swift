@@ -68,7 +68,7 @@ private func problem(_ body: () throws(ConfigurationError) -> Void) -> String {
         #expect(words.contains(advice), "\(words)")
     }
 
-    @Test func `an unknown variable with the prefix TOMBOLO_ is refused, and other variables are ignored`() throws {
+    @Test func `an unknown variable with the prefix SYNCCTL_ is refused, and other variables are ignored`() throws {
         let words = problem { () throws(ConfigurationError) in
             _ = try resolve(variables: ["SYNCCTL_SERVER_ULR": "x"])
         }

@@ -7,13 +7,14 @@ import SyncModel
 import SyncRuntimeLive
 import SyncTransportHTTP
 import SyncWire
+import TestRings
 import Testing
 
 @testable import SyncProgram
 @testable import TomboloServer
 
 /// Tests a complete server with an application's own models and rules, over HTTP.
-@Suite(.timeLimit(.minutes(5))) struct ApplicationRulesTests {
+@Suite(.ring(.test), .timeLimit(.minutes(5))) struct ApplicationRulesTests {
     private static let catalog = SchemaCatalog([
         ModelSchema(collection: "todo", fields: [.text("title", required: true), .text("owner")])
     ])
