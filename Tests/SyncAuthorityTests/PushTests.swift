@@ -324,7 +324,8 @@ import Testing
         let earlier = WallTime(milliseconds: AuthorityWorld.now.milliseconds - 30_000)
         let third = try serverTime(after: update("user", 1, "bio", .text("y")), now: AuthorityWorld.now)
         #expect(third > second)
-        let corrected = try serverTime(after: delete("user", 1), now: WallTime(milliseconds: earlier.milliseconds - 120_000))
+        let corrected = try serverTime(
+            after: delete("user", 1), now: WallTime(milliseconds: earlier.milliseconds - 120_000))
         #expect(corrected < first, "the server's wall clock was ahead, and has been set right")
         #expect(try world.authority.hello(for: device.principal, now: AuthorityWorld.now).serverTime > corrected)
     }

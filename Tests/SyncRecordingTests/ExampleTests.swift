@@ -67,7 +67,8 @@ import Testing
         session.handle(.host(.stopRequested), after: .seconds(2))
         return Recording(
             header: RecordingHeader(
-                exportedAt: WallTime(milliseconds: ScriptedSession.wall.milliseconds + 60_000), build: "0.1.0", schema: 2),
+                exportedAt: WallTime(milliseconds: ScriptedSession.wall.milliseconds + 60_000), build: "0.1.0",
+                schema: 2),
             entries: RingReader((try? session.ring.recording()) ?? []).entries)
     }
 

@@ -160,7 +160,7 @@ import Testing
         #expect(try Self.offers(store) == [])
     }
 
-    @Test func `what a restored server has lost is offered after a salvage`() throws {
+    @Test func `after a salvage, the journal offers the records that a restored server has lost`() throws {
         let scratch = try Self.device()
         defer { withExtendedLifetime(scratch) {} }
         let (_, store) = try Self.salvage(scratch)
@@ -172,7 +172,11 @@ import Testing
             try Self.offers(store) == ["1 username=\(Self.text("one"))", "3 username=\(Self.text("three"))"])
     }
 
-    @Test func `a salvage between a restore and its comparison keeps what is to be compared, and the brake`() throws {
+    @Test
+    func
+        `a salvage before the comparison with a restored server keeps the records to compare and the mass-delete brake`()
+        throws
+    {
         let scratch = try Self.device()
         let restored = Epoch(rawValue: "second")
         var store = try scratch.open { $0.connections = .single }

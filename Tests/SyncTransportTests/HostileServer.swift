@@ -17,7 +17,8 @@ enum HostileServer {
         case drip(String, then: String, every: TimeAmount)
     }
 
-    static func run<Result>(_ response: Response, _ body: (_ url: String) async throws -> Result) async throws -> Result {
+    static func run<Result>(_ response: Response, _ body: (_ url: String) async throws -> Result) async throws -> Result
+    {
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {

@@ -30,7 +30,8 @@ import Testing
     ) async throws {
         let piece = String(repeating: " ", count: 4_096)
         let then = fields[0].hasPrefix("Transfer") ? "1000\r\n\(piece)\r\n" : piece
-        let response = HostileServer.Response.endless(HostileServer.http("200 OK", [Self.json] + fields, ""), then: then)
+        let response = HostileServer.Response.endless(
+            HostileServer.http("200 OK", [Self.json] + fields, ""), then: then)
         let failure = try await HostileServer.run(response) { url in try await Self.hello(url) }
         #expect(failure?.code == .notUnderstood)
         #expect(failure?.description.contains("longer than 65536 bytes") == true, "\(failure?.description ?? "none")")

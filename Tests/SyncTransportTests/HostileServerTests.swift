@@ -135,7 +135,7 @@ import Testing
         ("500 Internal Server Error", "malformed"), ("502 Bad Gateway", "too_large"),
         ("503 Service Unavailable", "forbidden"), ("500 Internal Server Error", "not_found"),
     ])
-    func `an answer that a request was damaged, or that the server failed, decides about no transaction`(
+    func `a response that reports a damaged request or a server failure is not definite`(
         status: String, code: String
     ) async throws {
         let body =
@@ -340,7 +340,7 @@ import Testing
         (nil, "a proxy removed its header Tombolo-Request"),
         ("0123456789abcdef0123456789abcdef", "the response belongs to another request"),
     ])
-    func `a response that does not repeat the request's id is not believed`(
+    func `a response without the request's id is refused`(
         id: String?, text: String
     ) async throws {
         let body = #"{"unknown":true}"#

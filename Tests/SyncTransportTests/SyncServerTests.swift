@@ -318,8 +318,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `an event stream ends when its spaces are no longer those that the client may read`(isGrant: Bool) async throws
-    {
+    func `an event stream ends when the client's access changes`(isGrant: Bool) async throws {
         var configuration = SyncServerConfiguration()
         configuration.heartbeat = .milliseconds(30)
         let mayReadOther = Guarded(!isGrant)

@@ -106,7 +106,9 @@ import Testing
             ),
             (.json("a").defaulting(to: .json("{")), "the default of c.a is not JSON"),
         ] as [(FieldSchema, String)])
-    func `a field that the decoder would refuse is not encoded, and the error names it`(field: FieldSchema, message: String) {
+    func `a field that the decoder would refuse is not encoded, and the error names it`(
+        field: FieldSchema, message: String
+    ) {
         let catalog = SchemaCatalog([ModelSchema(collection: "c", fields: [field])])
         let error = #expect(throws: WireError.self) { try CatalogCodec.encode(catalog) }
         #expect(error == WireError(.unencodable, message))

@@ -73,7 +73,7 @@ import Testing
         #expect(list.split(separator: "\n").count == 2)
     }
 
-    @Test func `several conflicts are listed on one line of advice`() throws {
+    @Test func `all conflicts are listed in one error, and their remedies in one line`() throws {
         try serveOnce(try catalog("first", fields: title, #"{"name": "due", "type": "integer"}"#))
         let other = try catalog("other", fields: #"{"name": "title", "type": "json", "required": true}"#)
         let response = try programs.run("syncd", ["catalog", "check", other])

@@ -239,7 +239,7 @@ import Testing
         }
     }
 
-    @Test func `a sync that a silent server ends leaves its reason for status and doctor`() throws {
+    @Test func `after a sync with a silent server, status and doctor show the reason`() throws {
         let programs = try Programs()
         try programs.syncctl("init")
         let silent = try ScriptedServer("")
@@ -394,7 +394,7 @@ import Testing
         #expect(lstat(pipe, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO)
     }
 
-    @Test func `a simulation whose reader has closed the pipe ends quietly`() throws {
+    @Test func `a simulation ends without an error message if the reader closes its pipe`() throws {
         let programs = try Programs()
         let pipe = programs.folder + "/pipe"
         #expect(mkfifo(pipe, 0o600) == 0)

@@ -116,6 +116,7 @@ final class Programs {
         return Answer(
             status: process.terminationReason == .uncaughtSignal
                 ? 128 + process.terminationStatus : process.terminationStatus,
-            output: String(decoding: text, as: UTF8.self), errors: String(decoding: words.withLock { $0 }, as: UTF8.self))
+            output: String(decoding: text, as: UTF8.self),
+            errors: String(decoding: words.withLock { $0 }, as: UTF8.self))
     }
 }

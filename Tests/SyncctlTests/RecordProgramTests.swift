@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func `a database tells its own collections and fields`() throws {
+    @Test func `record collections lists the database's own collections and fields`() throws {
         let response = try record("collections")
         #expect(response.status == 0)
         #expect(
@@ -101,7 +101,9 @@ import Testing
         (["create", "todo", "stars=1"], "todo.title", ""),
         (["show", "todo", "7"], "there is no record of todo", "syncctl record list todo"),
     ])
-    func `what cannot be done names the nearest collection or field`(arguments: [String], words: String, advice: String)
+    func `an error about an unknown name suggests the nearest one, and an invalid value names its field`(
+        arguments: [String], words: String, advice: String
+    )
         throws
     {
         let response = try programs.run("syncctl", ["record"] + arguments + store)

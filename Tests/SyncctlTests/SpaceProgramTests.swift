@@ -34,7 +34,7 @@ import Testing
         #expect(try programs.syncctl("space").output.split(separator: "\n").count == 2)
     }
 
-    @Test func `what cannot be unfollowed or is no name is explained`() throws {
+    @Test func `unfollowing the default space, or an invalid name, is refused with a reason`() throws {
         let always = try programs.syncctl("space", "unfollow", "default")
         #expect(always.status == CommandExitStatus.failed.rawValue)
         #expect(always.errors.contains("every device follows the space default"), "\(always)")
@@ -75,7 +75,7 @@ import Testing
         #expect(try programs.syncctl("space").output.contains("team"))
     }
 
-    @Test func `what would cross spaces is refused with the names of both`() throws {
+    @Test func `an edit across spaces is refused, and the error names both`() throws {
         #expect(try programs.syncctl("user", "create", "--space", "team", "username=Ned").status == 0)
         #expect(try programs.syncctl("user", "create", "username=Arya").status == 0)
         #expect(try programs.syncctl("avatar", "create", "author=Ned", "image_url=https://a.example/1").status == 0)

@@ -158,7 +158,7 @@ import Testing
         }
     }
 
-    @Test func `who may write a record is decided by the record as it is`() async throws {
+    @Test func `authorize sees the current record`() async throws {
         let application = Self.application { server in
             server.authorize("todo") { write in
                 guard let record = write.record else { return true }

@@ -248,7 +248,8 @@ import Testing
         let answers = try await Self.answers(to: requests)
         for (request, response) in zip(requests, answers) {
             // A cursor that this server did not issue is answered with a reset.
-            let isReset = RawRequest.status(response) == "200" && response.contains("mustReset") && request.contains("cursor")
+            let isReset =
+                RawRequest.status(response) == "200" && response.contains("mustReset") && request.contains("cursor")
             #expect(isReset || ["400", "404"].contains(RawRequest.status(response)), "\(request): \(response)")
         }
     }
@@ -291,6 +292,8 @@ import Testing
         }
         let texts = [#""\ud800""#, #""\udc00\ud800""#, #""a\u0000""#, #""\x41""#, "\"a\u{1}b\"", "\"\u{7f}"]
         let spaces = texts.map { Self.post("/v1/pull", #"{"space":\#($0),"limit":5}"#) }
-        for response in try await Self.answers(to: spaces) { #expect(RawRequest.status(response) == "400", "\(response)") }
+        for response in try await Self.answers(to: spaces) {
+            #expect(RawRequest.status(response) == "400", "\(response)")
+        }
     }
 }
