@@ -9,7 +9,7 @@ import TomboloModeling
 
 /// Tests that each record has one live object, and that reference cycles between records do not leak memory.
 @Suite struct IdentityTests {
-    private let store = TinyStore()
+    private let store = InMemoryStore()
     private var community: Community { .synced(store: store, runtime: .mock()) }
 
     @Test func `a record has the same object by uid, by id, by reference, and by query`() async throws {

@@ -192,8 +192,8 @@ private final class FileOpenings {
     func wait(count: Int) -> Bool {
         let eventSize = MemoryLayout<inotify_event>.size
         var seen = 0
-        // Events of a watched file have no name, so each has the same size. The kernel merges equal events that have not
-        // been read, so this reads them as they come.
+        // Events of a watched file have no name, so each has the same size. The kernel merges equal events that have
+        // not been read, so this reads them as they come.
         var buffer = [UInt8](repeating: 0, count: 64 * eventSize)
         while seen < count {
             var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)

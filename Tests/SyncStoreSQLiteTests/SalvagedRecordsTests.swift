@@ -174,7 +174,7 @@ import Testing
 
     @Test
     func
-        `a salvage before the comparison with a restored server keeps the records to compare and the mass-delete brake`()
+        `a salvage before the comparison with a restored server keeps its records and the mass-delete brake`()
         throws
     {
         let scratch = try Self.device()

@@ -37,8 +37,8 @@ enum HostileServer {
         }
     }
 
-    /// A placeholder in a response that `Response.bytes` and `Response.bytesOnce` replace by the id of the request. It has
-    /// the length of an id.
+    /// A placeholder in a response that `Response.bytes` and `Response.bytesOnce` replace by the id of the request. It
+    /// has the length of an id.
     static let requestID = "<the-id-of-the-request-is-here->"
 
     /// Returns an HTTP/1.1 response.

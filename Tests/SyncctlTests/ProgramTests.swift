@@ -263,7 +263,7 @@ import Testing
         try programs.syncctl("init")
         let portal = try ScriptedServer(
             "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 9999\r\nConnection: close\r\n\r\n")
-        func run(_ words: String..., at server: String) throws -> Programs.Answer {
+        func run(_ words: String..., at server: String) throws -> Programs.CommandResult {
             try programs.run("syncctl", words + ["--server", server, "--token-file", token])
         }
         for _ in 0..<2 {
@@ -435,10 +435,10 @@ import Testing
 
     @Test func `contacts sync says what happened, and its exit status tells it`() throws {
         let programs = try Programs()
-        func sync(_ variables: [String: String]) throws -> Programs.Answer {
+        func sync(_ variables: [String: String]) throws -> Programs.CommandResult {
             let (process, output, errors) = try programs.start("contacts", ["sync", "1"], variables: variables)
             process.waitUntilExit()
-            return Programs.Answer(
+            return Programs.CommandResult(
                 status: process.terminationStatus,
                 output: String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self),
                 errors: String(decoding: try errors.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self))
@@ -693,8 +693,8 @@ import Testing
         #expect(try programs.syncctl("import", "--jsonl", "-", input: user("ned") + user("rob")).status == 0)
         #expect(try programs.run("syncctl", sync).status == 0)
         #expect(try programs.syncctl("user", "delete", "ned", "rob").status == 0)
-        let told = try programs.syncctl("import", "--jsonl", "-", input: user("ned"))
-        #expect(told.errors.contains("standard input:1: its record was deleted on this device"), "\(told.errors)")
+        let report = try programs.syncctl("import", "--jsonl", "-", input: user("ned"))
+        #expect(report.errors.contains("standard input:1: its record was deleted on this device"), "\(report.errors)")
         #expect(try programs.run("syncctl", sync).status == 0)
 
         // After that sync, only the server has a record of the deletions. It rejects the whole transaction, and names

@@ -8,7 +8,7 @@ final class Programs {
     let folder: String
     private var servers: [Process] = []
 
-    struct Answer {
+    struct CommandResult {
         let status: Int32
         let output: String
         let errors: String
@@ -83,7 +83,7 @@ final class Programs {
     @discardableResult
     func syncctl(
         _ arguments: String..., input: String? = nil, variables: [String: String] = [:], launcher: [String] = []
-    ) throws -> Answer {
+    ) throws -> CommandResult {
         try run("syncctl", arguments, input: input, variables: variables, launcher: launcher)
     }
 
@@ -100,7 +100,7 @@ final class Programs {
     func run(
         _ program: String, _ arguments: [String], input: String? = nil, variables: [String: String] = [:],
         launcher: [String] = []
-    ) throws -> Answer {
+    ) throws -> CommandResult {
         let (process, output, errors) = try start(
             program, arguments, input: input, variables: variables, launcher: launcher)
         // Both outputs are read at the same time, because a program waits while the buffer of either pipe is full.
@@ -113,7 +113,7 @@ final class Programs {
         let text = try output.fileHandleForReading.readToEnd() ?? Data()
         hasRead.wait()
         process.waitUntilExit()
-        return Answer(
+        return CommandResult(
             status: process.terminationReason == .uncaughtSignal
                 ? 128 + process.terminationStatus : process.terminationStatus,
             output: String(decoding: text, as: UTF8.self),

@@ -22,11 +22,11 @@ import Testing
         #expect(try programs.run("syncctl", ["init", "--catalog", catalog] + store).status == 0)
     }
 
-    private func record(_ arguments: String...) throws -> Programs.Answer {
+    private func record(_ arguments: String...) throws -> Programs.CommandResult {
         try programs.run("syncctl", ["record"] + arguments + store)
     }
 
-    private func lines(_ response: Programs.Answer) throws -> [[String: Any]] {
+    private func lines(_ response: Programs.CommandResult) throws -> [[String: Any]] {
         try response.output.split(separator: "\n").map {
             try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
         }

@@ -166,7 +166,7 @@ import Testing
         #expect(try programs.run("syncd", ["token", "add", "ned", "--output", token]).status == 0)
         let (_, url) = try programs.serve("--catalog", try catalog("strict", maximum: 5))
         let there = ["--store", programs.folder + "/todo", "--server", url, "--token-file", token]
-        func todo(_ words: String...) throws -> Programs.Answer { try programs.run("syncctl", words + there) }
+        func todo(_ words: String...) throws -> Programs.CommandResult { try programs.run("syncctl", words + there) }
         #expect(try todo("init", "--catalog", try catalog("lax", maximum: 50)).status == 0)
         let made = try todo("record", "create", "todo", "title=Milk").output
         let id = try #require(made.split(whereSeparator: \.isWhitespace).last.map(String.init))

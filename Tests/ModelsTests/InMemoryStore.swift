@@ -6,7 +6,7 @@ import TomboloCommunity
 import TomboloModeling
 
 /// A local store that keeps its records in memory, with methods that simulate the server.
-final class TinyStore: LocalStore {
+final class InMemoryStore: LocalStore {
     private struct State: Sendable {
         var records: [CollectionName: [RecordID: Record]] = [:]
         var outbox: [OutboxEntry] = []
