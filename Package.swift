@@ -289,7 +289,7 @@ let package = Package(
             ],
             path: "Tests/ForeignBytes"),
         .testTarget(
-            name: "ForeignBytesTests", dependencies: ["TestRings", "ForeignBytes"]),
+            name: "ForeignBytesTests", dependencies: ["TestRings", "ForeignBytes", "SyncSimulation"]),
 
         // Selects the tests of a run.
         .target(name: "TestRings", path: "Tests/TestRings"),
@@ -346,7 +346,7 @@ let package = Package(
             name: "SyncTransportTests",
             dependencies: [
                 "TestRings", "SyncModel", "SyncCore", "SyncAuthority", "SyncJSON", "SyncWire", "SyncConcurrency",
-                "SyncTransportHTTP", "SyncServerHTTP", "SyncTestKit", "Schemas",
+                "SyncTransportHTTP", "SyncServerHTTP", "SyncTestKit", "SyncSimulation", "Schemas",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
@@ -393,6 +393,7 @@ let package = Package(
         .testTarget(
             name: "TomboloServerTests",
             dependencies: [
+                "TestRings",
                 "TomboloServer", "TomboloModeling", "CommonNames", "SyncProgram", "SyncAuthority", "SyncModel",
                 "SyncCore",
                 "SyncConcurrency", "SyncSimulation", "SyncServerHTTP", "SyncTransportHTTP", "SyncTestKit", "SyncWire",

@@ -44,7 +44,7 @@ import Testing
     static let clocks = [
         "Tests/ArchitectureTests/": "they hold these words",
         "Tests/BlackBoxTests/Chaos/ChaosRun.swift": "prints how long it took",
-        "Tests/BlackBoxTests/Chaos/Crew.swift": "faults strike for a while; no result is waited for",
+        "Tests/BlackBoxTests/Chaos/WorkerThreads.swift": "faults strike for a while; no result is waited for",
         "Tests/BlackBoxTests/Checker/Testbed+Settling.swift": "a quiet time in which too much must not happen",
         "Tests/BlackBoxTests/Network/ProxyLoop.swift": "delays pieces",
         "Tests/BlackBoxTests/Processes/Child.swift": "processes tell nobody that they have ended",

@@ -132,7 +132,7 @@ import Testing
         #expect(try walSize() < large / 2)
     }
 
-    @Test func `where SQLite keeps no WAL, and says nothing, the database is refused`() throws {
+    @Test func `a database is refused if SQLite silently does not enable the WAL`() throws {
         let folder = try Folder()
         mkdir(folder.path, 0o700)
         // With dot-file locks SQLite has no shared memory and keeps its rollback journal.
@@ -259,7 +259,7 @@ import Testing
         #expect(failure?.message.contains("99") == true)
     }
 
-    @Test func `an empty file is no database to look at, and beside a WAL it is a damaged one`() throws {
+    @Test func `an empty file is not opened as an existing database, and beside a WAL it is damage`() throws {
         let folder = try Folder()
         mkdir(folder.path, 0o700)
         let files = FileManager.default

@@ -10,24 +10,24 @@ import Testing
 /// the same record.
 @Suite(.ring(.test)) struct WorkTests {
     /// An operation on all records. The work that prepares the database for it is not measured.
-    enum Chapter: CaseIterable {
+    enum Stage: CaseIterable {
         case created, createdAgain, edited, deleted, shown, followed, fetched
     }
 
-    @Test(arguments: Chapter.allCases)
-    func `the work per record does not grow with the number of records`(chapter: Chapter) throws {
-        let growth = try SQLiteWork.Growth(from: 200, times: 4) { try Self.steps(in: chapter, of: $0) }
+    @Test(arguments: Stage.allCases)
+    func `the work per record does not grow with the number of records`(stage: Stage) throws {
+        let growth = try SQLiteWork.Growth(from: 200, times: 4) { try Self.steps(in: stage, of: $0) }
         #expect(growth.factor <= 1.25, "\(growth)")
     }
 
-    private static func steps(in chapter: Chapter, of count: Int) throws -> [String: Int] {
+    private static func steps(in stage: Stage, of count: Int) throws -> [String: Int] {
         let folder = try Folder()
         let work = SQLiteWork(file: folder.file)
         let store = try folder.open()
         let server = try Server(store: store, count: count)
-        if chapter != .created { try server.live(.created) }
+        if stage != .created { try server.run(.created) }
         _ = work.take()
-        try server.live(chapter)
+        try server.run(stage)
         try store.close()
         return work.take()
     }
@@ -60,8 +60,8 @@ private struct Server {
 
     private struct Unanswered: Error {}
 
-    func live(_ chapter: WorkTests.Chapter) throws {
-        switch chapter {
+    func run(_ stage: WorkTests.Stage) throws {
+        switch stage {
         case .created, .createdAgain:
             try push(0, mutation("model", model, .create(["name": .text("Saskia")])))
             for number in 1...count {

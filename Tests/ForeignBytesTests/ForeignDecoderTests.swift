@@ -17,16 +17,16 @@ import Testing
     }
 
     @Test(arguments: names)
-    func `a decoder keeps its promises for valid inputs and for random changes of them`(name: String) throws {
+    func `a decoder has its required properties for valid and for randomly changed inputs`(name: String) throws {
         let decoder = try Self.decoder(name)
         let seeds = try decoder.seeds()
         #expect(!seeds.isEmpty)
         for seed in seeds { try decoder.check(seed) }
-        var mutation = Mutation(seed: 42)
+        var mutator = InputMutator(seed: 42)
         let isSlow = ["database", "salvage"].contains(name)
         let rounds = TestRing.sample(40, 2_000) / (isSlow ? 20 : 1)
         for round in 0..<rounds {
-            let bytes = mutation.changed(seeds[round % seeds.count], beside: seeds[round / 3 % seeds.count])
+            let bytes = mutator.changed(seeds[round % seeds.count], beside: seeds[round / 3 % seeds.count])
             do {
                 try decoder.check(bytes)
             } catch {
@@ -55,12 +55,12 @@ import Testing
     private static func fail() throws -> [UInt8] { throw Refusal() }
 
     @Test(arguments: planted)
-    func `a codec that breaks its promise is detected`(planted: Planted) throws {
+    func `a codec that lacks its required property is detected`(planted: Planted) throws {
         let decoder = ForeignDecoder("planted", seeds: { [] }, decode: planted.decode, encode: planted.encode)
         #expect(throws: PropertyViolation.self) { try decoder.check([1, 2, 3]) }
     }
 
-    @Test func `refusing an input does not break a promise`() throws {
+    @Test func `a decoder that refuses an input has its required property`() throws {
         let decoder = ForeignDecoder(
             "planted", seeds: { [] }, decode: { (_: [UInt8]) in try Self.fail() }, encode: { $0 })
         try decoder.check([1, 2, 3])

@@ -13,8 +13,8 @@ import TomboloModeling
     static let nanjing = ChinaAddress(
         province: "Jiangsu", city: "Nanjing", district: "Xuanwu", street: "Beijing East Road 1", postalCode: "210008")
 
-    @Test(arguments: Kind.allCases)
-    func `a profile displays an address of any kind`(kind: Kind) async throws {
+    @Test(arguments: CommunityComposition.allCases)
+    func `a profile displays an address of any kind`(kind: CommunityComposition) async throws {
         let world = try kind.world()
         let user = world.users.make(username: "Ned")
         let profile = world.profiles.make(user: user, address: Self.winterfell)
@@ -39,8 +39,8 @@ import TomboloModeling
         #expect(profile.displayAddress == "")
     }
 
-    @Test(arguments: Kind.allCases)
-    func `an address of an unknown kind is kept unchanged`(kind: Kind) async throws {
+    @Test(arguments: CommunityComposition.allCases)
+    func `an address of an unknown kind is kept unchanged`(kind: CommunityComposition) async throws {
         let json = #"{ "kind":"moon", "crater":"Tycho", "dome":7, "gate":"B" }"#
         let world = try kind.world()
         let user = world.users.make(username: "Ned")
@@ -59,7 +59,7 @@ import TomboloModeling
 
     @Test func `an address of a known kind with an unknown part is kept unchanged`() {
         let json = #"{"kind":"singapore","street":"1 Raffles Place","postal_code":"048616","unit":"12-01"}"#
-        let store = TinyStore()
+        let store = InMemoryStore()
         let users = Community.cached(store: store, runtime: .mock())
         let profile = users.profiles.make(
             user: users.users.make(username: "Ned"), address: UnknownAddress(json: json))

@@ -8,8 +8,8 @@ import TomboloModeling
 
 /// Tests the business rules of users and avatars with every kind of the model.
 @Suite struct OriginTests {
-    @Test(arguments: Kind.allCases)
-    func `a new user is created`(kind: Kind) async throws {
+    @Test(arguments: CommunityComposition.allCases)
+    func `a new user is created`(kind: CommunityComposition) async throws {
         let world = try kind.world()
         let user = world.users.make(username: "Ned Stark")
         #expect(user.uid == -1)
@@ -24,8 +24,10 @@ import TomboloModeling
         #expect(user.avatar == nil)
     }
 
-    @Test(arguments: Kind.allCases)
-    func `an avatar that is created before its user has that user as its author`(kind: Kind) async throws {
+    @Test(arguments: CommunityComposition.allCases)
+    func `an avatar that is created before its user has that user as its author`(kind: CommunityComposition)
+        async throws
+    {
         let world = try kind.world()
         let user = world.users.make(username: "Ned Stark")
         let avatar = world.avatars.make(author: user)
@@ -43,8 +45,10 @@ import TomboloModeling
         #expect(user.avatar?.author === user)
     }
 
-    @Test(arguments: Kind.allCases)
-    func `a user and an avatar that refer to each other are created in one transaction`(kind: Kind) async throws {
+    @Test(arguments: CommunityComposition.allCases)
+    func `a user and an avatar that refer to each other are created in one transaction`(kind: CommunityComposition)
+        async throws
+    {
         let world = try kind.world()
         let user = world.users.make(username: "Ned Stark")
         let avatar = world.avatars.make(author: user, imageURL: "https://example.org/ned.png")
@@ -59,8 +63,8 @@ import TomboloModeling
         #expect(try await user.save().isEmpty, "nothing was left to write")
     }
 
-    @Test(arguments: Kind.allCases.filter(\.hasServer))
-    func `a user is queried by uid`(kind: Kind) async throws {
+    @Test(arguments: CommunityComposition.allCases.filter(\.hasServer))
+    func `a user is queried by uid`(kind: CommunityComposition) async throws {
         let world = try kind.world()
         let uid = try await Self.populate(world).user
 
@@ -75,8 +79,8 @@ import TomboloModeling
         #expect(try world.users.user(uid: uid) === user)
     }
 
-    @Test(arguments: Kind.allCases.filter(\.hasServer))
-    func `an avatar is queried by uid`(kind: Kind) async throws {
+    @Test(arguments: CommunityComposition.allCases.filter(\.hasServer))
+    func `an avatar is queried by uid`(kind: CommunityComposition) async throws {
         let world = try kind.world()
         let uid = try await Self.populate(world).avatar
 
@@ -90,8 +94,8 @@ import TomboloModeling
         #expect(author.username == "Ned Stark")
     }
 
-    @Test(arguments: Kind.allCases)
-    func `an unknown uid returns a placeholder that reports a missing record`(kind: Kind) async throws {
+    @Test(arguments: CommunityComposition.allCases)
+    func `an unknown uid returns a placeholder that reports a missing record`(kind: CommunityComposition) async throws {
         let world = try kind.world()
         let user = try world.users.user(uid: 42)
         let failure = await #expect(throws: ModelError.self) { try await user.load() }
@@ -105,14 +109,14 @@ import TomboloModeling
         await #expect(throws: ModelError.self) { try await user.create() }
     }
 
-    @Test(arguments: Kind.allCases)
-    func `a negative uid is refused with an explanation`(kind: Kind) throws {
+    @Test(arguments: CommunityComposition.allCases)
+    func `a negative uid is refused with an explanation`(kind: CommunityComposition) throws {
         let failure = #expect(throws: ModelError.self) { try kind.world().users.user(uid: -1) }
         #expect(failure?.message == "-1 is not a valid uid of a user: uids are 0 or more")
     }
 
-    @Test(arguments: Kind.allCases)
-    func `users can be listed and found by name`(kind: Kind) async throws {
+    @Test(arguments: CommunityComposition.allCases)
+    func `users can be listed and found by name`(kind: CommunityComposition) async throws {
         let world = try kind.world()
         for name in ["Ned", "Arya", "Ned"] {
             try await world.confirm(try await world.users.make(username: name).create())
@@ -125,8 +129,8 @@ import TomboloModeling
         #expect(try await world.users.users(limit: 1, offset: 1).first === all[1])
     }
 
-    @Test(arguments: Kind.allCases)
-    func `save writes a changed property, and a deleted object is gone`(kind: Kind) async throws {
+    @Test(arguments: CommunityComposition.allCases)
+    func `save writes a changed property, and a deleted object is gone`(kind: CommunityComposition) async throws {
         let world = try kind.world()
         let user = world.users.make(username: "Ned")
         try await world.confirm(try await user.create())
@@ -144,8 +148,8 @@ import TomboloModeling
         #expect(failure?.code == .gone)
     }
 
-    @Test(arguments: Kind.allCases)
-    func `the completion of create receives the uid`(kind: Kind) async throws {
+    @Test(arguments: CommunityComposition.allCases)
+    func `the completion of create receives the uid`(kind: CommunityComposition) async throws {
         let world = try kind.world()
         let user = world.users.make(username: "Ned")
         let (written, isWritten) = AsyncStream.makeStream(of: Void.self)

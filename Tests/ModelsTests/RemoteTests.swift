@@ -8,11 +8,11 @@ import TomboloModeling
 
 /// Tests live objects that are read from a server and written to it directly, without a local store.
 @Suite struct RemoteTests {
-    private let server = TinyServer()
+    private let server = InMemoryServer()
     private let community: Community
 
     init() {
-        community = .remote(transport: server, runtime: .mock(), hash: Kind.hash)
+        community = .remote(transport: server, runtime: .mock(), hash: CommunityComposition.hash)
     }
 
     @Test func `a push whose response is lost is sent again with its number and applied once`() async throws {
@@ -114,7 +114,7 @@ import TomboloModeling
         struct Unsendable: Error {}
         let community = Community.remote(transport: server, runtime: .mock()) { transaction in
             guard transaction.mutations[0].patch["username"] != .text("Bran") else { throw Unsendable() }
-            return Kind.hash(transaction)
+            return CommunityComposition.hash(transaction)
         }
         let failure = await #expect(throws: ModelError.self) {
             try await community.users.make(username: "Bran").create()
@@ -127,7 +127,7 @@ import TomboloModeling
 
     @Test func `a creation in another space than that of the source is refused`() async throws {
         let source = RemoteSource(
-            transport: server, catalog: CommunityCatalog.catalog, runtime: .mock(), hash: Kind.hash)
+            transport: server, catalog: CommunityCatalog.catalog, runtime: .mock(), hash: CommunityComposition.hash)
         let objects = LiveObjects(source: source, models: CommunityCatalog.registered, runtime: .mock())
         let failure = await #expect(throws: ModelError.self) {
             try await objects.create(UserModel.self, in: "team") { $0.username = "Ned" }

@@ -9,7 +9,7 @@ import TomboloModeling
 
 /// Tests live objects over a store that the engine and other processes change, too.
 @Suite struct SyncedTests {
-    private let store = TinyStore()
+    private let store = InMemoryStore()
     private let community: Community
 
     init() {

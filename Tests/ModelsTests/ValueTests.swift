@@ -110,7 +110,7 @@ import TomboloModeling
     }
 
     @Test func `creating an existing record is refused`() async throws {
-        let store = TinyStore()
+        let store = InMemoryStore()
         let community = Community.synced(store: store, runtime: .mock())
         store.arrive("user", IdentityTests.record(uid: 3, username: "Arya"))
         let user = try community.users.user(uid: 3)
@@ -119,7 +119,7 @@ import TomboloModeling
     }
 
     @Test func `a store failure is reported, and the draft stays a draft`() async throws {
-        let store = TinyStore()
+        let store = InMemoryStore()
         let user = Community.cached(store: store, runtime: .mock()).users.make(username: "Ned")
         store.fail(with: StoreError(.diskFull, "the disk is full"))
         let failure = await #expect(throws: ModelError.self) { try await user.create() }
@@ -131,8 +131,7 @@ import TomboloModeling
         #expect(user.presence == .here)
     }
 
-    @Test(arguments: CommunityCatalog.catalog.models)
-    func `every schema uses a known collection name`(schema: ModelSchema) {
-        #expect(["user", "avatar", "profile"].contains(schema.collection))
+    @Test func `the catalog of the community has the collections of its three models`() {
+        #expect(Set(CommunityCatalog.catalog.models.map(\.collection)) == ["user", "avatar", "profile"])
     }
 }

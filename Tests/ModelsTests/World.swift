@@ -7,7 +7,7 @@ import TomboloModeling
 
 /// The ways to compose the community: as a mock, with a local store, with a server, or with both. The same tests run
 /// with each of them.
-enum Kind: CaseIterable, Sendable {
+enum CommunityComposition: CaseIterable, Sendable {
     /// These work in memory, with test doubles for the store and the server.
     case mock, cached, remote, synced
     /// These use SQLite, the real engine, and the real authority.
@@ -20,7 +20,7 @@ enum Kind: CaseIterable, Sendable {
         switch self {
         case .mock: return World(community: .mock())
         case .cached:
-            return World(community: .cached(store: TinyStore(), runtime: .mock()), hasServer: false)
+            return World(community: .cached(store: InMemoryStore(), runtime: .mock()), hasServer: false)
         case .cachedSQLite:
             let folder = try ScratchFolder()
             let store = try folder.open(.mock())
@@ -33,9 +33,9 @@ enum Kind: CaseIterable, Sendable {
             let device = try LiveDevice(LiveServer())
             return World(community: device.community, server: { withExtendedLifetime(device) {} })
         case .remote:
-            return World(community: .remote(transport: TinyServer(), runtime: .mock(), hash: Self.hash))
+            return World(community: .remote(transport: InMemoryServer(), runtime: .mock(), hash: Self.hash))
         case .synced:
-            let store = TinyStore()
+            let store = InMemoryStore()
             return World(community: .synced(store: store, runtime: .mock()), server: { store.confirmAll() })
         }
     }

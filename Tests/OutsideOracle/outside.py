@@ -34,6 +34,7 @@ import time
 
 DEVICES = ["device0", "device1", "device2"]
 LONGEST_COMMAND = 120
+LONGEST_START = 120
 SYNCS_AT_THE_END = 8
 
 
@@ -99,9 +100,12 @@ class World:
         with open(self.path("server.log"), "a", encoding="utf-8") as output:
             self.server = subprocess.Popen(
                 [f"{self.programs}/syncd"], env=self.server_variables(), stdout=output, stderr=output)
+        deadline = time.monotonic() + LONGEST_START
         while not self.read_port():
             if self.server.poll() is not None:
                 raise Broken(f"the server ended with status {self.server.returncode}: see server.log")
+            if time.monotonic() > deadline:
+                raise Broken(f"the server did not start within {LONGEST_START} s: see server.log")
             time.sleep(0.02)
         self.port = int(self.read_port())
 
@@ -139,6 +143,8 @@ class World:
 
     def lines(self, device, *words):
         result = self.run(device, *words, "--json")
+        if result.returncode != 0:
+            raise Broken(f"syncctl {' '.join(words)} on {device} ended with status {result.returncode}")
         return [json.loads(line) for line in result.stdout.splitlines() if line.startswith("{")]
 
     def users(self, device):
@@ -261,7 +267,7 @@ class World:
                 self.run(device, "sync", "--allow-deletes", "--wait", "10s")
         digests = {self.run(device, "digest").stdout for device in DEVICES}
         if len(digests) != 1:
-            raise Broken("the devices say to be in sync, and hold different records")
+            raise Broken("after the last syncs, the devices have different records")
         shown = {name for device in DEVICES for name in self.users(device).values()}
         journals = {device: self.journal(device) for device in DEVICES}
         for name, saved in self.saved.items():
@@ -271,7 +277,7 @@ class World:
                 continue
             if any(re.search(rf"\b{name}\b", journals[device]) for device in saved.holders):
                 continue
-            raise Broken(f"{name} of {saved.record} was saved on {sorted(saved.holders)}, and nothing shows it")
+            raise Broken(f"{name} of {saved.record} was saved on {sorted(saved.holders)}, but no device shows it")
 
     def journal(self, device):
         entries = self.lines(device, "journal", "list", "--all", "--limit", "10000")
@@ -290,7 +296,7 @@ def run(arguments, seed):
         print(f"seed {seed}: {len(world.saved)} names saved, nothing lost", flush=True)
         return True
     except Broken as broken:
-        print(f"seed {seed}: {broken}; everything is in {folder}", flush=True)
+        print(f"seed {seed}: {broken}; the files of the run are in {folder}", flush=True)
         is_kept = True
         return False
     finally:

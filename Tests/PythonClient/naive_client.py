@@ -60,7 +60,7 @@ class Real(float):
 
 def unique(pairs):
     members = dict(pairs)
-    require(len(members) == len(pairs), "a key stands twice in one object")
+    require(len(members) == len(pairs), "an object has the same key twice")
     return members
 
 
@@ -362,7 +362,7 @@ class Client:
             self.read_commits(page["commits"], page["version"])
         self.data["cursor"] = page["cursor"]
         self.data["version"] = page["version"]
-        require(not page["hasMore"] or page["cursor"] != before, "more is promised, and the cursor stands still")
+        require(not page["hasMore"] or page["cursor"] != before, "the page says that there is more, but its cursor has not changed")
         self.state.save()
         return page["hasMore"]
 
@@ -374,7 +374,7 @@ class Client:
         for part in snapshot["collections"]:
             records = staged.setdefault(part["collection"], {})
             for identifier, uid, version, versions, *values in part["rows"]:
-                require(len(values) == len(part["columns"]), "a row has not one value for each column")
+                require(len(values) == len(part["columns"]), "a row has another number of values than there are columns")
                 versions = versions or [version] * len(values)
                 records[identifier] = {
                     "uid": uid,
@@ -391,7 +391,7 @@ class Client:
         expected = self.data["version"]
         for commit in commits:
             expected += 1
-            require(commit["version"] == expected, f"commit {commit['version']} stands where {expected} is expected")
+            require(commit["version"] == expected, f"the page has commit {commit['version']}; expected {expected}")
             for change in commit["changes"]:
                 self.apply(change, commit["version"])
         require(expected == end, "the page's version is not that of its last commit")
@@ -460,7 +460,7 @@ def check_examples(folder):
             require(found == entry["hash"], f"{name}: transaction {entry['number']} has {entry['hash']}, not {found}")
             count += 1
     require(count > 1, f"no transactions in {folder}")
-    print(f"{count} hashes are right")
+    print(f"all {count} hashes are correct")
 
 
 def main():

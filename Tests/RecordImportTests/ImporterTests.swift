@@ -7,7 +7,7 @@ import Testing
 @testable import RecordImport
 
 /// A store in a temporary folder that is deleted at the end of the test.
-private final class Ground {
+private final class Testbed {
     let folder: String
     let store: SQLiteStore
 
@@ -15,7 +15,7 @@ private final class Ground {
         folder = NSTemporaryDirectory() + "tombolo-import-\(UUID().uuidString)"
         var random = SystemRandomNumberGenerator()
         store = try SQLiteStore.open(
-            StoreConfiguration(file: folder + "/import.sqlite"), catalog: Village.catalog,
+            StoreConfiguration(file: folder + "/import.sqlite"), catalog: ImportSamples.catalog,
             now: WallTime(milliseconds: 1_700_000_000_000), random: &random)
     }
 
@@ -30,7 +30,7 @@ private final class Ground {
         let importer = Importer(
             store: store, space: space, identity: RecordIdentity(source: source), rules: { patch, _ in patch },
             now: { WallTime(milliseconds: 1_700_000_000_000) })
-        return try importer.run(Village.jsonLines.read(Array(text.utf8)), strict: strict) { _, _ in }
+        return try importer.run(ImportSamples.jsonLines.read(Array(text.utf8)), strict: strict) { _, _ in }
     }
 
     func count(_ collection: CollectionName) throws -> Int {
@@ -45,54 +45,54 @@ private final class Ground {
         """
 
     @Test func `a user and an avatar that refer to each other are imported in any order`() throws {
-        let ground = try Ground()
-        let summary = try ground.run(Self.circle)
+        let testbed = try Testbed()
+        let summary = try testbed.run(Self.circle)
         #expect(summary.created == 2)
         #expect(summary.broken == 0)
-        let user = try #require(try ground.store.records(matching: RecordQuery("user")).first)
-        let avatar = try #require(try ground.store.records(matching: RecordQuery("avatar")).first)
+        let user = try #require(try testbed.store.records(matching: RecordQuery("user")).first)
+        let avatar = try #require(try testbed.store.records(matching: RecordQuery("avatar")).first)
         #expect(user.values[1] == .reference(avatar.id))
         #expect(avatar.values[1] == .reference(user.id))
     }
 
     @Test func `a second import of the same rows writes nothing`() throws {
-        let ground = try Ground()
-        _ = try ground.run(Self.circle)
-        let before = try ground.store.outboxSummary()
-        let summary = try ground.run(Self.circle)
+        let testbed = try Testbed()
+        _ = try testbed.run(Self.circle)
+        let before = try testbed.store.outboxSummary()
+        let summary = try testbed.run(Self.circle)
         #expect(summary.unchanged == 2)
         #expect(summary.created + summary.updated + summary.transactions == 0)
-        #expect(try ground.store.outboxSummary() == before)
+        #expect(try testbed.store.outboxSummary() == before)
     }
 
     @Test func `importing a changed row updates its record`() throws {
-        let ground = try Ground()
-        _ = try ground.run(#"{"type":"user","key":"n","username":"Ned","age":1}"#)
-        let summary = try ground.run(#"{"type":"user","key":"n","username":"Ned","age":2}"#)
+        let testbed = try Testbed()
+        _ = try testbed.run(#"{"type":"user","key":"n","username":"Ned","age":1}"#)
+        let summary = try testbed.run(#"{"type":"user","key":"n","username":"Ned","age":2}"#)
         #expect(summary.updated == 1)
-        #expect(try ground.count("user") == 1)
+        #expect(try testbed.count("user") == 1)
     }
 
     @Test func `equal keys of different sources are different records`() throws {
-        let ground = try Ground()
-        _ = try ground.run(#"{"type":"user","username":"root"}"#, source: "machine a")
-        _ = try ground.run(#"{"type":"user","username":"root"}"#, source: "machine b")
-        #expect(try ground.count("user") == 2)
+        let testbed = try Testbed()
+        _ = try testbed.run(#"{"type":"user","username":"root"}"#, source: "machine a")
+        _ = try testbed.run(#"{"type":"user","username":"root"}"#, source: "machine b")
+        #expect(try testbed.count("user") == 2)
     }
 
     @Test func `a strict import writes nothing if any row is invalid`() throws {
-        let ground = try Ground()
+        let testbed = try Testbed()
         let text = Self.circle + "\n{\"type\":\"user\"}\n"
-        let stopped = try ground.run(text, strict: true)
+        let stopped = try testbed.run(text, strict: true)
         #expect(stopped.isStopped)
         #expect(stopped.broken == 1)
-        #expect(try ground.store.outboxSummary().count == 0)
-        #expect(try ground.run(text).created == 2)
+        #expect(try testbed.store.outboxSummary().count == 0)
+        #expect(try testbed.run(text).created == 2)
     }
 
     @Test func `an unknown reference invalidates its row and the rows that refer to it`() throws {
-        let ground = try Ground()
-        let summary = try ground.run(
+        let testbed = try Testbed()
+        let summary = try testbed.run(
             """
             {"type":"user","username":"a"}
             {"type":"avatar","key":"x","author":"@nobody"}
@@ -101,13 +101,13 @@ private final class Ground {
         #expect(summary.problems.map(\.line) == [2, 3])
         #expect(summary.problems.first?.reason.contains("@nobody") == true)
         #expect(summary.problems.last?.reason.contains("user.avatar refers to a row that is not imported") == true)
-        #expect(try ground.count("avatar") == 0)
-        #expect(try ground.count("user") == 1)
+        #expect(try testbed.count("avatar") == 0)
+        #expect(try testbed.count("user") == 1)
     }
 
     @Test func `rows that refer to an invalid row indirectly are invalid too, in any order`() throws {
-        let ground = try Ground()
-        let summary = try ground.run(
+        let testbed = try Testbed()
+        let summary = try testbed.run(
             """
             {"type":"avatar","key":"y","author":"@b"}
             {"type":"user","username":"b","avatar":"@x"}
@@ -119,20 +119,22 @@ private final class Ground {
     }
 
     @Test func `a row of a deleted record is reported, and the other rows are imported`() throws {
-        let ground = try Ground()
-        _ = try ground.run(#"{"type":"user","username":"a"}"#)
-        let user = try #require(try ground.store.records(matching: RecordQuery("user")).first)
-        _ = try ground.store.commit([.delete("user", user.id)], in: .default, now: WallTime(milliseconds: 1))
-        let summary = try ground.run("{\"type\":\"user\",\"username\":\"a\"}\n{\"type\":\"user\",\"username\":\"b\"}\n")
+        let testbed = try Testbed()
+        _ = try testbed.run(#"{"type":"user","username":"a"}"#)
+        let user = try #require(try testbed.store.records(matching: RecordQuery("user")).first)
+        _ = try testbed.store.commit([.delete("user", user.id)], in: .default, now: WallTime(milliseconds: 1))
+        let summary = try testbed.run(
+            "{\"type\":\"user\",\"username\":\"a\"}\n{\"type\":\"user\",\"username\":\"b\"}\n")
         #expect(summary.problems.map(\.line) == [1])
         #expect(summary.problems.first?.reason.contains("deleted") == true)
         #expect(summary.created == 1)
-        #expect(try ground.count("user") == 1)
+        #expect(try testbed.count("user") == 1)
     }
 
     @Test func `a duplicate row is reported with the line of the first one`() throws {
-        let ground = try Ground()
-        let summary = try ground.run("{\"type\":\"user\",\"username\":\"a\"}\n{\"type\":\"user\",\"username\":\"a\"}\n")
+        let testbed = try Testbed()
+        let summary = try testbed.run(
+            "{\"type\":\"user\",\"username\":\"a\"}\n{\"type\":\"user\",\"username\":\"a\"}\n")
         #expect(summary.created == 1)
         #expect(summary.problems.map(\.line) == [2])
         #expect(summary.problems.first?.reason.contains("line 1") == true)
@@ -141,25 +143,25 @@ private final class Ground {
     @Test func `new records are created in the space of the import, and changes go to the space of their record`()
         throws
     {
-        let ground = try Ground()
-        #expect(try ground.run(Self.circle, in: "team").created == 2)
+        let testbed = try Testbed()
+        #expect(try testbed.run(Self.circle, in: "team").created == 2)
         let text = """
             {"type":"user","key":"new","username":"new"}
             {"type":"user","key":"ned","username":"Eddard"}
             {"type":"user","key":"newer","username":"newer"}
             """
-        let summary = try ground.run(text)
+        let summary = try testbed.run(text)
         #expect(summary.problems == [])
         #expect(summary.created == 2 && summary.updated == 1)
         #expect(summary.transactions == 2)
-        #expect(try ground.store.outbox(limit: 9).map(\.transaction.space) == ["team", "default", "team"])
-        #expect(try ground.run(text, in: "other").unchanged == 3)
+        #expect(try testbed.store.outbox(limit: 9).map(\.transaction.space) == ["team", "default", "team"])
+        #expect(try testbed.run(text, in: "other").unchanged == 3)
     }
 
     @Test func `a row that refers to a record of another space is reported with its line`() throws {
-        let ground = try Ground()
-        _ = try ground.run(Self.circle, in: "team")
-        let summary = try ground.run(
+        let testbed = try Testbed()
+        _ = try testbed.run(Self.circle, in: "team")
+        let summary = try testbed.run(
             """
             {"type":"user","username":"before"}
             {"type":"avatar","key":"theirs","author":"@ned"}
@@ -177,18 +179,18 @@ private final class Ground {
     }
 
     @Test func `a large import is split into bounded transactions, and its references are kept`() throws {
-        let ground = try Ground()
+        let testbed = try Testbed()
         // All avatars come before all users, although each avatar requires its user.
         let count = 700
         let avatars = (0..<count).map { #"{"type":"avatar","key":"\#($0)","author":"@\#($0)"}"# }
         let users = (0..<count).map { #"{"type":"user","key":"\#($0)","username":"u\#($0)","avatar":"@\#($0)"}"# }
-        let summary = try ground.run((avatars + users).joined(separator: "\n"))
+        let summary = try testbed.run((avatars + users).joined(separator: "\n"))
         #expect(summary.created == 2 * count)
         #expect(summary.broken == 0)
-        for entry in try ground.store.outbox(limit: 100) {
+        for entry in try testbed.store.outbox(limit: 100) {
             #expect(entry.transaction.mutations.count <= ImportLimits.mutationsPerTransaction)
         }
-        let linked = try ground.store.records(matching: RecordQuery("user")).filter { !$0.values[1].isNull }
+        let linked = try testbed.store.records(matching: RecordQuery("user")).filter { !$0.values[1].isNull }
         #expect(linked.count == count)
     }
 }

@@ -4,7 +4,7 @@ import Testing
 @testable import RecordImport
 
 /// A small catalog with exactly the fields that these tests use, and the formats that read into it.
-enum Village {
+enum ImportSamples {
     static let catalog = SchemaCatalog([
         ModelSchema(
             collection: "user",
@@ -33,7 +33,7 @@ enum Village {
 
 @Suite struct AccountImportTests {
     private func read(_ text: String, pictures: Set<String> = []) -> ImportedRows {
-        AccountImport(mapping: Village.mapping, pictureExists: { pictures.contains($0) }).read(Array(text.utf8))
+        AccountImport(mapping: ImportSamples.mapping, pictureExists: { pictures.contains($0) }).read(Array(text.utf8))
     }
 
     @Test func `an account becomes a user, its comment becomes a profile, and its picture becomes an avatar`() {
@@ -88,7 +88,7 @@ enum Village {
 }
 
 @Suite struct JSONLinesImportTests {
-    private func read(_ text: String) -> ImportedRows { Village.jsonLines.read(Array(text.utf8)) }
+    private func read(_ text: String) -> ImportedRows { ImportSamples.jsonLines.read(Array(text.utf8)) }
 
     @Test func `JSON objects become rows with references by key or id`() {
         let id = "01890a5d-ac96-774b-bcce-b302099a8057"
@@ -140,7 +140,7 @@ enum Village {
         let bytes =
             Array(#"{"type":"user","username":""#.utf8) + [0xC3, 0x28]
             + Array("\"}\n{\"type\":\"user\",\"username\":\"b\"}".utf8)
-        let rows = Village.jsonLines.read(bytes)
+        let rows = ImportSamples.jsonLines.read(bytes)
         #expect(rows.problems.map(\.line) == [1])
         #expect(rows.rows.map(\.identity) == [.key("b")])
     }
@@ -153,7 +153,8 @@ enum Village {
 
 @Suite struct CSVImportTests {
     private func read(_ text: String, _ name: CollectionName = "user") -> ImportedRows {
-        CSVImport(schema: Village.schema(name), fallbackKey: name == "user" ? "username" : nil).read(Array(text.utf8))
+        CSVImport(schema: ImportSamples.schema(name), fallbackKey: name == "user" ? "username" : nil).read(
+            Array(text.utf8))
     }
 
     @Test func `the first row names the columns, and an empty cell sets no value`() {

@@ -57,7 +57,7 @@ import Testing
         #expect(isWhole == true)
     }
 
-    @Test func `a value that cannot be bound fails at the next step, once`() throws {
+    @Test func `a failed binding makes only the next step fail`() throws {
         let connection = try Connection(opening: ":memory:", busyTimeout: .zero)
         let statement = try connection.prepare("SELECT ?1")
         statement.bind(2, Int64(1))
@@ -97,7 +97,7 @@ import Testing
         #expect(code { _ = try connection.prepare("SELECT \"nothing\"") } == .corrupt)
     }
 
-    @Test func `with checkpoints taken over, the WAL grows until one is asked for`() throws {
+    @Test func `without automatic checkpoints, the WAL grows until a checkpoint is requested`() throws {
         let folder = try TemporaryFolder()
         let connection = try folder.open()
         try connection.useWAL(folder.file)

@@ -24,7 +24,7 @@ import Testing
         #expect(try Self.migrations().check(connection, folder.file) == 2)
     }
 
-    @Test func `a migration that fails leaves what the ones before it made`() throws {
+    @Test func `a failed migration keeps the changes of earlier migrations`() throws {
         let folder = try TemporaryFolder()
         let broken = Migrations.Step(
             name: "second", sql: "CREATE TABLE two (id INTEGER); INSERT INTO nowhere VALUES (1)")

@@ -35,7 +35,8 @@ import Testing
             culprit: 0),
         Case(what: "a create", mutations: [create("user", 9, ann)], expected: nil, version: 5),
         Case(
-            what: "a create of what someone else made", mutations: [create("user", 1, ["username": .text("twin")])],
+            what: "a create of a record that another client created",
+            mutations: [create("user", 1, ["username": .text("twin")])],
             expected: nil, version: 5),
         Case(
             what: "a create of what was deleted", mutations: [create("user", 3, ann)], expected: .recordDeleted,

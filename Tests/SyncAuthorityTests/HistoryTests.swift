@@ -261,12 +261,14 @@ import Testing
         var setup = try Restored()
         try setup.world.push(&setup.device, Self.second)
         let world = setup.restored()
-        let evidence = LostHistory(
-            epoch: AuthorityWorld.epoch, space: .default, reached: Version(2), head: Version(1),
-            witness: .client(setup.device.principal))
+        let proofs = (2...6).map { reached in
+            LostHistory(
+                epoch: AuthorityWorld.epoch, space: .default, reached: Version(reached), head: Version(1),
+                witness: .client(setup.device.principal))
+        }
         // Simulates requests that have all read their proof before the first new history is written.
-        for _ in 1...5 { #expect(try world.authority.renewHistory(because: evidence) == Self.renewed) }
-        #expect(world.histories.lost == [evidence])
+        for proof in proofs { #expect(try world.authority.renewHistory(because: proof) == Self.renewed) }
+        #expect(world.histories.lost == [proofs[0]])
     }
 
     @Test(arguments: [
@@ -364,13 +366,16 @@ import Testing
         let next = CommitAuthor(
             principal: author.principal, identity: author.identity.next, number: author.number,
             committedAt: author.committedAt)
+        let device = CommitAuthor(
+            principal: author.principal, identity: Device(2).identity, number: author.number,
+            committedAt: author.committedAt)
         let numbered = CommitAuthor(
             principal: author.principal, identity: author.identity, number: TransactionNumber(1),
             committedAt: author.committedAt)
         let all: [HistoryFingerprint] = [
             .start, fingerprint([]), fingerprint(plain), fingerprint(plain, version: 2), fingerprint(plain, by: later),
-            fingerprint(plain, by: other),
-            fingerprint(plain, by: next), fingerprint(plain, by: numbered),
+            fingerprint(plain, by: other), fingerprint(plain, by: next), fingerprint(plain, by: device),
+            fingerprint(plain, by: numbered),
             fingerprint(plain, after: fingerprint(plain)),
             fingerprint([change(.updated(["bio": .text("x")]), 2)]),
             fingerprint([change(.updated(["bio": .text("x")]), 1, "avatar")]),

@@ -307,22 +307,25 @@ import Testing
     {
         let world = AuthorityWorld()
         var device = Device(1)
-        func told(_ mutation: Mutation, now: WallTime = AuthorityWorld.now) throws -> HybridTime {
+        func serverTime(after mutation: Mutation, now: WallTime = AuthorityWorld.now) throws -> HybridTime {
             let request = device.request([try device.number([mutation])])
-            guard case .answered(_, _, let time) = try world.response(request, by: device.principal, now: now) else {
+            let response = try world.response(request, by: device.principal, now: now)
+            guard case .answered(_, _, let time) = response else {
+                Issue.record("the push was refused: \(response)")
                 return .zero
             }
             return time
         }
-        let first = try told(create("user", 1, at: 1_000, ["username": .text("a")]))
+        let first = try serverTime(after: create("user", 1, at: 1_000, ["username": .text("a")]))
         #expect(first > time(1_000))
-        let second = try told(update("user", 1, at: 1 << 40, "bio", .text("x")))
+        let second = try serverTime(after: update("user", 1, at: 1 << 40, "bio", .text("x")))
         #expect(second > first)
         #expect(second.wall <= AuthorityWorld.now.advanced(by: .seconds(61)))
         let earlier = WallTime(milliseconds: AuthorityWorld.now.milliseconds - 30_000)
-        let third = try told(update("user", 1, "bio", .text("y")), now: AuthorityWorld.now)
+        let third = try serverTime(after: update("user", 1, "bio", .text("y")), now: AuthorityWorld.now)
         #expect(third > second)
-        let corrected = try told(delete("user", 1), now: WallTime(milliseconds: earlier.milliseconds - 120_000))
+        let corrected = try serverTime(
+            after: delete("user", 1), now: WallTime(milliseconds: earlier.milliseconds - 120_000))
         #expect(corrected < first, "the server's wall clock was ahead, and has been set right")
         #expect(try world.authority.hello(for: device.principal, now: AuthorityWorld.now).serverTime > corrected)
     }

@@ -68,7 +68,7 @@ private func problem(_ body: () throws(ConfigurationError) -> Void) -> String {
         #expect(words.contains(advice), "\(words)")
     }
 
-    @Test func `an unknown variable with the prefix TOMBOLO_ is refused, and other variables are ignored`() throws {
+    @Test func `an unknown variable with the prefix SYNCCTL_ is refused, and other variables are ignored`() throws {
         let words = problem { () throws(ConfigurationError) in
             _ = try resolve(variables: ["SYNCCTL_SERVER_ULR": "x"])
         }
@@ -293,7 +293,7 @@ private func problem(_ body: () throws(ConfigurationError) -> Void) -> String {
         #expect(help.contains("TODO_LOG_LEVEL") && help.contains("TODO_CONFIG"))
     }
 
-    @Test func `every default has one home`() throws {
+    @Test func `settings and policy have the same defaults`() throws {
         let settings = try ClientSettings(resolve())
         #expect(settings.policy == SyncPolicy())
         #expect(settings.server == nil)

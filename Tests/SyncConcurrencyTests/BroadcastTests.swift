@@ -54,13 +54,20 @@ private struct Sum: Coalescing, Equatable {
 
     @Test func `canceling the task ends the iteration`() async {
         let feed = Broadcast<Sum>()
+        let (received, receive) = AsyncStream.makeStream(of: Void.self)
         let task = Task {
             var count = 0
-            for await _ in feed.subscribe() { count += 1 }
+            for await _ in feed.subscribe() {
+                count += 1
+                receive.yield()
+            }
             return count
         }
+        while feed.subscriberCount == 0 { await Task.yield() }
+        feed.publish(Sum(value: 1))
+        for await _ in received { break }
         task.cancel()
-        #expect(await task.value == 0)
+        #expect(await task.value == 1)
         #expect(feed.subscriberCount == 0)
     }
 }

@@ -10,10 +10,10 @@ import Testing
 @Suite struct EntryCodecTests {
     @Test(arguments: 0..<20)
     func `every entry is read back unchanged from its line`(seed: Int) throws {
-        var life = RandomLife(seed: UInt64(seed))
-        let redaction = Redaction(salt: life.salt)
+        var session = RandomSession(seed: UInt64(seed))
+        let redaction = Redaction(salt: session.salt)
         for number in 0..<TestRing.sample(15, 100) {
-            let turn = life.step()
+            let turn = session.step()
             let entries: [RecordingEntry] = [
                 .start(
                     RecordedStart(
@@ -38,9 +38,9 @@ import Testing
     @Test(.ring(.check)) func `the random events cover every kind of event and state`() {
         var words: Set<String> = []
         for seed in 0..<120 {
-            var life = RandomLife(seed: UInt64(seed))
+            var session = RandomSession(seed: UInt64(seed), refusesSingleTransactions: seed % 2 == 1)
             for _ in 0..<300 {
-                let turn = life.step()
+                let turn = session.step()
                 var writer = JSONWriter()
                 writer.object {
                     $0.event(Redaction.messagesOnly.event(turn.event))
@@ -51,20 +51,22 @@ import Testing
                 }
             }
         }
-        let expected = [
-            "started", "sync_requested", "credentials_changed", "deletes_allowed", "stop_requested", "aborted",
-            "link_changed", "outbox_touched", "spaces_touched", "timer_fired", "hello_ended", "push_ended",
-            "pull_ended", "hint",
-            "hints_ended", "batch_taken", "nothing_to_push", "outbox_counted", "results_recorded", "page_applied",
-            "page_braked", "cursor_reset", "spaces_read", "session_changed", "store_failed", "counting_outbox",
-            "reading_spaces", "taking_batch",
-            "recording_results", "applying_page", "resetting_cursor", "adopting", "renewing_identity", "gap",
-            "identity_conflict", "epoch_changed", "must_reset", "not_started", "running", "stopping", "finished",
-            "down", "awaiting_hello", "online", "refused", "waiting", "in_flight", "renewing", "recording", "taking",
-            "pulling", "applying", "resetting", "braked", "resting", "opening", "open", "closed", "until", "again",
-            "rest", "space_vacated", "vacate_braked", "vacating_space", "vacating", "no_access",
+        let events =
+            HostEvent.Name.allCases.map(\.rawValue) + DeviceEvent.Name.allCases.map(\.rawValue)
+            + ServerEvent.Name.allCases.map(\.rawValue) + StoreEvent.Name.allCases.map(\.rawValue)
+        let tasks =
+            StoreTask.SessionTask.allCases.map(\.rawValue) + StoreTask.OutboxTask.allCases.map(\.rawValue)
+            + StoreTask.SpaceTask.allCases.map(\.rawValue)
+        let states = [
+            "not_started", "running", "stopping", "finished", "down", "awaiting_hello", "online", "refused", "waiting",
+            "in_flight", "renewing", "recording", "taking", "withdrawing", "pulling", "applying", "resetting", "braked",
+            "resting", "opening", "open", "closed", "vacating",
+        ]
+        let details = [
+            "gap", "identity_conflict", "epoch_changed", "must_reset", "no_access", "until", "again", "rest",
             "shrunk_limit", "shrunk_page", "identity", "reset", "store",
         ]
+        let expected = events + tasks + states + details
         #expect(expected.filter { !words.contains($0) } == [])
     }
 
@@ -117,10 +119,10 @@ import Testing
 
     @Test(arguments: 0..<12)
     func `a damaged line is read or refused and never traps`(seed: Int) {
-        var life = RandomLife(seed: UInt64(seed))
-        var dice = Dice(state: UInt64(seed) ^ 0x5EED)
-        for _ in 0..<60 { _ = life.step() }
-        let turn = life.step()
+        var session = RandomSession(seed: UInt64(seed))
+        var random = SplitMix64(state: UInt64(seed) ^ 0x5EED)
+        for _ in 0..<60 { _ = session.step() }
+        let turn = session.step()
         var lines = [
             EntryCodec.line(
                 .start(
@@ -129,7 +131,7 @@ import Testing
                         session: Redaction.messagesOnly.session(turn.before))))
         ]
         for _ in 0..<8 {
-            let turn = life.step()
+            let turn = session.step()
             lines.append(
                 EntryCodec.line(
                     .turn(
@@ -141,12 +143,12 @@ import Testing
         for line in lines {
             for _ in 0..<20 {
                 var bytes = Array(line.utf8)
-                for _ in 0..<Int.random(in: 1..<4, using: &dice) {
-                    let place = Int.random(in: 0..<bytes.count, using: &dice)
-                    switch Int.random(in: 0..<3, using: &dice) {
+                for _ in 0..<Int.random(in: 1..<4, using: &random) {
+                    let place = Int.random(in: 0..<bytes.count, using: &random)
+                    switch Int.random(in: 0..<3, using: &random) {
                     case 0: bytes[place] = UInt8(ascii: "9")
                     case 1: bytes.remove(at: place)
-                    default: bytes.insert(UInt8.random(in: 0x20..<0x7F, using: &dice), at: place)
+                    default: bytes.insert(UInt8.random(in: 0x20..<0x7F, using: &random), at: place)
                     }
                 }
                 // Readable entries are replayed, too, because a hostile file must not crash the program.

@@ -13,35 +13,35 @@ import Testing
     /// Returns the recording of a short sync of two spaces: a hello that fails once, a push with a rejection, a page,
     /// and a stop.
     private static func recording() -> Recording {
-        var life = ScriptedLife()
+        var session = ScriptedSession()
         let epoch = Epoch(rawValue: "first")
         let account = AccountID(rawValue: "ada")
         let hello = ServerHello(
             protocolVersions: 1...1, epoch: epoch, account: account,
-            serverTime: HybridTime(wall: ScriptedLife.wall),
+            serverTime: HybridTime(wall: ScriptedSession.wall),
             limits: ServerLimits(pushBytes: 4_194_304, pushTransactions: 1_000, pageRows: 10_000))
         let identity = ClientIdentity(client: ClientID(bits: Identifier128(high: 1, low: 2)), incarnation: 0)
         let outbox = OutboxSummary(waiting: 1, sent: 0, answered: 0, bytes: 130, activeJournalEntries: 0)
         let none = OutboxSummary(activeJournalEntries: 1)
         let spaces: [SpaceID] = [.default, "letters"]
-        life.happens(
+        session.handle(
             .host(
                 .started(
                     StoredSession(
                         identity: identity, epoch: epoch, account: account,
                         spaces: spaces.map { StoredSpace(space: $0, cursor: nil, version: .zero, isComplete: false) },
                         outbox: outbox), .up)), after: .zero)
-        life.happens(.server(.helloEnded(Serial(rawValue: 0), .failure(TransportError(.unreachable, "no route")))))
-        life.happens(.device(.timerFired(Serial(rawValue: 2))), after: .milliseconds(800))
-        life.happens(.server(.helloEnded(Serial(rawValue: 3), .success(hello))))
-        life.happens(
+        session.handle(.server(.helloEnded(Serial(rawValue: 0), .failure(TransportError(.unreachable, "no route")))))
+        session.handle(.device(.timerFired(Serial(rawValue: 2))), after: .milliseconds(800))
+        session.handle(.server(.helloEnded(Serial(rawValue: 3), .success(hello))))
+        session.handle(
             .store(
                 .batchTaken(
                     PushBatch(
                         identity: identity, epoch: epoch, acknowledged: .first,
                         transactions: [Redaction.transaction(.first, in: "letters")], outbox: outbox))), after: .zero)
         let rejection = Rejection(code: .forbidden, message: "not yours", mutation: 0)
-        life.happens(
+        session.handle(
             .server(
                 .pushEnded(
                     Serial(rawValue: 10),
@@ -49,14 +49,14 @@ import Testing
                         .answered(
                             [TransactionResult(number: .first, outcome: .rejected(rejection))], epoch: epoch,
                             serverTime: hello.serverTime)))))
-        life.happens(.store(.resultsRecorded(none)), after: .zero)
+        session.handle(.store(.resultsRecorded(none)), after: .zero)
         let cursor = Cursor(rawValue: "1")
         let page = PullPage(
             space: .default, epoch: epoch, serverTime: hello.serverTime,
             content: .snapshot([], isFirst: true, isLast: true), cursor: cursor, version: Version(4), head: Version(4),
             hasMore: false)
-        life.happens(.server(.pullEnded(Serial(rawValue: 6), .default, .success(.page(page)))))
-        life.happens(
+        session.handle(.server(.pullEnded(Serial(rawValue: 6), .default, .success(.page(page)))))
+        session.handle(
             .store(
                 .pageApplied(
                     .default,
@@ -64,11 +64,12 @@ import Testing
                         StoredSpace(space: .default, cursor: cursor, version: Version(4), isComplete: true),
                         outbox: none,
                         changedRecords: 2))), after: .zero)
-        life.happens(.host(.stopRequested), after: .seconds(2))
+        session.handle(.host(.stopRequested), after: .seconds(2))
         return Recording(
             header: RecordingHeader(
-                exportedAt: WallTime(milliseconds: ScriptedLife.wall.milliseconds + 60_000), build: "0.1.0", schema: 2),
-            entries: RingReader((try? life.ring.recording()) ?? []).entries)
+                exportedAt: WallTime(milliseconds: ScriptedSession.wall.milliseconds + 60_000), build: "0.1.0",
+                schema: 2),
+            entries: RingReader((try? session.ring.recording()) ?? []).entries)
     }
 
     /// To update the golden file after an intended change, set TOMBOLO_WRITE_GOLDEN=1.
@@ -87,7 +88,7 @@ import Testing
 }
 
 /// A session, with a recorder, that gets the events that a test sends.
-private struct ScriptedLife {
+private struct ScriptedSession {
     static let wall = WallTime(milliseconds: 1_760_000_000_000)
 
     let ring = MemoryRing()
@@ -99,13 +100,13 @@ private struct ScriptedLife {
         recorder = RingRecorder(store: ring, turns: 100, salt: (3, 4), logger: .silent)
     }
 
-    mutating func happens(_ event: SyncEvent, after pause: Duration = .milliseconds(40)) {
+    mutating func handle(_ event: SyncEvent, after pause: Duration = .milliseconds(40)) {
         now += pause
         let before = session
         let policy = SyncPolicy()
         var draws: [UInt64] = []
         if case .server(.helloEnded(_, .failure)) = event { draws = [0xC000_0000_0000_0000] }
-        let actions = session.handle(event, now: now, policy: policy, random: Given(draws))
+        let actions = session.handle(event, now: now, policy: policy, random: ScriptedRandom(draws))
         recorder.record(
             SessionTurn(
                 at: now, wall: Self.wall, policy: policy, before: before, event: event, draws: draws, actions: actions))

@@ -9,17 +9,17 @@ import Testing
 @Suite struct RedactionTests {
     @Test(arguments: TestRing.sample(0..<6, 0..<40))
     func `the session's actions for a redacted event are the redacted actions for the event`(seed: Int) {
-        var life = RandomLife(seed: UInt64(seed))
-        let redaction = Redaction(salt: life.salt)
+        var session = RandomSession(seed: UInt64(seed))
+        let redaction = Redaction(salt: session.salt)
         var redacted = SessionMachine()
         for _ in 0..<300 {
-            let turn = life.step()
+            let turn = session.step()
             let actions = redacted.handle(
-                redaction.event(turn.event), now: turn.at, policy: turn.policy, random: Given(turn.draws))
+                redaction.event(turn.event), now: turn.at, policy: turn.policy, random: ScriptedRandom(turn.draws))
             // As in a replay, the messages that the session itself creates are not compared.
             #expect(
                 actions.map(Redaction.messagesOnly.action) == turn.actions.map(redaction.action), "\(turn.event)")
-            guard Redaction.messagesOnly.session(redacted) == redaction.session(life.session) else {
+            guard Redaction.messagesOnly.session(redacted) == redaction.session(session.machine) else {
                 Issue.record("the states differ after \(turn.event)")
                 return
             }
@@ -28,10 +28,10 @@ import Testing
 
     @Test(arguments: 0..<10)
     func `no line of a recording contains a secret`(seed: Int) {
-        var life = RandomLife(seed: UInt64(seed))
+        var session = RandomSession(seed: UInt64(seed))
         let ring = MemoryRing()
-        var recorder = RingRecorder(store: ring, turns: 50, salt: life.salt, logger: .silent)
-        for _ in 0..<300 { recorder.record(life.step()) }
+        var recorder = RingRecorder(store: ring, turns: 50, salt: session.salt, logger: .silent)
+        for _ in 0..<300 { recorder.record(session.step()) }
         recorder.save()
         for line in ring.everything {
             for secret in ["canary", "7f3a", "example", "ned", "ca9a27f3"] {
@@ -56,9 +56,9 @@ import Testing
 
 /// A generator that returns the given numbers, and then pseudorandom ones. If it repeated one number, some draws would
 /// never end.
-struct Given: RandomNumberGenerator {
+struct ScriptedRandom: RandomNumberGenerator {
     private var rest: ArraySlice<UInt64>
-    private var more = Dice(state: 1)
+    private var more = SplitMix64(state: 1)
 
     init(_ numbers: [UInt64]) {
         rest = numbers[...]

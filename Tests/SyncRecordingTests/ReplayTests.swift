@@ -7,10 +7,10 @@ import Testing
 /// A replay reports where the session behaves differently than in the recording.
 @Suite struct ReplayTests {
     static func entries(seed: UInt64 = 7, turns: Int = 120) -> [RecordingEntry] {
-        var life = RandomLife(seed: seed)
+        var session = RandomSession(seed: seed)
         let ring = MemoryRing()
-        var recorder = RingRecorder(store: ring, turns: 200, salt: life.salt, logger: .silent)
-        for _ in 0..<turns { recorder.record(life.step()) }
+        var recorder = RingRecorder(store: ring, turns: 200, salt: session.salt, logger: .silent)
+        for _ in 0..<turns { recorder.record(session.step()) }
         recorder.save()
         return RingReader((try? ring.recording()) ?? []).entries
     }
@@ -101,14 +101,14 @@ import Testing
 
     /// Regression test: the pause was not recorded, so the replay sent a hello at once.
     @Test func `a run that starts within a server's pause waits in its replay, too`() throws {
-        var life = RandomLife(seed: 7)
+        var session = RandomSession(seed: 7)
         var stored = StoredSession(
             identity: ClientIdentity(client: Redaction.redactedClient, incarnation: 0), epoch: nil, account: nil,
             spaces: [], outbox: OutboxSummary())
         stored.pause = .seconds(40)
         let ring = MemoryRing()
-        var recorder = RingRecorder(store: ring, turns: 200, salt: life.salt, logger: .silent)
-        let turn = life.turn(.host(.started(stored, .up)))
+        var recorder = RingRecorder(store: ring, turns: 200, salt: session.salt, logger: .silent)
+        let turn = session.turn(.host(.started(stored, .up)))
         #expect(!turn.actions.contains { $0.recordedText.hasPrefix("hello ") }, "\(turn.actions)")
         recorder.record(turn)
         recorder.save()

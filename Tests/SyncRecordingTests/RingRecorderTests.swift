@@ -18,10 +18,10 @@ import Testing
 
     @Test(arguments: 0..<8)
     func `a replay from any start in the ring has the same actions`(seed: Int) throws {
-        var life = RandomLife(seed: UInt64(seed))
+        var session = RandomSession(seed: UInt64(seed))
         let ring = MemoryRing()
-        var recorder = RingRecorder(store: ring, turns: 40, salt: life.salt, logger: .silent)
-        for _ in 0..<200 { recorder.record(life.step()) }
+        var recorder = RingRecorder(store: ring, turns: 40, salt: session.salt, logger: .silent)
+        for _ in 0..<200 { recorder.record(session.step()) }
         recorder.save()
         let segments = try ring.recording()
         #expect(segments.count == 20)
@@ -31,31 +31,31 @@ import Testing
     }
 
     @Test func `turns are saved in batches`() {
-        var life = RandomLife(seed: 1)
+        var session = RandomSession(seed: 1)
         let ring = MemoryRing()
-        var recorder = RingRecorder(store: ring, turns: 10_000, salt: life.salt, logger: .silent)
+        var recorder = RingRecorder(store: ring, turns: 10_000, salt: session.salt, logger: .silent)
         #expect(!recorder.hasUnsaved)
-        for _ in 0..<30 { recorder.record(life.step()) }
+        for _ in 0..<30 { recorder.record(session.step()) }
         #expect(ring.appends == [])
         #expect(recorder.hasUnsaved)
         recorder.save()
         #expect(ring.appends == [31])
         recorder.save()
         #expect(ring.appends == [31])
-        for _ in 0..<64 { recorder.record(life.step()) }
+        for _ in 0..<64 { recorder.record(session.step()) }
         #expect(ring.appends == [31, 64])
     }
 
     @Test func `a failing ring switches the recorder off and is logged once`() {
-        var life = RandomLife(seed: 2)
+        var session = RandomSession(seed: 2)
         let ring = MemoryRing()
-        let log = Lines()
+        let log = LogMessages()
         let logger = Logger(label: "test", factory: { _ in log.handler })
-        var recorder = RingRecorder(store: ring, turns: 100, salt: life.salt, logger: logger)
-        recorder.record(life.step())
+        var recorder = RingRecorder(store: ring, turns: 100, salt: session.salt, logger: logger)
+        recorder.record(session.step())
         ring.fail(StoreError(.diskFull, "no space is left"))
         recorder.save()
-        for _ in 0..<500 { recorder.record(life.step()) }
+        for _ in 0..<500 { recorder.record(session.step()) }
         #expect(!recorder.hasUnsaved)
         recorder.save()
         #expect(ring.appends == [2])
@@ -64,10 +64,10 @@ import Testing
     }
 
     @Test func `a busy database is retried, and a gap starts a new segment`() throws {
-        var life = RandomLife(seed: 3)
+        var session = RandomSession(seed: 3)
         let ring = MemoryRing()
-        var recorder = RingRecorder(store: ring, turns: 100_000, salt: life.salt, logger: .silent)
-        for _ in 0..<10 { recorder.record(life.step()) }
+        var recorder = RingRecorder(store: ring, turns: 100_000, salt: session.salt, logger: .silent)
+        for _ in 0..<10 { recorder.record(session.step()) }
         ring.fail(StoreError(.busy, "another program writes"))
         recorder.save()
         #expect(recorder.hasUnsaved)
@@ -76,7 +76,7 @@ import Testing
         #expect(try ring.recordingSummary().turns == 10)
 
         ring.fail(StoreError(.busy, "another program writes"))
-        for _ in 0..<1_500 { recorder.record(life.step()) }
+        for _ in 0..<1_500 { recorder.record(session.step()) }
         ring.fail(nil)
         recorder.save()
         let summary = try ring.recordingSummary()
@@ -90,10 +90,10 @@ import Testing
     }
 
     @Test func `an unreadable line loses only the rest of its segment`() throws {
-        var life = RandomLife(seed: 4)
+        var session = RandomSession(seed: 4)
         let ring = MemoryRing()
-        var recorder = RingRecorder(store: ring, turns: 40, salt: life.salt, logger: .silent)
-        for _ in 0..<30 { recorder.record(life.step()) }
+        var recorder = RingRecorder(store: ring, turns: 40, salt: session.salt, logger: .silent)
+        for _ in 0..<30 { recorder.record(session.step()) }
         recorder.save()
         var segments = try ring.recording()
         #expect(segments.count == 3)
@@ -109,7 +109,7 @@ import Testing
 }
 
 /// Collects the messages of a logger.
-final class Lines: Sendable {
+final class LogMessages: Sendable {
     private let lines = Guarded([String]())
 
     var all: [String] { lines.withLock { $0 } }
@@ -122,7 +122,7 @@ final class Lines: Sendable {
 }
 
 private struct Handler: LogHandler {
-    let lines: Lines
+    let lines: LogMessages
     var metadata: Logger.Metadata = [:]
     var logLevel = Logger.Level.trace
 

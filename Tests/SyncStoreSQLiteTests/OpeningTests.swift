@@ -40,7 +40,7 @@ import Testing
     }
 
     /// A copy made with the usual umask of 022 can be read by others. The test gives the files the same permissions.
-    @Test func `opening a copied database makes its WAL private, too`() throws {
+    @Test func `opening a database makes its WAL and shared-memory file private`() throws {
         let scratch = try Scratch()
         let store = try scratch.open()
         _ = try store.commit([Samples.create(1)], in: .default, now: Samples.now)
@@ -474,7 +474,7 @@ import Testing
         #expect(try store.count(matching: RecordQuery("users")) == 200)
     }
 
-    @Test func `a WAL that somebody read from is cut once they have ended`() throws {
+    @Test func `a checkpoint truncates the WAL after its last reader has ended`() throws {
         let scratch = try Scratch()
         let store = try scratch.open { $0.limits.checkpointPages = 10 }
         _ = try store.commit([Samples.create(1_000)], in: .default, now: Samples.now)

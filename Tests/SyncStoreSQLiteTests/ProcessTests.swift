@@ -19,35 +19,37 @@ import Testing
     @Test func `every commit that a killed process saw succeed is in the database`() async throws {
         let scratch = try Scratch()
         let file = scratch.file
-        let log = scratch.folder + "/told"
+        let log = scratch.folder + "/acknowledged"
         for round in 0..<3 {
             await #expect(processExitsWith: .signal(SIGKILL)) {
                 [file = file as String, log = log as String, round = round as Int] in
-                let told = Glibc.open(log, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+                let acknowledged = Glibc.open(log, O_WRONLY | O_CREAT | O_APPEND, 0o600)
                 let store = try Self.open(file)
                 // After some writes, another thread kills the process at an arbitrary moment.
-                let enough = DispatchSemaphore(value: 0)
+                let hasWritten = DispatchSemaphore(value: 0)
                 DispatchQueue(label: "killer").async { @Sendable in
-                    enough.wait()
+                    hasWritten.wait()
                     kill(getpid(), SIGKILL)
                 }
                 for number in 0..<1_000_000 {
-                    if number == 20 + 15 * round { enough.signal() }
+                    if number == 20 + 15 * round { hasWritten.signal() }
                     let id = UInt64(round * 1_000_000 + number)
                     _ = try store.commit([Samples.create(id)], in: .default, now: Samples.now)
                     let line = Array("\(id)\n".utf8)
-                    Glibc.write(told, line, line.count)
+                    Glibc.write(acknowledged, line, line.count)
                 }
             }
         }
         let store = try scratch.open()
         try store.verify()
-        let told = try lines(of: log)
-        try #require(told.count > 10)
-        for id in told { #expect(try store.record("users", .id(Samples.id(id))) != nil, "write \(id) was lost") }
+        let acknowledged = try lines(of: log)
+        try #require(acknowledged.count > 10)
+        for id in acknowledged {
+            #expect(try store.record("users", .id(Samples.id(id))) != nil, "write \(id) was lost")
+        }
         let users = try store.count(matching: RecordQuery("users"))
         #expect(try store.outboxSummary().waiting == users)
-        #expect(users - told.count <= 3, "\(users) users, \(told.count) told")
+        #expect(users - acknowledged.count <= 3, "\(users) users, \(acknowledged.count) acknowledged")
     }
 
     private func lines(of path: String) throws -> [UInt64] {
@@ -112,24 +114,26 @@ import Testing
     @Test func `acquiring a lease waits for a holder that releases it, up to a timeout`() throws {
         let scratch = try Scratch()
         let file = scratch.file
-        var look: SyncLease?
-        if case .acquired(let lease) = try SyncLease.tryAcquire(file: file) { look = lease }
-        try #require(look != nil)
+        var lease: SyncLease?
+        if case .acquired(let acquired) = try SyncLease.tryAcquire(file: file) { lease = acquired }
+        try #require(lease != nil)
         guard case .held = try SyncLease.tryAcquire(file: file, within: .milliseconds(12)) else {
             Issue.record("the lease was given twice")
             return
         }
-        let (begun, done) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let openings = try FileOpenings(of: file + ".sync")
+        let done = DispatchSemaphore(value: 0)
         let isAcquired = Guarded(false)
         DispatchQueue(label: "a second engine").async { [file = file as String] in
-            begun.signal()
             if case .acquired? = try? SyncLease.tryAcquire(file: file, within: .seconds(900)) {
                 isAcquired.withLock { $0 = true }
             }
             done.signal()
         }
-        begun.wait()
-        look = nil
+        // An attempt opens the lock file once, and once more to read the holder's process id when it gives up. With the
+        // third opening, the second engine has found the lease held and has tried again.
+        #expect(openings.wait(count: 3), "the lease was not waited for")
+        lease = nil
         done.wait()
         #expect(isAcquired.withLock { $0 }, "the lease was not waited for")
     }
@@ -150,19 +154,54 @@ import Testing
     @Test func `a store reports the writes of other processes, and reports its own writes only once`() async throws {
         let scratch = try Scratch()
         let store = try scratch.open()
+        // A separate connection stands in for another process, because SQLite detects its writes in the same way.
+        let other = try scratch.open()
         let watcher = try ExternalChangeWatcher(watching: store, pollInterval: .seconds(3_600))
         defer { watcher.stop() }
         var changes = store.changes.subscribe().makeAsyncIterator()
 
-        _ = try store.commit([Samples.create(1)], in: .default, now: Samples.now)
-        let own = await changes.next()
-        #expect(own?.extents == ["users": .records([Samples.id(1)])])
+        // The watcher checks each write of either connection on its own queue. A second report of an own write would
+        // stand in for the report of the next foreign write, which would then be the next own change.
+        for number in stride(from: UInt64(1), to: 40, by: 2) {
+            _ = try store.commit([Samples.create(number)], in: .default, now: Samples.now)
+            let own = await changes.next()
+            #expect(own?.extents == ["users": .records([Samples.id(number)])])
 
-        // A separate connection stands in for another process, because SQLite detects its writes in the same way.
-        let other = try scratch.open()
-        _ = try other.commit([Samples.create(2)], in: .default, now: Samples.now)
-        let foreign = await changes.next()
-        #expect(foreign == .everything(in: Samples.catalog))
-        #expect(try store.record("users", .id(Samples.id(2))) != nil)
+            _ = try other.commit([Samples.create(number + 1)], in: .default, now: Samples.now)
+            let foreign = await changes.next()
+            #expect(foreign == .everything(in: Samples.catalog))
+            #expect(try store.record("users", .id(Samples.id(number + 1))) != nil)
+        }
+    }
+}
+
+/// Counts how often a file is opened, by any thread.
+private final class FileOpenings {
+    private let descriptor: Int32
+
+    init(of path: String) throws {
+        descriptor = inotify_init1(Int32(IN_CLOEXEC))
+        try #require(inotify_add_watch(descriptor, path, UInt32(IN_OPEN)) >= 0)
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    /// Waits until the file has been opened `count` times; false if that takes more than two minutes.
+    func wait(count: Int) -> Bool {
+        let eventSize = MemoryLayout<inotify_event>.size
+        var seen = 0
+        // Events of a watched file have no name, so each has the same size. The kernel merges equal events that have
+        // not been read, so this reads them as they come.
+        var buffer = [UInt8](repeating: 0, count: 64 * eventSize)
+        while seen < count {
+            var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            guard poll(&request, 1, 120_000) == 1 else { return false }
+            let length = read(descriptor, &buffer, buffer.count)
+            guard length > 0 else { return false }
+            seen += length / eventSize
+        }
+        return true
     }
 }

@@ -192,6 +192,7 @@ import Testing
         throws
     {
         let original = try Self.original.get()
+        let known = Dictionary(uniqueKeysWithValues: original.outbox.map { ($0.sequence, $0.transaction) })
         var random = SeededRandom(seed: 3)
         for _ in 0..<TestRing.sample(10, 30) {
             var bytes = original.bytes
@@ -202,7 +203,14 @@ import Testing
             let (report, store) = try Self.salvage(bytes, in: scratch)
             let saved = try store.outbox(after: nil, limit: 1_000)
             #expect(report.outbox.saved == saved.count)
-            if let lost = report.outbox.lost { #expect(saved.count + lost >= original.outbox.count) }
+            if let lost = report.outbox.lost {
+                #expect(saved.count + lost >= original.outbox.count)
+            } else {
+                #expect(report.identity == .unreadable(now: try store.session().identity))
+            }
+            // A changed byte inside a value gives another valid value, which no salvage can detect.
+            let changed = saved.filter { known[$0.sequence] != $0.transaction }
+            #expect(changed.count <= 4, "\(changed)")
             try store.verify()
             store.close()
         }
@@ -398,7 +406,8 @@ import Testing
     }
 
     @Test(arguments: ["sync_outbox", "sync_journal"])
-    func `without the upper page of a table, its entries are found by their form`(table: String) throws {
+    func `if a table's interior page is damaged, the salvage finds its rows by their column types`(table: String) throws
+    {
         let source = try Scratch()
         let store = try source.open { $0.connections = .single }
         for number in UInt64(1)...200 {
@@ -463,7 +472,7 @@ import Testing
     /// Regression test: the salvage looked up every key between two readable pages, one by one. If the keys were far
     /// apart, it did not end.
     @Test(arguments: TestRing.sample([1 << 62], [1 << 40, 1 << 62, Int64.max - 60]))
-    func `a salvage between two damaged keys ends`(distance: Int64) throws {
+    func `a salvage ends even if the keys beside a damaged page are far apart`(distance: Int64) throws {
         let original = try Self.original.get()
         var bytes = try Self.changed(
             """

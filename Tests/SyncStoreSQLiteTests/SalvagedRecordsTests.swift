@@ -95,6 +95,8 @@ import Testing
         let (report, store) = try Self.salvage(scratch, after: damage)
         #expect(report.records == SalvageReport.Count(saved: 3, lost: 0))
         #expect(try store.record("users", .id(Samples.id(2)))?.values.first == .text("edited"))
+        let edit: Patch = ["username": .text("edited")]
+        #expect(try store.outbox(limit: 10).flatMap(\.transaction.mutations).map(\.patch) == [edit])
         // If the server lacks the record, the device must keep both the pending edit and the value before it.
         let restored = Self.snapshot(
             [Self.record(1, "one", version: 9, age: (40, 3)), Self.record(3, "three", version: 8)], at: 9,
@@ -102,6 +104,7 @@ import Testing
         _ = try store.adopt(Epoch(rawValue: "second"), as: Self.account)
         _ = try store.apply(restored, after: nil, brake: nil, now: Samples.now)
         #expect(try Self.offers(store).contains("2 username=\(Self.text("two"))"))
+        #expect(try store.outbox(limit: 10).flatMap(\.transaction.mutations).map(\.patch) == [edit])
         store.close()
     }
 
@@ -157,7 +160,7 @@ import Testing
         #expect(try Self.offers(store) == [])
     }
 
-    @Test func `what a restored server has lost is offered after a salvage`() throws {
+    @Test func `after a salvage, the journal offers the records that a restored server has lost`() throws {
         let scratch = try Self.device()
         defer { withExtendedLifetime(scratch) {} }
         let (_, store) = try Self.salvage(scratch)
@@ -169,7 +172,11 @@ import Testing
             try Self.offers(store) == ["1 username=\(Self.text("one"))", "3 username=\(Self.text("three"))"])
     }
 
-    @Test func `a salvage between a restore and its comparison keeps what is to be compared, and the brake`() throws {
+    @Test
+    func
+        `a salvage before the comparison with a restored server keeps its records and the mass-delete brake`()
+        throws
+    {
         let scratch = try Self.device()
         let restored = Epoch(rawValue: "second")
         var store = try scratch.open { $0.connections = .single }

@@ -139,12 +139,14 @@ import Testing
         let scratch = try Scratch()
         try scratch.open().close()
         let raw = try RawDatabase(scratch.file)
+        // The other statements differ from this one only in the wrong value.
+        try raw.run("INSERT INTO users (id, uid, version, sync_space, age) VALUES (randomblob(16), 1, 1, 1, 36)")
         #expect(throws: StoreError.self) {
             try raw.run(
-                "INSERT INTO users (id, uid, version, sync_space, age) VALUES (randomblob(16), 1, 1, 1, 'old')")
+                "INSERT INTO users (id, uid, version, sync_space, age) VALUES (randomblob(16), 2, 1, 1, 'old')")
         }
         #expect(throws: StoreError.self) {
-            try raw.run("INSERT INTO users (id, uid, version, sync_space) VALUES (randomblob(15), 1, 1, 1)")
+            try raw.run("INSERT INTO users (id, uid, version, sync_space, age) VALUES (randomblob(15), 3, 1, 1, 36)")
         }
     }
 

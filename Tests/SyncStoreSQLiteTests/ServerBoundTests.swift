@@ -57,7 +57,7 @@ import Testing
         #expect(try store.takeBatch(BatchLimit(transactions: 1, bytes: .max), now: Samples.now) != nil)
     }
 
-    @Test func `many small conflicts of one commit count with the room that they take`() throws {
+    @Test func `the limit on conflicts counts the bytes of each stored conflict`() throws {
         let scratch = try Scratch()
         let store = try scratch.open { $0.limits.noticeBytes = 10_000 }
         _ = try store.adopt(Self.epoch, as: Self.ada)

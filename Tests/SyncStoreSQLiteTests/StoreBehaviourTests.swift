@@ -159,7 +159,7 @@ import Testing
     }
 
     @Test(arguments: [StoreConfiguration.Connections.pool(readers: 2), .single])
-    func `what a reader keeps in the WAL of a vacated space goes with a later checkpoint`(
+    func `a checkpoint after the reader has ended removes the data of a vacated space from the WAL`(
         connections: StoreConfiguration.Connections
     ) throws {
         let scratch = try Scratch()

@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `models that could not be read again open no database, and change none`(isNew: Bool) throws {
+    func `opening with models that cannot be stored fails and changes no database`(isNew: Bool) throws {
         let scratch = try Scratch()
         if !isNew { try scratch.open(Self.catalog()).close() }
         let names = scratch.names

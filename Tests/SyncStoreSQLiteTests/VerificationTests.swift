@@ -213,6 +213,7 @@ import Testing
         let roots = try raw.run(
             "SELECT name, rootpage FROM sqlite_schema WHERE type = 'index' AND rootpage > 0 ORDER BY rootpage")
         #expect(roots.count > 10, "\(roots)")
+        var changed: Set<String> = []
         for root in roots {
             let parts = root.split(separator: "|")
             var bytes = try Self.whole.get()
@@ -220,10 +221,16 @@ import Testing
             // SQLite places the cells at the end of a page, so the last byte of the page belongs to a key.
             guard bytes[page] == 10, bytes[page + 3..<page + 5] != [0, 0] else { continue }
             bytes[page + 4_095] ^= 0x15
+            changed.insert(String(parts[0]))
             try Data(bytes).write(to: URL(filePath: scratch.file))
             let finding = Self.finding(in: scratch)
             #expect(finding?.code == .corrupt, "\(root): \(String(describing: finding))")
         }
+        let expected = [
+            "sync_outbox_number", "sync_outbox_answered", "sync_journal_sequence", "sync_conflict_record",
+            "sync_foreign_space", "sync_dropped_reference_by_target", "sync_uid_users",
+        ]
+        #expect(changed.isSuperset(of: expected), "\(changed.sorted())")
     }
 
     @Test func `the models of a newer format belong to a newer build`() throws {

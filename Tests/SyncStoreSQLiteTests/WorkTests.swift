@@ -9,24 +9,24 @@ import Testing
 /// device that was offline for a long time would hold the database lock for minutes.
 @Suite(.ring(.check)) struct WorkTests {
     /// A stage of a device's use. Each stage needs some of the earlier ones, whose work is not measured.
-    enum Chapter: CaseIterable {
-        case written, edited, pushed, answered, confirmed, metFirst, metAgain, rejected, lost, broughtBack, read
+    enum Stage: CaseIterable {
+        case written, edited, pushed, answered, confirmed, firstSnapshot, laterSnapshot, rejected, lost, restored, read
     }
 
-    @Test(arguments: Chapter.allCases)
-    func `the work per record does not grow with the number of records`(chapter: Chapter) throws {
-        let growth = try SQLiteWork.Growth(from: 300, times: 4) { try Self.steps(in: chapter, of: $0) }
+    @Test(arguments: Stage.allCases)
+    func `the work per record does not grow with the number of records`(stage: Stage) throws {
+        let growth = try SQLiteWork.Growth(from: 300, times: 4) { try Self.steps(in: stage, of: $0) }
         #expect(growth.factor <= 1.25, "\(growth)")
     }
 
-    private static func steps(in chapter: Chapter, of count: Int) throws -> [String: Int] {
+    private static func steps(in stage: Stage, of count: Int) throws -> [String: Int] {
         let scratch = try Scratch()
         let work = SQLiteWork(file: scratch.file)
         let device = Device(store: try scratch.open { $0.connections = .exclusive }, count: count)
         defer { device.store.close() }
-        for chapter in before(chapter) { try device.live(chapter) }
+        for stage in before(stage) { try device.run(stage) }
         _ = work.take()
-        try device.live(chapter)
+        try device.run(stage)
         return work.take()
     }
 
@@ -98,15 +98,15 @@ import Testing
         #expect(growth.factor <= 1.25, "\(growth)")
     }
 
-    private static func before(_ chapter: Chapter) -> [Chapter] {
-        switch chapter {
+    private static func before(_ stage: Stage) -> [Stage] {
+        switch stage {
         case .written: []
-        case .edited, .pushed, .metFirst: [.written]
+        case .edited, .pushed, .firstSnapshot: [.written]
         case .answered, .rejected: [.written, .pushed]
-        case .confirmed, .metAgain: [.written, .pushed, .answered]
+        case .confirmed, .laterSnapshot: [.written, .pushed, .answered]
         case .read: [.written, .pushed, .answered, .confirmed]
         case .lost: [.written, .pushed, .answered, .confirmed, .edited]
-        case .broughtBack: [.written, .pushed, .answered, .confirmed, .lost]
+        case .restored: [.written, .pushed, .answered, .confirmed, .lost]
         }
     }
 }
@@ -124,8 +124,8 @@ private struct Device {
         self.count = count
     }
 
-    func live(_ chapter: WorkTests.Chapter) throws {
-        switch chapter {
+    func run(_ stage: WorkTests.Stage) throws {
+        switch stage {
         case .written:
             for number in 0..<count { try commit(Samples.create(UInt64(number), "user \(number)")) }
         case .edited:
@@ -152,14 +152,14 @@ private struct Device {
                 }
                 try show(.commits(commits), at: part.upperBound, of: epoch)
             }
-        case .metFirst, .metAgain:
+        case .firstSnapshot, .laterSnapshot:
             _ = try store.adopt(epoch, as: account)
             try snapshot(of: epoch, 0..<count)
         case .lost:
             // The restored server has only the second half of the users, and has given them the uids of the first half.
             _ = try store.adopt(restored, as: account)
             try snapshot(of: restored, count / 2..<count)
-        case .broughtBack:
+        case .restored:
             for entry in try store.journal(state: .active, limit: count) {
                 _ = try store.restore(
                     journal: entry.number, now: Samples.now,

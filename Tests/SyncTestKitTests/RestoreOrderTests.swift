@@ -12,7 +12,7 @@ import Testing
 /// The oracle identifies a record by its name, as a user does. Names are unique and never change. The oracle ignores
 /// ids, so a record that was created again under a new id counts as the same record.
 @Suite(.ring(.test)) struct RestoreOrderTests {
-    @Test(arguments: 0..<TestRing.sample(12, 400)) func `whatever the order, restored values are shown`(seed: Int)
+    @Test(arguments: 0..<TestRing.sample(12, 400)) func `restored values are shown in any order of restores`(seed: Int)
         throws
     {
         var world = try RestoreWorld(seed: UInt64(seed))

@@ -7,12 +7,12 @@ struct ForgetfulRouter: Sendable {
     /// The number of times that connections were dropped. A connection from an earlier generation carries nothing.
     private let generation: Guarded<Int>
     /// Yields an element when data arrives on a dropped connection.
-    let swallowed: AsyncStream<Void>
-    private let swallow: AsyncStream<Void>.Continuation
+    let dropped: AsyncStream<Void>
+    private let drop: AsyncStream<Void>.Continuation
 
     private init() {
         generation = Guarded(0)
-        (swallowed, swallow) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+        (dropped, drop) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
     /// Forwards data between a port of the router and the port `server` while `body` runs.
@@ -39,10 +39,10 @@ struct ForgetfulRouter: Sendable {
     }
 
     private func connect(_ client: any Channel, to port: Int) -> EventLoopFuture<Void> {
-        let born = generation.withLock { $0 }
+        let openedIn = generation.withLock { $0 }
         let carries: @Sendable () -> Bool = {
-            guard generation.withLock({ $0 }) != born else { return true }
-            swallow.yield()
+            guard generation.withLock({ $0 }) != openedIn else { return true }
+            drop.yield()
             return false
         }
         return ClientBootstrap(group: client.eventLoop)

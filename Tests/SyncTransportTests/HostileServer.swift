@@ -4,7 +4,7 @@ import NIOPosix
 /// A server that responds to the first request on each connection with bytes that the test chooses.
 enum HostileServer {
     /// The server's behavior after the first bytes arrive on a connection.
-    enum Answer: Sendable {
+    enum Response: Sendable {
         /// Sends the text and closes the connection.
         case bytes(String)
         /// Waits until `arrived` bytes have arrived, then sends the text and closes the connection.
@@ -17,7 +17,8 @@ enum HostileServer {
         case drip(String, then: String, every: TimeAmount)
     }
 
-    static func run<Result>(_ response: Answer, _ body: (_ url: String) async throws -> Result) async throws -> Result {
+    static func run<Result>(_ response: Response, _ body: (_ url: String) async throws -> Result) async throws -> Result
+    {
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
@@ -36,8 +37,8 @@ enum HostileServer {
         }
     }
 
-    /// A placeholder in a response that `Answer.bytes` and `Answer.bytesOnce` replace by the id of the request. It has
-    /// the length of an id.
+    /// A placeholder in a response that `Response.bytes` and `Response.bytesOnce` replace by the id of the request. It
+    /// has the length of an id.
     static let requestID = "<the-id-of-the-request-is-here->"
 
     /// Returns an HTTP/1.1 response.
@@ -53,12 +54,12 @@ private final class HostileHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    private let response: HostileServer.Answer
-    private var hasAnswered = false
+    private let response: HostileServer.Response
+    private var hasResponded = false
     private var arrived = 0
     private var request = ""
 
-    init(_ response: HostileServer.Answer) {
+    init(_ response: HostileServer.Response) {
         self.response = response
     }
 
@@ -67,9 +68,9 @@ private final class HostileHandler: ChannelInboundHandler {
         arrived += bytes.readableBytes
         // Only the head is inspected, and it comes first.
         if request.utf8.count < 4_096 { request += String(buffer: bytes) }
-        if case .bytesOnce(_, let enough) = response, arrived < enough { return }
-        guard !hasAnswered else { return }
-        hasAnswered = true
+        if case .bytesOnce(_, let expected) = response, arrived < expected { return }
+        guard !hasResponded else { return }
+        hasResponded = true
         switch response {
         case .bytes(let text), .bytesOnce(let text, _):
             let id = request.firstRange(of: "Tombolo-Request: ").map { request[$0.upperBound...].prefix(32) } ?? ""

@@ -10,7 +10,7 @@ import Testing
 @Suite(.ring(.test)) struct HostileServerTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let testDescription: String
-        let response: HostileServer.Answer
+        let response: HostileServer.Response
         let code: TransportError.Code
         let words: String
         let runsOut: Limit?
@@ -21,7 +21,7 @@ import Testing
         }
 
         init(
-            _ what: String, _ response: HostileServer.Answer, _ code: TransportError.Code, _ words: String,
+            _ what: String, _ response: HostileServer.Response, _ code: TransportError.Code, _ words: String,
             runsOut: Limit? = nil
         ) {
             testDescription = what
@@ -135,7 +135,7 @@ import Testing
         ("500 Internal Server Error", "malformed"), ("502 Bad Gateway", "too_large"),
         ("503 Service Unavailable", "forbidden"), ("500 Internal Server Error", "not_found"),
     ])
-    func `an answer that a request was damaged, or that the server failed, decides about no transaction`(
+    func `a response that reports a damaged request or a server failure is not definite`(
         status: String, code: String
     ) async throws {
         let body =
@@ -152,14 +152,14 @@ import Testing
     }
 
     /// Error bodies from a sender that has not read the request. Some have the correct form.
-    static let strangers = [
+    static let foreignErrorBodies = [
         #"{"error":{"code":"too_large","message":"at most 1 byte"}}"#,
         #"{"error":{"code":"too_large","message":"at most 1 byte","request":"0123456789abcdef0123456789abcdef"}}"#,
         "<html>413 Request Entity Too Large</html>",
         "",
     ]
 
-    @Test(arguments: strangers, ["403 Forbidden", "413 Content Too Large", "400 Bad Request"])
+    @Test(arguments: foreignErrorBodies, ["403 Forbidden", "413 Content Too Large", "400 Bad Request"])
     func `an error that does not name the request is not definite`(
         body: String, status: String
     ) async throws {
@@ -267,7 +267,7 @@ import Testing
         }
     }
 
-    @Test func `a port without a listener is reported as unreachable at once`() async throws {
+    @Test func `a port without a listener is reported as unreachable`() async throws {
         try await TestServer.withTransport(Self.configuration("http://127.0.0.1:1")) { transport in
             let error = await #expect(throws: TransportError.self) { try await transport.hello() }
             #expect(error?.code == .unreachable, "\(error?.description ?? "")")
@@ -340,7 +340,7 @@ import Testing
         (nil, "a proxy removed its header Tombolo-Request"),
         ("0123456789abcdef0123456789abcdef", "the response belongs to another request"),
     ])
-    func `a response that does not repeat the request's id is not believed`(
+    func `a response without the request's id is refused`(
         id: String?, text: String
     ) async throws {
         let body = #"{"unknown":true}"#

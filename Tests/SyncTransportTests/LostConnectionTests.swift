@@ -68,7 +68,7 @@ import Testing
                     let failure = await #expect(throws: TransportError.self) { try await transport.hello() }
                     #expect(failure?.code == .cancelled, "\(failure?.description ?? "")")
                 }
-                for await _ in router.swallowed { break }
+                for await _ in router.dropped { break }
                 group.cancelAll()
             }
             _ = try await transport.hello()

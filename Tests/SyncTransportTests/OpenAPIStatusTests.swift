@@ -85,7 +85,7 @@ import Testing
                 return answers
             }
             for (request, answer) in zip(requests, answers) {
-                let status = String(answer.split(separator: " " as Character).dropFirst().first ?? "none")
+                let status = RawRequest.status(answer)
                 found.insert(status)
                 let response = document.response(status, of: path)
                 #expect(response != nil, "\(path): \(status) is not documented: \(request.prefix(200))")

@@ -6,27 +6,27 @@ import NIOPosix
 enum RawRequest {
     /// - Parameters:
     ///   - parts: The texts to send in order, with `pause` between them.
-    ///   - enough: Returns whether the response so far is enough to stop.
+    ///   - isComplete: Returns whether the response so far is enough to stop.
     static func send(
         _ parts: [String], pause: TimeAmount = .zero, to port: Int,
-        enough: @Sendable @escaping (String) -> Bool = { _ in false }
+        isComplete: @Sendable @escaping (String) -> Bool = { _ in false }
     ) async throws -> String {
-        try await send(parts.map { ByteBuffer(string: $0) }, pause: pause, to: port, enough: enough)
+        try await send(parts.map { ByteBuffer(string: $0) }, pause: pause, to: port, isComplete: isComplete)
     }
 
     /// Sends bytes that need not be text.
     static func send(
-        bytes: [UInt8], to port: Int, enough: @Sendable @escaping (String) -> Bool
+        bytes: [UInt8], to port: Int, isComplete: @Sendable @escaping (String) -> Bool
     ) async throws -> String {
-        try await send([ByteBuffer(bytes: bytes)], pause: .zero, to: port, enough: enough)
+        try await send([ByteBuffer(bytes: bytes)], pause: .zero, to: port, isComplete: isComplete)
     }
 
-    /// Sends a text, and then sends `drop` repeatedly until the response is enough or the connection is closed.
+    /// Sends a text, and then sends `drop` repeatedly until the response is complete or the connection is closed.
     static func send(
         _ text: String, thenKeepSending drop: String, every pause: TimeAmount, to port: Int,
-        enough: @Sendable @escaping (String) -> Bool
+        isComplete: @Sendable @escaping (String) -> Bool
     ) async throws -> String {
-        try await send([ByteBuffer(string: text)], pause: .zero, to: port, enough: enough) { channel in
+        try await send([ByteBuffer(string: text)], pause: .zero, to: port, isComplete: isComplete) { channel in
             channel.eventLoop.scheduleRepeatedTask(initialDelay: pause, delay: pause) { task in
                 guard channel.isActive else { return task.cancel() }
                 channel.writeAndFlush(ByteBuffer(string: drop), promise: nil)
@@ -35,7 +35,7 @@ enum RawRequest {
     }
 
     private static func send(
-        _ parts: [ByteBuffer], pause: TimeAmount, to port: Int, enough: @Sendable @escaping (String) -> Bool,
+        _ parts: [ByteBuffer], pause: TimeAmount, to port: Int, isComplete: @Sendable @escaping (String) -> Bool,
         whenConnected: (any Channel) -> Void = { _ in }
     ) async throws -> String {
         let loop = MultiThreadedEventLoopGroup.singleton.next()
@@ -45,7 +45,7 @@ enum RawRequest {
             channel = try await ClientBootstrap(group: loop)
                 .channelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture {
-                        try channel.pipeline.syncOperations.addHandler(Collector(response, enough))
+                        try channel.pipeline.syncOperations.addHandler(Collector(response, isComplete))
                     }
                 }
                 .connect(host: "127.0.0.1", port: port).get()
@@ -73,6 +73,11 @@ enum RawRequest {
     /// The server has neither closed the connection nor sent enough in the time allowed.
     struct StillOpen: Error {}
 
+    /// Returns the status of a response; "none" if it has no status line.
+    static func status(_ response: String) -> String {
+        String(response.split(separator: " " as Character).dropFirst().first ?? "none")
+    }
+
     /// Returns an HTTP/1.1 request with `Connection: close`.
     static func http(_ line: String, _ fields: [String] = [], _ body: String = "") -> String {
         "\(line) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n" + fields.map { "\($0)\r\n" }.joined() + "\r\n"
@@ -84,17 +89,17 @@ private final class Collector: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
     private let response: EventLoopPromise<String>
-    private let enough: @Sendable (String) -> Bool
+    private let isComplete: @Sendable (String) -> Bool
     private var text = ""
 
-    init(_ response: EventLoopPromise<String>, _ enough: @Sendable @escaping (String) -> Bool) {
+    init(_ response: EventLoopPromise<String>, _ isComplete: @Sendable @escaping (String) -> Bool) {
         self.response = response
-        self.enough = enough
+        self.isComplete = isComplete
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         text += String(buffer: unwrapInboundIn(data))
-        if enough(text) { context.close(promise: nil) }
+        if isComplete(text) { context.close(promise: nil) }
     }
 
     func channelInactive(context: ChannelHandlerContext) {

@@ -20,10 +20,10 @@ struct StubbornConnection: Sendable {
             channel = try await ClientBootstrap(group: loop)
                 .channelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture {
-                        let inbound = Ear()
+                        let inbound = InboundFilter()
                         try channel.pipeline.syncOperations.addHandlers(
                             inbound, try NIOSSLClientHandler(context: context, serverHostname: "localhost"),
-                            Mouth(inbound, ready))
+                            RequestSender(inbound, ready))
                     }
                 }
                 .connect(host: "127.0.0.1", port: port).get()
@@ -34,15 +34,14 @@ struct StubbornConnection: Sendable {
         try await ready.futureResult.get()
     }
 
-    /// Closes the connection, and returns once it is closed.
-    func end() async throws {
-        channel.close(promise: nil)
+    /// Returns once the server has closed the connection.
+    func waitUntilClosed() async throws {
         try await channel.closeFuture.get()
     }
 }
 
 /// A handler between the socket and TLS that can withhold incoming data from TLS.
-private final class Ear: ChannelInboundHandler {
+private final class InboundFilter: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
     /// If set, the handler drops incoming data and calls this closure instead.
@@ -54,15 +53,15 @@ private final class Ear: ChannelInboundHandler {
     }
 }
 
-private final class Mouth: ChannelInboundHandler {
+private final class RequestSender: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    private let inbound: Ear
+    private let inbound: InboundFilter
     private let ready: EventLoopPromise<Void>
-    private var hasGreeted = false
+    private var hasResponse = false
 
-    init(_ inbound: Ear, _ ready: EventLoopPromise<Void>) {
+    init(_ inbound: InboundFilter, _ ready: EventLoopPromise<Void>) {
         self.inbound = inbound
         self.ready = ready
     }
@@ -73,8 +72,8 @@ private final class Mouth: ChannelInboundHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        guard !hasGreeted else { return }
-        hasGreeted = true
+        guard !hasResponse else { return }
+        hasResponse = true
         inbound.dataWithheld = { [self] in send(context) }
         ready.succeed()
     }

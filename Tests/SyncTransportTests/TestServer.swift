@@ -4,6 +4,7 @@ import SyncConcurrency
 import SyncCore
 import SyncModel
 import SyncServerHTTP
+import SyncSimulation
 import SyncTestKit
 import SyncTransportHTTP
 import SyncWire
@@ -112,16 +113,8 @@ enum TestServer {
 
     /// Returns a generator of random numbers that are the same in each run.
     static func random(seed: UInt64) -> @Sendable () -> UInt64 {
-        let state = Guarded(seed)
-        return {
-            state.withLock { state in
-                state &+= 0x9E37_79B9_7F4A_7C15
-                var mixed = state
-                mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-                mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-                return mixed ^ (mixed >> 31)
-            }
-        }
+        let generator = Guarded(SeededRandom(seed: seed))
+        return { generator.withLock { $0.next() } }
     }
 
     static func subject(_ transport: any RemoteTransport, seed: UInt64 = 1) -> TransportConformance.Subject {
@@ -137,5 +130,14 @@ struct OneToken: Authenticator {
 
     func principal(bearing token: String) -> Principal? {
         token == self.token ? principal : nil
+    }
+}
+
+/// Accepts the tokens of two accounts: that of `TestServer.principal`, and ben's.
+struct TwoTokens: Authenticator {
+    static let ben = "the-token-of-ben"
+
+    func principal(bearing token: String) -> Principal? {
+        [TestServer.good: TestServer.principal, Self.ben: Principal(name: "ben")][token]
     }
 }

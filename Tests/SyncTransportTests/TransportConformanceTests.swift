@@ -41,7 +41,7 @@ import Testing
         arguments: [
             (0, "a stream begins with the heads of its spaces"), (1, "a commit is announced to every listener"),
         ])
-    func `the suite detects hint streams that fall silent`(kept: Int, rule: String) async {
+    func `the suite detects hint streams that end early`(kept: Int, rule: String) async {
         let transport = InProcessTransport(
             authority: TestServer.authority(), catalog: TestServer.catalog, principal: TestServer.principal,
             now: TestServer.now)

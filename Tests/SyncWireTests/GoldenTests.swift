@@ -55,6 +55,30 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        (#"{"type": "integer", "minimum": 1}"#, "0"), (#"{"type": "integer", "maximum": 1}"#, "2"),
+        (#"{"type": "string", "pattern": "^a$"}"#, #""b""#), (#"{"type": "string", "maxLength": 1}"#, #""ab""#),
+        (#"{"type": "array", "maxItems": 1, "items": {"type": "null"}}"#, "[null, null]"),
+        (
+            #"{"type": "object", "maxProperties": 1, "additionalProperties": {"type": "null"}}"#,
+            #"{"a": null, "b": null}"#
+        ),
+        (
+            ##"""
+            {"type": "object", "propertyNames": {"type": "string", "pattern": "^a"},
+            "additionalProperties": {"type": "null"}}
+            """##, #"{"b": null}"#
+        ),
+        (#"{"type": "object", "properties": {}, "additionalProperties": false}"#, #"{"b": null}"#),
+        (#"{"type": "object", "required": ["a"]}"#, "{}"), (#"{"const": 1}"#, "2"),
+        (#"{"oneOf": [{"type": "number"}, {"type": "integer"}]}"#, "1"), (#"{"minLength": 1}"#, #""""#),
+    ])
+    func `the validator of golden files reports each kind of violation`(schema: String, value: String) throws {
+        let document = try JSONValue(Array(#"{"components": {"schemas": {"a": \#(schema)}}}"#.utf8))
+        let problems = SchemaValidator(document: document).problems(with: try JSONValue(Array(value.utf8)), schema: "a")
+        #expect(problems.count == 1, "\(problems)")
+    }
+
     @Test func `each golden file has a case, and each case has a file`() throws {
         let files = try FileManager.default.contentsOfDirectory(
             atPath: Self.folder.appending(path: "examples").path(percentEncoded: false))
@@ -72,7 +96,7 @@ import Testing
     @Test func `the OpenAPI document lists each error code of the server`() throws {
         let document = try Self.openAPI()
         #expect(
-            document.enumeration("ErrorCode").sorted() == ErrorBody.Code.known.map(\.rawValue).sorted())
+            document.examples(of: "ErrorCode").sorted() == ErrorBody.Code.known.map(\.rawValue).sorted())
     }
 
     private static func openAPI() throws -> SchemaValidator {

@@ -1,9 +1,9 @@
 import SyncJSON
 
-/// A validator for a part of JSON Schema: references, `oneOf`, `const`, types, `minimum`, and the members of objects
-/// and arrays.
+/// A validator for the part of JSON Schema that the OpenAPI document uses. It reports a keyword that it does not know.
 ///
-/// It ignores the other keywords of the OpenAPI document, such as `pattern`, `maximum`, `maxLength`, and `maxItems`.
+/// Only the annotations `description`, `examples`, and `format` have no effect: the one format of numbers is `int64`,
+/// which is the type of every integer that is read here.
 struct SchemaValidator {
     let document: JSONValue
 
@@ -17,7 +17,7 @@ struct SchemaValidator {
         return members.map(\.key).sorted()
     }
 
-    func enumeration(_ name: String) -> [String] {
+    func examples(of name: String) -> [String] {
         guard case .array(let values)? = document["components"]?["schemas"]?[name]?["examples"] else { return [] }
         return values.compactMap { if case .string(let text) = $0 { text } else { nil } }
     }
@@ -44,6 +44,8 @@ struct SchemaValidator {
     }
 
     private func problems(with value: JSONValue, _ schema: JSONValue, at path: String) -> [String] {
+        let unknown = Self.unknownKeywords(of: schema)
+        guard unknown.isEmpty else { return ["\(path): the validator does not know \(unknown)"] }
         if case .string(let reference)? = schema["$ref"] {
             guard let target = resolve(reference) else { return ["\(path): dangling \(reference)"] }
             return problems(with: value, target, at: path)
@@ -62,15 +64,45 @@ struct SchemaValidator {
             if case .integer(let minimum)? = schema["minimum"], number < minimum {
                 return ["\(path): below \(minimum)"]
             }
+            if case .integer(let maximum)? = schema["maximum"], number > maximum {
+                return ["\(path): above \(maximum)"]
+            }
             return []
-        case ("string", .string), ("boolean", .boolean), ("number", .real), ("number", .integer), ("null", .null):
+        case ("string", .string(let text)): return problems(with: text, schema, at: path)
+        case ("boolean", .boolean), ("number", .real), ("number", .integer), ("null", .null):
             return []
         default: return ["\(path): another type than \(type)"]
         }
     }
 
+    private static let keywords: Set<String> = [
+        "$ref", "oneOf", "const", "type", "minimum", "maximum", "pattern", "maxLength", "properties", "required",
+        "additionalProperties", "propertyNames", "maxProperties", "items", "prefixItems", "maxItems", "description",
+        "examples", "format",
+    ]
+
+    private static func unknownKeywords(of schema: JSONValue) -> [String] {
+        guard case .object(let members) = schema else { return [] }
+        return members.map(\.key).filter { !keywords.contains($0) }
+    }
+
+    /// Returns a problem if there are more than the schema's limit of this name.
+    private func excess(_ count: Int, _ schema: JSONValue, _ limit: String, at path: String) -> [String] {
+        guard case .integer(let maximum)? = schema[limit], count > maximum else { return [] }
+        return ["\(path): \(count) is more than the \(limit) of \(maximum)"]
+    }
+
+    private func problems(with text: String, _ schema: JSONValue, at path: String) -> [String] {
+        var result = excess(text.unicodeScalars.count, schema, "maxLength", at: path)
+        if case .string(let pattern)? = schema["pattern"] {
+            guard let regex = try? Regex(pattern) else { return ["\(path): the pattern \(pattern) is invalid"] }
+            if text.firstMatch(of: regex) == nil { result.append("\(path): '\(text)' does not match \(pattern)") }
+        }
+        return result
+    }
+
     private func problems(with members: [JSONValue.Member], _ schema: JSONValue, at path: String) -> [String] {
-        var result: [String] = []
+        var result = excess(members.count, schema, "maxProperties", at: path)
         if case .array(let required)? = schema["required"] {
             for case .string(let name) in required where !members.contains(where: { $0.key == name }) {
                 result.append("\(path).\(name) is missing")
@@ -78,6 +110,7 @@ struct SchemaValidator {
         }
         for member in members {
             let place = "\(path).\(member.key)"
+            if let names = schema["propertyNames"] { result += problems(with: .string(member.key), names, at: place) }
             if let known = schema["properties"]?[member.key] {
                 result += problems(with: member.value, known, at: place)
             } else if let other = schema["additionalProperties"] {
@@ -92,7 +125,7 @@ struct SchemaValidator {
     }
 
     private func problems(with values: [JSONValue], _ schema: JSONValue, at path: String) -> [String] {
-        var result: [String] = []
+        var result = excess(values.count, schema, "maxItems", at: path)
         var prefix: [JSONValue] = []
         if case .array(let schemas)? = schema["prefixItems"] { prefix = schemas }
         for (index, value) in values.enumerated() {

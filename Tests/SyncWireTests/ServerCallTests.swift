@@ -13,7 +13,7 @@ import Testing
         (.fetch(fetch), .fetch(nil)),
     ]
 
-    @Test func `each call has a path of its own`() {
+    @Test func `each call has its own path`() {
         #expect(Self.pairs.map(\.0.call) == ServerCall.allCases)
         #expect(ServerCall.allCases.map(\.path) == ["/v1/hello", "/v1/push", "/v1/pull", "/v1/fetch"])
     }

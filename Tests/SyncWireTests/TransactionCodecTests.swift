@@ -149,7 +149,7 @@ import Testing
         }
     }
 
-    @Test func `every field value is decoded with the same bits`() throws {
+    @Test func `every field value is unchanged after encoding and decoding`() throws {
         let values: [FieldValue] = [
             .null, .boolean(false), .integer(.max), .real(0.1), .real(-0.0), .real(1e300), .text(""), .text("\0"),
             .text("cafe\u{301}"), .reference(Samples.user), .json("1"), .json(" [ 1 ] ".trimmed), .json("\"\\u0041\""),

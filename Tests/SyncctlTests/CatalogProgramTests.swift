@@ -73,7 +73,7 @@ import Testing
         #expect(list.split(separator: "\n").count == 2)
     }
 
-    @Test func `several conflicts are listed on one line of advice`() throws {
+    @Test func `all conflicts are listed in one error, and their remedies in one line`() throws {
         try serveOnce(try catalog("first", fields: title, #"{"name": "due", "type": "integer"}"#))
         let other = try catalog("other", fields: #"{"name": "title", "type": "json", "required": true}"#)
         let response = try programs.run("syncd", ["catalog", "check", other])
@@ -178,12 +178,12 @@ import Testing
         let token = programs.folder + "/token"
         #expect(try programs.run("syncd", ["token", "add", "arya", "--output", token]).status == 0)
         let (_, url) = try programs.serve("--catalog", file)
-        func device(_ name: String, _ arguments: String...) throws -> Programs.Answer {
+        func device(_ name: String, _ arguments: String...) throws -> Programs.CommandResult {
             try programs.run(
                 "syncctl",
                 arguments + ["--store", "\(programs.folder)/\(name)", "--server", url, "--token-file", token])
         }
-        func id(_ response: Programs.Answer) throws -> String {
+        func id(_ response: Programs.CommandResult) throws -> String {
             try #require(response.output.split(whereSeparator: \.isWhitespace).last.map(String.init))
         }
         for name in ["a", "b"] { #expect(try device(name, "init", "--catalog", file).status == 0) }

@@ -51,7 +51,7 @@ import Testing
         let script =
             "mount -t tmpfs -o size=600k,mode=0700 tmpfs '\(disk)' && \"$0\" init --store '\(disk)/device' >&2"
             + " && { dd if=/dev/zero of='\(disk)/filler' bs=1k 2>/dev/null; exec \"$0\" \"$@\"; }"
-        func run(_ command: String) throws -> Programs.Answer {
+        func run(_ command: String) throws -> Programs.CommandResult {
             try programs.run(
                 "syncctl", [command, "--store", disk + "/device", "--server", url, "--token-file", token],
                 launcher: ["unshare", "-rm", "sh", "-c", script])
@@ -69,9 +69,9 @@ import Testing
         try programs.syncctl("init")
         let folder = programs.folder + "/.local/share/syncctl"
         #expect(chmod(folder, 0o777) == 0)
-        let told = try programs.syncctl("doctor")
-        #expect(told.status == CommandExitStatus.unhealthy.rawValue)
-        #expect(told.output.contains("broken     database: others may write in \(folder)"), "\(told.output)")
+        let report = try programs.syncctl("doctor")
+        #expect(report.status == CommandExitStatus.unhealthy.rawValue)
+        #expect(report.output.contains("broken     database: others may write in \(folder)"), "\(report.output)")
         let fixed = try programs.syncctl("doctor", "--fix")
         #expect(fixed.status == 0, "\(fixed.output)")
         #expect(fixed.output.hasPrefix("fixed      folder: \(folder) is now writable only by its owner\n"))
@@ -148,17 +148,17 @@ import Testing
         try programs.syncctl("user", "create", "username=cancelled")
         try programs.syncctl("outbox", "cancel", "7")
         try Self.change(file, damage, programs)
-        let told = try programs.syncctl("doctor")
-        #expect(told.status == CommandExitStatus.unhealthy.rawValue, "\(told)")
-        #expect(told.output.contains("broken     database: "), "\(told)")
-        #expect(told.output.contains("doctor --fix keeps the damaged file"), "\(told)")
+        let report = try programs.syncctl("doctor")
+        #expect(report.status == CommandExitStatus.unhealthy.rawValue, "\(report)")
+        #expect(report.output.contains("broken     database: "), "\(report)")
+        #expect(report.output.contains("doctor --fix keeps the damaged file"), "\(report)")
         for check in ["database", "disk", "account", "engine", "contact", "outbox", "journal", "space", "server"] {
-            #expect(told.output.contains(" \(check)"), "\(check) is missing: \(told)")
+            #expect(report.output.contains(" \(check)"), "\(check) is missing: \(report)")
         }
         let fixed = try programs.syncctl("doctor", "--fix")
         #expect(fixed.output.contains("fixed      database: a new database took the place of this one"), "\(fixed)")
         #expect(!fixed.output.contains("broken"), "\(fixed)")
-        #expect(try Self.outbox(programs).count == written.count)
+        #expect(try Self.outbox(programs) == written)
         #expect(!(try programs.syncctl("doctor").output.contains("broken")))
         #expect(try programs.syncctl("user", "create", "username=Next").status == 0)
     }
@@ -297,10 +297,11 @@ import Testing
         var bytes = try Data(contentsOf: URL(filePath: file))
         for offset in damage.offset..<damage.offset + damage.count { bytes[offset] = 0xA5 }
         try bytes.write(to: URL(filePath: file))
-        let told = try programs.syncctl("doctor")
-        #expect(told.status == CommandExitStatus.unhealthy.rawValue)
+        let report = try programs.syncctl("doctor")
+        #expect(report.status == CommandExitStatus.unhealthy.rawValue)
         #expect(
-            told.output.contains("syncctl doctor --fix keeps the damaged file, and creates a new database"), "\(told)")
+            report.output.contains("syncctl doctor --fix keeps the damaged file, and creates a new database"),
+            "\(report)")
         #expect(try Data(contentsOf: URL(filePath: file)) == bytes, "it is only looked at")
         let fixed = try programs.syncctl("doctor", "--fix")
         #expect(fixed.status == 0, "\(fixed)")
@@ -334,13 +335,13 @@ import Testing
                 let place = "page \(page + 1), \(isCut ? "cut" : "overwritten"): \(fixed.output)"
                 #expect(fixed.status == 0 || fixed.status == CommandExitStatus.unhealthy.rawValue, "\(place)")
                 let saved = try Self.outbox(programs)
-                #expect(saved.count <= written.count, "\(place)")
-                if saved.count < written.count {
-                    #expect(
-                        fixed.output.contains("could not be read, and")
-                            || fixed.output.contains("there may have been more"),
-                        "\(place)")
-                }
+                #expect(saved.allSatisfy(written.contains), "\(place)")
+                // Each page holds fewer than half of the writes.
+                #expect(isCut || saved.count >= written.count / 2, "\(place)")
+                let match = fixed.output.firstMatch(of: /([0-9]+) unconfirmed writes? could not be read/)
+                let lost = match.flatMap { Int($0.1) } ?? 0
+                let mayHaveMore = fixed.output.contains(/unconfirmed writes? saved; there may have been more/)
+                #expect(mayHaveMore || saved.count + lost >= written.count, "\(place)")
                 // The journal offers values of the lost writes. Until a user dismisses them, doctor reports that they
                 // need attention.
                 #expect(try programs.syncctl("journal", "dismiss", "--all").status == 0, "\(place)")

@@ -39,7 +39,7 @@ import Testing
 
     private static func run(
         _ arguments: [String], _ pull: @escaping @Sendable (ScriptedServer.Request) -> String
-    ) throws -> Programs.Answer {
+    ) throws -> Programs.CommandResult {
         let server = try ScriptedServer { request in
             if request.path.hasSuffix("/hello") { return ScriptedServer.json("200 OK", hello, isNamed: true) }
             return request.path.hasSuffix("/pull") ? ScriptedServer.json("200 OK", pull(request), isNamed: true) : ""

@@ -70,7 +70,9 @@ import Testing
     @Test(
         .timeLimit(.minutes(5)),
         arguments: TestRing.sample(Array(commands.prefix(3)), commands))
-    func `a named pipe is refused by name`(program: String, arguments: [String], words: String) throws {
+    func `a pipe or device is refused, and the error names it`(program: String, arguments: [String], words: String)
+        throws
+    {
         #expect(try programs.syncctl("init").status == 0)
         let token = programs.folder + "/token"
         #expect(try programs.run("syncd", ["token", "add", "ned", "--output", token]).status == 0)

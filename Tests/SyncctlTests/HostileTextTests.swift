@@ -27,6 +27,7 @@ import Testing
     ])
     func `a server's error text is escaped in output, errors, and the log`(command: [String]) throws {
         let server = try ScriptedServer(ScriptedServer.json("503 Service Unavailable", Self.body))
+        defer { withExtendedLifetime(server) {} }
         let programs = try Programs()
         try programs.syncctl("init")
         let response = try programs.run("syncctl", command + ["--server", server.url])
@@ -40,6 +41,7 @@ import Testing
     @Test(.enabled(if: hasScript, "script(1) is not installed, which makes a terminal for a program"))
     func `a server's error text is escaped in the progress line of a terminal`() throws {
         let server = try ScriptedServer(ScriptedServer.json("503 Service Unavailable", Self.body))
+        defer { withExtendedLifetime(server) {} }
         let programs = try Programs()
         try programs.syncctl("init")
         let response = try programs.run(

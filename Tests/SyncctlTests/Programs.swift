@@ -1,4 +1,6 @@
+import Dispatch
 import Foundation
+import SyncConcurrency
 import Testing
 
 /// Runs the built programs as users do, in a temporary folder that is deleted at the end of the test.
@@ -6,7 +8,7 @@ final class Programs {
     let folder: String
     private var servers: [Process] = []
 
-    struct Answer {
+    struct CommandResult {
         let status: Int32
         let output: String
         let errors: String
@@ -55,6 +57,10 @@ final class Programs {
 
     /// Starts a server on a free port. The server is killed when this object is deallocated, if it still runs then.
     func serve(_ arguments: String...) throws -> (process: Process, url: String) {
+        try serve(arguments)
+    }
+
+    func serve(_ arguments: [String]) throws -> (process: Process, url: String) {
         let (process, output, _) = try start("syncd", ["--port", "0"] + arguments)
         servers.append(process)
         let line = try Self.text(of: output, upTo: "\n")
@@ -77,7 +83,7 @@ final class Programs {
     @discardableResult
     func syncctl(
         _ arguments: String..., input: String? = nil, variables: [String: String] = [:], launcher: [String] = []
-    ) throws -> Answer {
+    ) throws -> CommandResult {
         try run("syncctl", arguments, input: input, variables: variables, launcher: launcher)
     }
 
@@ -94,16 +100,23 @@ final class Programs {
     func run(
         _ program: String, _ arguments: [String], input: String? = nil, variables: [String: String] = [:],
         launcher: [String] = []
-    ) throws -> Answer {
+    ) throws -> CommandResult {
         let (process, output, errors) = try start(
             program, arguments, input: input, variables: variables, launcher: launcher)
-        // The outputs are short enough for the buffer of a pipe, so reading them one after the other cannot block.
+        // Both outputs are read at the same time, because a program waits while the buffer of either pipe is full.
+        let (words, hasRead) = (Guarded(Data()), DispatchSemaphore(value: 0))
+        DispatchQueue(label: "errors of \(program)").async { [handle = errors.fileHandleForReading] in
+            let data = (try? handle.readToEnd()) ?? Data()
+            words.withLock { $0 = data }
+            hasRead.signal()
+        }
         let text = try output.fileHandleForReading.readToEnd() ?? Data()
-        let words = try errors.fileHandleForReading.readToEnd() ?? Data()
+        hasRead.wait()
         process.waitUntilExit()
-        return Answer(
+        return CommandResult(
             status: process.terminationReason == .uncaughtSignal
                 ? 128 + process.terminationStatus : process.terminationStatus,
-            output: String(decoding: text, as: UTF8.self), errors: String(decoding: words, as: UTF8.self))
+            output: String(decoding: text, as: UTF8.self),
+            errors: String(decoding: words.withLock { $0 }, as: UTF8.self))
     }
 }

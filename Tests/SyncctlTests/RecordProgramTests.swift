@@ -22,17 +22,17 @@ import Testing
         #expect(try programs.run("syncctl", ["init", "--catalog", catalog] + store).status == 0)
     }
 
-    private func record(_ arguments: String...) throws -> Programs.Answer {
+    private func record(_ arguments: String...) throws -> Programs.CommandResult {
         try programs.run("syncctl", ["record"] + arguments + store)
     }
 
-    private func lines(_ response: Programs.Answer) throws -> [[String: Any]] {
+    private func lines(_ response: Programs.CommandResult) throws -> [[String: Any]] {
         try response.output.split(separator: "\n").map {
             try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
         }
     }
 
-    @Test func `a database tells its own collections and fields`() throws {
+    @Test func `record collections lists the database's own collections and fields`() throws {
         let response = try record("collections")
         #expect(response.status == 0)
         #expect(
@@ -108,7 +108,9 @@ import Testing
         (["create", "todo", "stars=1"], "todo.title", ""),
         (["show", "todo", "7"], "there is no record of todo", "syncctl record list todo"),
     ])
-    func `what cannot be done names the nearest collection or field`(arguments: [String], words: String, advice: String)
+    func `an error about an unknown name suggests the nearest one, and an invalid value names its field`(
+        arguments: [String], words: String, advice: String
+    )
         throws
     {
         let response = try programs.run("syncctl", ["record"] + arguments + store)

@@ -18,7 +18,7 @@ import Testing
     /// Runs a command with a server that answers with these bodies.
     private static func run(
         _ programs: Programs, _ words: [String], hello: String = hello(), page: String = page()
-    ) throws -> Programs.Answer {
+    ) throws -> Programs.CommandResult {
         let server = try ScriptedServer { request in
             let body = request.path.hasSuffix("/hello") ? hello : request.path.hasSuffix("/pull") ? page : ""
             return body.isEmpty ? "" : ScriptedServer.json("200 OK", body, isNamed: true)
@@ -57,7 +57,9 @@ import Testing
     /// Runs a command with a server that has one user in each of the spaces default and team.
     ///
     /// - Parameter name: the name of the user in the space team; nil if the account may not read that space.
-    private static func run(_ programs: Programs, _ words: [String], team name: String?) throws -> Programs.Answer {
+    private static func run(_ programs: Programs, _ words: [String], team name: String?) throws
+        -> Programs.CommandResult
+    {
         let server = try ScriptedServer { request in
             let body: String
             switch (request.path.hasSuffix("/hello"), request.text("space")) {

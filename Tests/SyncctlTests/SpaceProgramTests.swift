@@ -34,7 +34,7 @@ import Testing
         #expect(try programs.syncctl("space").output.split(separator: "\n").count == 2)
     }
 
-    @Test func `what cannot be unfollowed or is no name is explained`() throws {
+    @Test func `unfollowing the default space, or an invalid name, is refused with a reason`() throws {
         let always = try programs.syncctl("space", "unfollow", "default")
         #expect(always.status == CommandExitStatus.failed.rawValue)
         #expect(always.errors.contains("every device follows the space default"), "\(always)")
@@ -75,7 +75,7 @@ import Testing
         #expect(try programs.syncctl("space").output.contains("team"))
     }
 
-    @Test func `what would cross spaces is refused with the names of both`() throws {
+    @Test func `an edit across spaces is refused, and the error names both`() throws {
         #expect(try programs.syncctl("user", "create", "--space", "team", "username=Ned").status == 0)
         #expect(try programs.syncctl("user", "create", "username=Arya").status == 0)
         #expect(try programs.syncctl("avatar", "create", "author=Ned", "image_url=https://a.example/1").status == 0)
@@ -166,7 +166,7 @@ import Testing
         #expect(try programs.run("syncd", ["token", "add", "ned", "--output", token]).status == 0)
         let (_, url) = try programs.serve("--catalog", try catalog("strict", maximum: 5))
         let there = ["--store", programs.folder + "/todo", "--server", url, "--token-file", token]
-        func todo(_ words: String...) throws -> Programs.Answer { try programs.run("syncctl", words + there) }
+        func todo(_ words: String...) throws -> Programs.CommandResult { try programs.run("syncctl", words + there) }
         #expect(try todo("init", "--catalog", try catalog("lax", maximum: 50)).status == 0)
         let made = try todo("record", "create", "todo", "title=Milk").output
         let id = try #require(made.split(whereSeparator: \.isWhitespace).last.map(String.init))

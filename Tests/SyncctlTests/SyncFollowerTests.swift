@@ -22,7 +22,7 @@ import Testing
         return follower.follow(status, Progress(terminal, uptime: { .zero })).map { "\($0)" }
     }
 
-    @Test func `a standstill names what the server does not show`() {
+    @Test func `a sync without progress reports what the server has not sent`() {
         let one = Self.ending(Self.status(OutboxSummary(answered: 1)), timeout: .zero)
         #expect(
             one?.contains("the server has confirmed 1 transaction and does not show it yet") == true, "\(one ?? "")")

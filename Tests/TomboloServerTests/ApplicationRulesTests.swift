@@ -7,13 +7,14 @@ import SyncModel
 import SyncRuntimeLive
 import SyncTransportHTTP
 import SyncWire
+import TestRings
 import Testing
 
 @testable import SyncProgram
 @testable import TomboloServer
 
 /// Tests a complete server with an application's own models and rules, over HTTP.
-@Suite(.timeLimit(.minutes(5))) struct ApplicationRulesTests {
+@Suite(.ring(.test), .timeLimit(.minutes(5))) struct ApplicationRulesTests {
     private static let catalog = SchemaCatalog([
         ModelSchema(collection: "todo", fields: [.text("title", required: true), .text("owner")])
     ])
@@ -157,7 +158,7 @@ import Testing
         }
     }
 
-    @Test func `who may write a record is decided by the record as it is`() async throws {
+    @Test func `authorize sees the current record`() async throws {
         let application = Self.application { server in
             server.authorize("todo") { write in
                 guard let record = write.record else { return true }

@@ -83,17 +83,21 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(15))) func `a server runs the upkeep while it serves`() async throws {
-        let (looks, look) = AsyncStream.makeStream(of: Void.self)
+        let (writes, write) = AsyncStream.makeStream(of: Void.self)
+        let base = InMemoryAuthorityStore(epoch: Self.epoch)
+        try base.write { transaction in
+            for _ in 0..<12_350 { _ = try transaction.takeVersion(in: .default) }
+        }
         var recipes = ServerRecipes.live
         recipes.authority = { _, _, _, _, _ in
-            let store = WatchedAuthorityStore(base: InMemoryAuthorityStore(epoch: Self.epoch)) { look.yield() }
+            let store = WatchedAuthorityStore(base: base) { write.yield() }
             return OpenAuthority(Authority(store: store, catalog: SchemaCatalog([Self.schema]))) {}
         }
         recipes.authentication = { _, _, _, _ in .blocking(NobodyIsKnown()) }
-        // This listener accepts no requests. It ends when the store is read.
+        // This listener accepts no requests. It ends after a write, and only the upkeep writes.
         recipes.listener = { _ in
             ServerListener { _ in
-                for await _ in looks { return }
+                for await _ in writes { return }
             }
         }
         let sources = ConfigurationSources(
@@ -106,6 +110,7 @@ import Testing
             logger: Logger(label: "test"))
         // The server ends when its listener ends.
         await #expect(throws: ServiceGroupError.self) { try await server.serve { _ in } }
+        #expect(try extent(of: base) == SpaceExtent(head: Version(12_350), horizon: Version(5)))
     }
 }
 
@@ -113,21 +118,22 @@ private struct NobodyIsKnown: Authenticator {
     func principal(bearing token: String) -> Principal? { nil }
 }
 
-/// A store that calls a closure on each read.
+/// A store that calls a closure after each write.
 private struct WatchedAuthorityStore: AuthorityStore {
     let base: InMemoryAuthorityStore
-    let onRead: @Sendable () -> Void
+    let onWrite: @Sendable () -> Void
 
     func read<Result>(
         _ body: (any AuthorityView) throws -> Result
     ) throws -> Result {
-        onRead()
-        return try base.read(body)
+        try base.read(body)
     }
 
     func write<Result>(
         _ body: (any AuthorityTransaction) throws -> Result
     ) throws -> Result {
-        try base.write(body)
+        let result = try base.write(body)
+        onWrite()
+        return result
     }
 }

@@ -23,7 +23,7 @@ import Tombolo
         }
     }
 
-    @Test func `each name has a folder of its own`() async throws {
+    @Test func `clients with different names use different folders`() async throws {
         let home = try Home()
         let todo = try await Client.open("todo", models: [Todo.self, Person.self], options: home.options)
         let people = try await Client.open("people", models: [Person.self], options: home.options)
@@ -113,7 +113,7 @@ import Tombolo
         }
     }
 
-    @Test func `what the body throws comes out, and the client is closed`() async throws {
+    @Test func `an error of the body is rethrown, and the client is closed`() async throws {
         struct Stop: Error {}
         let home = try Home()
         let kept = Kept()

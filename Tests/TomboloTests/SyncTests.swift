@@ -266,7 +266,7 @@ import Tombolo
 
     private let count = Count()
 
-    @Test(.timeLimit(.minutes(10)))
+    @Test(.ring(.test), .timeLimit(.minutes(10)))
     func `a token closure that returns nil, throws, or hangs leaves the client working`() async throws {
         let home = try Home()
         var options = home.options

@@ -17,6 +17,8 @@ import tempfile
 import threading
 import time
 
+# The longest time that a command of a device may take, in seconds.
+LONGEST_COMMAND = 120
 DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of <sys/prctl.h>
 
 
@@ -155,7 +157,7 @@ class Device:
             "SYNCCTL_SERVER_URL": f"http://127.0.0.1:{server.port}",
         }
         return subprocess.run(
-            [f"{self.run.programs}/syncctl", *words], env=variables, capture_output=True, text=True, timeout=120)
+            [f"{self.run.programs}/syncctl", *words], env=variables, capture_output=True, text=True, timeout=LONGEST_COMMAND)
 
     def expect(self, *words):
         done = self.program(*words)
@@ -188,6 +190,7 @@ class Run:
         }
         self.servers = []
         self.devices = []
+        self.writers = []
 
     def database(self, name):
         database = Database(self.processes, self.folder, name, free_port())
@@ -229,8 +232,8 @@ class Run:
 
     def work(self, primary, standby):
         until = threading.Event()
-        writers = [threading.Thread(target=device.write, args=(until,), daemon=True) for device in self.devices]
-        for writer in writers:
+        self.writers = [threading.Thread(target=device.write, args=(until,), daemon=True) for device in self.devices]
+        for writer in self.writers:
             writer.start()
         for number in range(self.rounds):
             self.wait_for_writes()
@@ -246,13 +249,19 @@ class Run:
                 server.start()
         self.wait_for_writes()
         until.set()
-        for writer in writers:
+        for writer in self.writers:
             writer.join()
 
     def wait_for_writes(self):
         """Waits until every device has saved at least one more write."""
         goal = {device.name: len(device.saved) + 1 for device in self.devices}
-        while any(len(device.saved) < goal[device.name] for device in self.devices):
+        # A device makes a write and a sync in turn.
+        deadline = time.monotonic() + 2 * LONGEST_COMMAND + 60
+        while waiting := [device.name for device in self.devices if len(device.saved) < goal[device.name]]:
+            if not all(writer.is_alive() for writer in self.writers):
+                fail(f"a writing thread has ended while these devices were writing: {waiting}")
+            if time.monotonic() > deadline:
+                fail(f"these devices have saved no write in time: {waiting}")
             time.sleep(0.05)
 
     def check(self):

@@ -42,8 +42,8 @@ need_packages() {
     die "apt-get install ${missing[*]} failed"
 }
 
-# need_ground: checks for Swift, and installs the packages that builds and runs need.
-need_ground() {
+# need_build_requirements: checks for Swift, and installs the packages that builds and runs need.
+need_build_requirements() {
   need_swift
   need_packages libsqlite3-dev libpq-dev ca-certificates
 }
@@ -53,9 +53,12 @@ need_python() {
   command -v python3 >/dev/null 2>&1 || need_packages python3
 }
 
+# has_postgres: whether PostgreSQL is installed. Without it, its tests are skipped.
+has_postgres() { compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null; }
+
 # need_postgres: installs PostgreSQL for tests, which start their own servers in temporary folders.
 need_postgres() {
-  compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null && return 0
+  has_postgres && return 0
   # By default, Debian's package creates and starts a system-wide server. This setting prevents that.
   if [ "$(id -u)" -eq 0 ] && [ ! -e /etc/postgresql-common/createcluster.conf ]; then
     mkdir -p /etc/postgresql-common

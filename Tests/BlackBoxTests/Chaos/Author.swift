@@ -42,9 +42,9 @@ struct Author {
         case 3...5:
             // The record may come from another device, so that two devices can change one record or change a deleted
             // one.
-            if let id = try anyone() { try writer.update(id, to: text) }
-        case 6: if let id = try anyone() { try writer.createAvatar("https://example.org/\(text)", of: id) }
-        case 7: if let id = try anyone() { try writer.delete([id]) }
+            if let id = try randomUser() { try writer.update(id, to: text) }
+        case 6: if let id = try randomUser() { try writer.createAvatar("https://example.org/\(text)", of: id) }
+        case 7: if let id = try randomUser() { try writer.delete([id]) }
         default:
             if groups.isEmpty || random.below(2) == 0 {
                 let name = "\(device.name)-\(serial)"
@@ -63,7 +63,7 @@ struct Author {
     }
 
     /// Returns the id of a user that this device currently shows and that belongs to no group.
-    private mutating func anyone() throws -> String? {
+    private mutating func randomUser() throws -> String? {
         let users = try Observation.sample(device.name, device: device.database).users
             .filter { GroupText($0.name) == nil }.map(\.id).sorted()
         return users.isEmpty ? nil : users[random.below(users.count)]

@@ -9,7 +9,7 @@ final class ChaosRun: Sendable {
     let plan: ChaosPlan
     let ledger = Ledger()
     let testbed: Testbed
-    private let crew = Crew()
+    private let crew = WorkerThreads()
     private let samples = Guarded<[Sample]>([])
     private let counts = Guarded<[String: Int]>([:])
 
@@ -21,7 +21,7 @@ final class ChaosRun: Sendable {
     }
 
     /// - Returns: The violations of invariants, and a description of the run.
-    func run() throws -> (findings: [Finding], words: String) {
+    func run() throws -> (findings: [Violation], words: String) {
         for device in testbed.devices { try device.expect(0, "init") }
         for (index, device) in testbed.devices.enumerated() {
             if index < plan.watchers { try device.startWatch() }

@@ -6,7 +6,7 @@ import Testing
 /// `BLACKBOX_SECONDS='60'` runs each for longer.
 @Suite(.ring(.test), .serialized) struct BlackBoxChaosTests {
     @Test(.timeLimit(.minutes(15)), arguments: ChaosPlan.seeds)
-    func `the promises hold after any combination of faults`(seed: UInt64) async throws {
+    func `the invariants hold after any combination of faults`(seed: UInt64) async throws {
         try await onOwnThread {
             let run = try ChaosRun(seed: seed)
             defer { run.testbed.end() }

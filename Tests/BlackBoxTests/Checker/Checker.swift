@@ -4,10 +4,10 @@ struct Checker {
     private let evidence: Evidence
     private let server: Observation.Server
     private let replicas: [(name: String, replica: Observation.Replica)]
-    private var findings: [Finding] = []
+    private var findings: [Violation] = []
 
     /// Returns all violations, each with the number of its invariant.
-    static func findings(in evidence: Evidence) throws -> [Finding] {
+    static func findings(in evidence: Evidence) throws -> [Violation] {
         var checker = try Checker(evidence)
         checker.checkRest()
         checker.checkNothingIsLost()
@@ -25,7 +25,7 @@ struct Checker {
     }
 
     private mutating func find(_ invariant: String, _ words: String) {
-        findings.append(Finding(invariant: invariant, words: words))
+        findings.append(Violation(invariant: invariant, words: words))
     }
 
     private func replica(_ name: String) -> Observation.Replica {

@@ -6,7 +6,7 @@ import Testing
 /// must report the invariant that the fault violates.
 @Suite(.ring(.check)) struct BlackBoxCheckerTests {
     /// A change to the databases or the evidence, and the finding that must follow.
-    struct Plant: Sendable {
+    struct PlantedFault: Sendable {
         let what: String
         let invariant: String
         /// Words that must all occur in one of the findings for the invariant.
@@ -25,11 +25,11 @@ import Testing
     }
 
     static let plants = [
-        Plant(
+        PlantedFault(
             what: "an acknowledged write is nowhere", invariant: "I1",
             says: ["'never.arrived' is not on the server, not in the outbox and not in the journal"],
             forge: { $0.addWrite(.create, texts: ["never.arrived"]) }),
-        Plant(
+        PlantedFault(
             what: "a row is taken from server and replicas, with its commit", invariant: "I1",
             says: ["'kept.laptop' is not on the server"],
             server: [
@@ -37,14 +37,14 @@ import Testing
                 "DELETE FROM record WHERE fields LIKE '%\"kept.laptop\"%'",
             ], laptop: ["DELETE FROM user WHERE username = 'kept.laptop'"],
             phone: ["DELETE FROM user WHERE username = 'kept.laptop'"]),
-        Plant(
+        PlantedFault(
             what: "an acknowledged deletion did not happen", invariant: "I1",
             says: ["lives on the server, and nothing says why"],
             server: [
                 "UPDATE record SET deletion = NULL WHERE deletion IS NOT NULL",
                 "DELETE FROM change_feed WHERE changes LIKE '%\"deleted\"%'",
             ]),
-        Plant(
+        PlantedFault(
             what: "a commit is in the feed twice", invariant: "I2",
             says: ["the feed has transaction ", "more than once"],
             server: [
@@ -53,11 +53,11 @@ import Testing
                 FROM change_feed WHERE changes LIKE '%"kept.laptop"%'
                 """
             ]),
-        Plant(
+        PlantedFault(
             what: "a text is in two commits of the feed", invariant: "I2",
             says: ["'kept.laptop' took effect 2 times"],
-            server: [Plant.commit(of: "changes", from: #"WHERE changes LIKE '%"kept.laptop"%'"#)]),
-        Plant(
+            server: [PlantedFault.commit(of: "changes", from: #"WHERE changes LIKE '%"kept.laptop"%'"#)]),
+        PlantedFault(
             what: "a create took effect as two records", invariant: "I2",
             says: ["'kept.laptop' was written once, and 2 records have it"],
             server: [
@@ -66,7 +66,7 @@ import Testing
                     equal_edits FROM record WHERE fields LIKE '%"kept.laptop"%'
                 """
             ]),
-        Plant(
+        PlantedFault(
             what: "a write took effect, and the journal says that it was rejected", invariant: "I2",
             says: ["'kept.phone' took effect, and phone's journal says: rejected tooLarge"],
             phone: [
@@ -75,86 +75,86 @@ import Testing
                 '{"mutations":[{"create":{"username":"kept.phone"}}]}', 'tooLarge')
                 """
             ]),
-        Plant(
+        PlantedFault(
             what: "one letter of a name was changed on the way", invariant: "I2",
             says: ["the server has 'kepT.phone', which nobody wrote"],
             server: ["UPDATE record SET fields = replace(fields, 'kept.phone', 'kepT.phone')"]),
-        Plant(
+        PlantedFault(
             what: "a row is missing on one replica", invariant: "I4", says: ["phone has nothing"],
             phone: ["DELETE FROM user WHERE username = 'kept.laptop'"]),
-        Plant(
+        PlantedFault(
             what: "a value differs on one replica", invariant: "I4",
             says: ["laptop has ", "'https://example.org/other.png'"],
             laptop: ["UPDATE avatar SET image_url = 'https://example.org/other.png'"]),
-        Plant(
+        PlantedFault(
             what: "a reference differs on one replica", invariant: "I4", says: ["avatar ", "laptop has "],
             laptop: ["UPDATE avatar SET author = (SELECT id FROM user WHERE username = 'kept.phone')"]),
-        Plant(
+        PlantedFault(
             what: "a digest differs", invariant: "I4", says: ["the digests differ: "],
             forge: { $0.digests["phone"] = "{}" }),
-        Plant(
+        PlantedFault(
             what: "half a transaction is on a replica", invariant: "I10",
             says: ["phone shows 2 of the 4 records of group g"],
             phone: ["DELETE FROM user WHERE username LIKE 'group.%.3.4' OR username LIKE 'group.%.2.4'"]),
-        Plant(
+        PlantedFault(
             what: "half an update is on a replica", invariant: "I10",
             says: ["phone shows 4 of the 4 records of group g, of revisions [0, 1]"],
             phone: ["UPDATE user SET username = replace(username, '.1.3.4', '.0.3.4')"]),
-        Plant(
+        PlantedFault(
             what: "a reader once saw half a transaction", invariant: "I10",
             says: ["phone shows 1 of the 4 records of group g"],
             forge: { $0.samples.append(Sample(name: "phone", version: 1, users: [("x", "group.g.0.0.4")])) }),
-        Plant(
+        PlantedFault(
             what: "a transaction is in two commits of the feed", invariant: "I10",
             says: ["(group 'group.g.1.0.4', acknowledged) is in the feed at "],
             server: [
                 "UPDATE change_feed SET changes = replace(changes, 'group.g.1.3.4', 'group.g.9.3.4')",
-                Plant.commit(
+                PlantedFault.commit(
                     of: #"'[{"collection":"user","id":"0","updated":{"username":"group.g.1.3.4"}}]'"#, from: "LIMIT 1"),
             ]),
-        Plant(
+        PlantedFault(
             what: "a deleted record lives on the server", invariant: "I12",
             says: ["was deleted at ", ", and lives on the server"],
             server: ["UPDATE record SET deletion = NULL WHERE deletion IS NOT NULL"]),
-        Plant(
+        PlantedFault(
             what: "a deleted record is shown by a replica", invariant: "I12",
             says: ["phone stood at ", "('gone'), deleted at "],
             forge: { $0.showDeleted() }),
-        Plant(
+        PlantedFault(
             what: "the feed changes a deleted record", invariant: "I12",
             says: ["the feed changes ", " after its deletion"],
             server: [
-                Plant.commit(
+                PlantedFault.commit(
                     of: #"replace(changes, '"deleted":true', '"updated":{}')"#,
                     from: #"WHERE changes LIKE '%"deleted":true%'"#)
             ]),
-        Plant(
+        PlantedFault(
             what: "a replica holds a deleted record", invariant: "I12",
             says: ["phone stands at ", " and shows ", ", deleted at "],
             phone: ["UPDATE user SET id = (SELECT id FROM gone) WHERE username = 'kept.phone'"]),
-        Plant(
+        PlantedFault(
             what: "a replica's database is damaged", invariant: "I4",
             says: ["phone's database: ", " missing from index planted"],
             phone: [
                 "CREATE INDEX planted ON user (username)", "PRAGMA writable_schema = ON",
                 "UPDATE sqlite_master SET sql = replace(sql, '(username)', '(sync_space)') WHERE name = 'planted'",
             ]),
-        Plant(
+        PlantedFault(
             what: "a device has no whole copy", invariant: "I18", says: ["phone has no whole copy yet"],
             phone: ["UPDATE sync_space SET phase = 'snapshot'"]),
-        Plant(
+        PlantedFault(
             what: "a device does not come to rest", invariant: "I18", says: ["phone did not come to rest: it hums"],
             forge: { $0.complaints["phone"] = "it hums" }),
-        Plant(
+        PlantedFault(
             what: "an entry is stuck in the outbox", invariant: "I18", says: ["laptop has 1 unconfirmed transactions"],
             laptop: [
                 "INSERT INTO sync_outbox (space, payload, bytes, written_at) VALUES ('default', '{\"mutations\":[]}', 2, 0)"
             ]),
-        Plant(
+        PlantedFault(
             what: "a device stands behind the server", invariant: "I18",
             says: ["phone stands at ", ", the server at "],
             phone: ["UPDATE sync_space SET version = version - 1"]),
-        Plant(
+        PlantedFault(
             what: "a device asks and asks", invariant: "I18",
             says: ["phone asked 500 times in a quiet time, 4 allowed"],
             forge: { $0.quiet = [QuietTime(device: "phone", requests: 500, allowed: 4)] }),

@@ -11,7 +11,7 @@ final class Database {
         let flags = isWritable ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY
         guard sqlite3_open_v2(path, &handle, flags, nil) == SQLITE_OK, let handle else {
             sqlite3_close_v2(handle)
-            throw Unmet("the checker cannot open \(path)")
+            throw UnmetConditionError("the checker cannot open \(path)")
         }
         self.handle = handle
         self.path = path
@@ -72,7 +72,7 @@ final class Database {
         return try body(self)
     }
 
-    private func failure(_ sql: String) -> Unmet {
-        Unmet("\(path): \(String(cString: sqlite3_errmsg(handle))): \(sql)")
+    private func failure(_ sql: String) -> UnmetConditionError {
+        UnmetConditionError("\(path): \(String(cString: sqlite3_errmsg(handle))): \(sql)")
     }
 }

@@ -35,7 +35,7 @@ struct QuietTime: Sendable {
 }
 
 /// A violation of an invariant.
-struct Finding: Hashable, Sendable, CustomStringConvertible {
+struct Violation: Hashable, Sendable, CustomStringConvertible {
     /// The number of the invariant, as `Invariant` lists it, such as `I1`.
     let invariant: String
     let words: String

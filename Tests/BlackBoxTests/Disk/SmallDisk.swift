@@ -61,11 +61,11 @@ final class SmallDisk {
         case .fileSizeLimit: try limit(process, to: "8192:")
         case .tmpfs:
             let file = open(filler, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
-            guard file >= 0 else { throw Unmet("\(filler) cannot be made: errno \(errno)") }
+            guard file >= 0 else { throw UnmetConditionError("\(filler) cannot be made: errno \(errno)") }
             defer { close(file) }
             let page = [UInt8](repeating: 0, count: 4_096)
             while write(file, page, page.count) > 0 {}
-            guard errno == ENOSPC else { throw Unmet("the disk did not fill: errno \(errno)") }
+            guard errno == ENOSPC else { throw UnmetConditionError("the disk did not fill: errno \(errno)") }
         }
     }
 

@@ -62,13 +62,13 @@ enum LoopbackSocket {
     /// - Parameter port: The port, or 0 for any free one.
     static func listener(on port: UInt16 = 0) throws -> Int32 {
         let socket = Glibc.socket(AF_INET, stream, 0)
-        guard socket >= 0 else { throw Unmet("no socket: errno \(errno)") }
+        guard socket >= 0 else { throw UnmetConditionError("no socket: errno \(errno)") }
         var address = loopback(port)
         let bound = withAddress(&address) { bind(socket, $0, $1) }
         guard bound == 0, listen(socket, 256) == 0 else {
             let code = errno
             close(socket)
-            throw Unmet("no listening socket: errno \(code)")
+            throw UnmetConditionError("no listening socket: errno \(code)")
         }
         setNonBlocking(socket)
         return socket
@@ -95,7 +95,7 @@ enum LoopbackSocket {
                 last = error
             }
         }
-        throw Unmet("no free port from 20000 to 31999: \(last.map { "\($0)" } ?? "")")
+        throw UnmetConditionError("no free port from 20000 to 31999: \(last.map { "\($0)" } ?? "")")
     }
 
     static func port(of socket: Int32) -> UInt16 {

@@ -11,7 +11,7 @@ struct ProxyLoop {
     private let start = ContinuousClock.now
 
     /// One direction of a connection.
-    private struct Lane {
+    private struct Direction {
         let from: Int32
         let to: Int32
         let isUp: Bool
@@ -24,8 +24,8 @@ struct ProxyLoop {
     }
 
     private struct Pair {
-        var up: Lane
-        var down: Lane
+        var up: Direction
+        var down: Direction
         var isSilent = false
         var isOver = false
     }
@@ -108,13 +108,13 @@ struct ProxyLoop {
             }
             pairs.append(
                 Pair(
-                    up: Lane(from: client, to: server, isUp: true),
-                    down: Lane(from: server, to: client, isUp: false)))
+                    up: Direction(from: client, to: server, isUp: true),
+                    down: Direction(from: server, to: client, isUp: false)))
         }
     }
 
     private mutating func read(
-        _ lane: inout Lane, _ isOver: inout Bool, _ conditions: ProxyConditions, _ now: Duration
+        _ lane: inout Direction, _ isOver: inout Bool, _ conditions: ProxyConditions, _ now: Duration
     ) {
         while !lane.hasEnded, !isOver, lane.waiting.count < Self.waitingPieces {
             var bytes = [UInt8](repeating: 0, count: Self.pieceBytes)
@@ -137,7 +137,7 @@ struct ProxyLoop {
         }
     }
 
-    private mutating func note(_ piece: [UInt8], _ lane: inout Lane) {
+    private mutating func note(_ piece: [UInt8], _ lane: inout Direction) {
         guard lane.isUp else {
             traffic.bytesDown += piece.count
             return
@@ -155,7 +155,7 @@ struct ProxyLoop {
     }
 
     private mutating func write(
-        _ lane: inout Lane, _ isOver: inout Bool, _ conditions: ProxyConditions, _ now: Duration
+        _ lane: inout Direction, _ isOver: inout Bool, _ conditions: ProxyConditions, _ now: Duration
     ) {
         while let first = lane.waiting.first, first.due <= now, !isOver {
             var bytes = first.bytes

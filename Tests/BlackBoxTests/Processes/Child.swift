@@ -49,7 +49,9 @@ final class Child: Sendable {
         defer { for pointer in arguments + environment { free(pointer) } }
         var process: pid_t = 0
         let status = posix_spawn(&process, words[0], &actions, &attributes, &arguments, &environment)
-        guard status == 0 else { throw Unmet("\(words[0]) cannot be run: \(String(cString: strerror(status)))") }
+        guard status == 0 else {
+            throw UnmetConditionError("\(words[0]) cannot be run: \(String(cString: strerror(status)))")
+        }
         self.process = process
     }
 
@@ -88,7 +90,7 @@ final class Child: Sendable {
             if let status { return status }
             guard ContinuousClock.now - start < timeout else {
                 send(SIGKILL)
-                throw Unmet("\(name) did not end within \(timeout): \(errors)\(output.suffix(2_000))")
+                throw UnmetConditionError("\(name) did not end within \(timeout): \(errors)\(output.suffix(2_000))")
             }
             usleep(1_000)
         }
@@ -104,7 +106,7 @@ final class Child: Sendable {
 }
 
 /// The exit status and the output of a command.
-struct Answer: Sendable {
+struct CommandResult: Sendable {
     /// The exit status, or 128 plus the signal that ended the command.
     let status: Int32
     let output: String

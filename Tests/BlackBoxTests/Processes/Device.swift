@@ -70,7 +70,7 @@ final class Device: Sendable {
     /// - Parameter killedAfter: The time after which the command is killed if it is still running.
     func run(
         _ arguments: [String], input: String? = nil, killedAfter: Duration? = nil, within: Duration = .processTimeout
-    ) throws -> Answer {
+    ) throws -> CommandResult {
         let child = try start(arguments, input: input)
         if let killedAfter {
             let start = ContinuousClock.now
@@ -78,14 +78,14 @@ final class Device: Sendable {
             child.send(SIGKILL)
         }
         let status = try child.wait(atMost: within)
-        return Answer(status: status, output: child.output, errors: child.errors)
+        return CommandResult(status: status, output: child.output, errors: child.errors)
     }
 
     /// Runs a command that must end with this status.
     @discardableResult
     func expect(
         _ status: Int32 = 0, _ arguments: String..., input: String? = nil
-    ) throws -> Answer {
+    ) throws -> CommandResult {
         let answer = try run(arguments, input: input)
         try require(
             answer.status == status,

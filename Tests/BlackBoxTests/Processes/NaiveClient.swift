@@ -40,11 +40,11 @@ final class NaiveClient: Sendable {
     }
 
     @discardableResult
-    func expect(_ words: String...) throws -> Answer {
+    func expect(_ words: String...) throws -> CommandResult {
         let child = try start(words)
         let status = try child.wait(atMost: .processTimeout)
         try require(status == 0, "naive client: \(words) ended with \(status): \(child.errors)")
-        return Answer(status: status, output: child.output, errors: child.errors)
+        return CommandResult(status: status, output: child.output, errors: child.errors)
     }
 
     /// Pulls one page.

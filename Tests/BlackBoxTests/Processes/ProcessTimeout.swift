@@ -3,7 +3,7 @@ import TestRings
 import Testing
 
 /// An unmet condition of a test, as a message.
-struct Unmet: Error, CustomStringConvertible {
+struct UnmetConditionError: Error, CustomStringConvertible {
     let description: String
 
     init(_ description: String) {
@@ -13,7 +13,7 @@ struct Unmet: Error, CustomStringConvertible {
 
 /// Fails the test with `words` unless `condition` is true.
 func require(_ condition: Bool, _ words: @autoclosure () -> String) throws {
-    guard condition else { throw Unmet(words()) }
+    guard condition else { throw UnmetConditionError(words()) }
 }
 
 extension Duration {
@@ -29,7 +29,9 @@ func eventually(
 ) throws {
     let start = ContinuousClock.now
     while try !condition() {
-        guard ContinuousClock.now - start < timeout else { throw Unmet("not within \(timeout): \(what())") }
+        guard ContinuousClock.now - start < timeout else {
+            throw UnmetConditionError("not within \(timeout): \(what())")
+        }
         usleep(3_000)
     }
 }

@@ -70,7 +70,7 @@ struct Writer: Sendable {
     }
 
     /// Records the result of a write. A complete line of output is an acknowledgment, even if the process failed later.
-    private func note(_ write: Int, _ answer: Answer, result: String) -> [String] {
+    private func note(_ write: Int, _ answer: CommandResult, result: String) -> [String] {
         let ids = answer.objects.filter { $0["result"] as? String == result }.compactMap { $0["id"] as? String }
         if !ids.isEmpty { ledger.acknowledge(write, created: result == "created" ? ids : []) }
         return ids

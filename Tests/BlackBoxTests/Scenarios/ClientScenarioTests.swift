@@ -83,7 +83,7 @@ import Testing
             let data = Data(bytes[page..<page + 4_096])
             return data.firstRange(of: Data(text.utf8)) != nil && data.firstRange(of: Data(other.utf8)) == nil
         }
-        guard let found else { throw Unmet("no page holds \(text)") }
+        guard let found else { throw UnmetConditionError("no page holds \(text)") }
         return found
     }
 
@@ -104,7 +104,7 @@ import Testing
             try disk.fill()
             device.setLauncher(disk.launcher)
             // A write that needs no new page may still succeed.
-            var refused: Answer?
+            var refused: CommandResult?
             for index in 0..<20 where refused == nil {
                 let write = ledger.begin(device.name, .create, texts: ["cramped.\(index)"])
                 let answer = try device.run(["user", "create", "username=cramped.\(index)", "--json"])

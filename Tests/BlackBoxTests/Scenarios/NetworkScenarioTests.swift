@@ -16,7 +16,7 @@ import Testing
             try writers[0].create("on a good line")
             try writers[1].create("from elsewhere")
             try writers[1].device.expect(0, "sync")
-            try eventually("a hint brought the write") {
+            try eventually("the laptop has the write") {
                 try Database(laptop.database).rows("SELECT 1 FROM user WHERE username = 'from elsewhere'").count == 1
             }
             laptop.proxy.setConditions(ProxyConditions(isHalfOpen: true))
@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(15)))
-    func `after a response is cut at any byte, the request is repeated and takes effect once`()
+    func `after a connection is cut within a request or a response, the request takes effect once`()
         async throws
     {
         try await inTestbed { testbed, ledger, writers in

@@ -6,7 +6,7 @@ import Testing
 /// Tests that `syncd` shuts down while connections in various states are open.
 @Suite(.ring(.test), .serialized) struct BlackBoxShutdownTests {
     @Test(.timeLimit(.minutes(15)), arguments: [false, true])
-    func `a server ends in time in any state of its connections`(isEncrypted: Bool) async throws {
+    func `a server with a shutdown deadline ends in any state of its connections`(isEncrypted: Bool) async throws {
         try await inTestbed(
             devices: ["laptop", "phone", "kiosk"], isEncrypted: isEncrypted,
             settings: ["SYNCD_SHUTDOWN_DEADLINE": "1s"]

@@ -72,22 +72,22 @@ import Testing
 
     @Test func `health checks within one second share one query of the store`() async throws {
         let now = Guarded(NIODeadline.uptimeNanoseconds(0))
-        let looks = Guarded(0)
+        let queries = Guarded(0)
         let loop = NIOAsyncTestingEventLoop()
         let health = StoreHealth(
             now: { now.withLock { $0 } },
             check: { _ in
-                let count = looks.withLock { looks in
-                    looks += 1
-                    return looks
+                let count = queries.withLock { queries in
+                    queries += 1
+                    return queries
                 }
                 return count == 1 ? loop.makeSucceededVoidFuture() : loop.makeFailedFuture(Failure())
             })
         for _ in 0..<100 { try await health.check() }
-        #expect(looks.withLock { $0 } == 1)
+        #expect(queries.withLock { $0 } == 1)
         now.withLock { $0 = $0 + .seconds(1) }
         for _ in 0..<3 { await #expect(throws: Failure.self) { try await health.check() } }
-        #expect(looks.withLock { $0 } == 2)
+        #expect(queries.withLock { $0 } == 2)
         await loop.shutdownGracefully()
     }
 

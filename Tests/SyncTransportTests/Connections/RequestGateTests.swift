@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    private struct Rig {
+    private struct Testbed {
         let channel = EmbeddedChannel()
         let routes = Routes()
         let gate: RequestGate
@@ -72,81 +72,80 @@ import Testing
     }
 
     @Test func `of many pipelined requests only one is read, and the rest are held as bytes`() throws {
-        let rig = try Rig()
-        try rig.send(String(repeating: Self.get, count: 300))
-        #expect(rig.routes.heads.count == 1 && rig.routes.ends == 1)
+        let testbed = try Testbed()
+        try testbed.send(String(repeating: Self.get, count: 300))
+        #expect(testbed.routes.heads.count == 1 && testbed.routes.ends == 1)
         // The parser received one slice of the bytes, which limits the number of requests parsed ahead.
-        #expect(rig.gate.heldParts <= 2 * SyncServerLimits.parsedBytes / Self.get.utf8.count)
-        #expect(rig.pacer.heldBytes >= 299 * Self.get.utf8.count - SyncServerLimits.parsedBytes)
+        #expect(testbed.gate.heldParts <= 2 * SyncServerLimits.parsedBytes / Self.get.utf8.count)
+        #expect(testbed.pacer.heldBytes >= 299 * Self.get.utf8.count - SyncServerLimits.parsedBytes)
         for count in 1...300 {
-            #expect(rig.routes.heads.count == count)
-            rig.response()
+            #expect(testbed.routes.heads.count == count)
+            testbed.response()
         }
-        #expect(rig.routes.heads.count == 300 && rig.routes.ends == 300)
-        #expect(rig.gate.heldParts == 0 && rig.pacer.heldBytes == 0)
-        try rig.end()
+        #expect(testbed.routes.heads.count == 300 && testbed.routes.ends == 300)
+        #expect(testbed.gate.heldParts == 0 && testbed.pacer.heldBytes == 0)
+        try testbed.end()
     }
 
     @Test func `the next request waits until the previous response has left the socket`() throws {
-        let rig = try Rig()
-        try rig.send(Self.get + Self.get)
-        rig.socket.isStuck = true
-        rig.response()
-        #expect(rig.routes.heads.count == 1)
-        rig.socket.isStuck = false
-        rig.channel.flush()
-        #expect(rig.routes.heads.count == 2)
-        try rig.end()
+        let testbed = try Testbed()
+        try testbed.send(Self.get + Self.get)
+        testbed.socket.isStuck = true
+        testbed.response()
+        #expect(testbed.routes.heads.count == 1)
+        testbed.socket.isStuck = false
+        testbed.channel.flush()
+        #expect(testbed.routes.heads.count == 2)
+        try testbed.end()
     }
 
     @Test func `nothing more is read from the socket while a request is being answered`() throws {
-        let rig = try Rig()
-        let before = rig.socket.reads
-        try rig.send(Self.get)
-        rig.channel.read()
-        #expect(rig.socket.reads == before)
-        rig.response()
-        #expect(rig.socket.reads == before + 1)
-        try rig.end()
+        let testbed = try Testbed()
+        let before = testbed.socket.reads
+        try testbed.send(Self.get)
+        testbed.channel.read()
+        #expect(testbed.socket.reads == before)
+        testbed.response()
+        #expect(testbed.socket.reads == before + 1)
+        try testbed.end()
     }
 
     @Test func `a peer that sends more data than can be held is cut`() throws {
-        let rig = try Rig()
-        try rig.send(Self.get + String(repeating: "x", count: SyncServerLimits.heldBytes + 1))
-        #expect(!rig.channel.isActive)
+        let testbed = try Testbed()
+        try testbed.send(Self.get + String(repeating: "x", count: SyncServerLimits.heldBytes + 1))
+        #expect(!testbed.channel.isActive)
     }
 
     @Test func `a long body passes completely before the next request`() throws {
-        let rig = try Rig()
+        let testbed = try Testbed()
         let length = 5 * SyncServerLimits.parsedBytes + 17
-        try rig.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: \(length)\r\n\r\n")
-        try rig.send(String(repeating: "x", count: length) + Self.get)
-        #expect(rig.routes.bodyBytes == length && rig.routes.ends == 1 && rig.routes.heads.count == 1)
-        rig.response()
-        #expect(rig.routes.heads.count == 2)
-        try rig.end()
+        try testbed.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: \(length)\r\n\r\n")
+        try testbed.send(String(repeating: "x", count: length) + Self.get)
+        #expect(testbed.routes.bodyBytes == length && testbed.routes.ends == 1 && testbed.routes.heads.count == 1)
+        testbed.response()
+        #expect(testbed.routes.heads.count == 2)
+        try testbed.end()
     }
 
     @Test func `the end of input is delivered after all requests`() throws {
-        let rig = try Rig()
-        try rig.send(String(repeating: Self.get, count: 100))
-        rig.channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
-        #expect(!rig.routes.inputIsClosed)
-        for _ in 0..<100 { rig.response() }
-        #expect(rig.routes.inputIsClosed && rig.routes.heads.count == 100)
-        try rig.end()
+        let testbed = try Testbed()
+        try testbed.send(String(repeating: Self.get, count: 100))
+        testbed.channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+        #expect(!testbed.routes.inputIsClosed)
+        for _ in 0..<100 { testbed.response() }
+        #expect(testbed.routes.inputIsClosed && testbed.routes.heads.count == 100)
+        try testbed.end()
     }
 
     @Test func `a silent connection is closed at the deadline, and a slow head is answered with status 408`() throws {
-        let silent = try Rig()
+        let silent = try Testbed()
         silent.advance(9)
         #expect(silent.channel.isActive)
         silent.advance(1)
         #expect(!silent.channel.isActive)
 
-        let slow = try Rig()
+        let slow = try Testbed()
         for byte in "GET / HTTP/1.1\r\nHost: a\r\nX: " {
-            slow.advance(0)
             try slow.send(String(byte))
         }
         slow.advance(10)
@@ -156,89 +155,89 @@ import Testing
     }
 
     @Test func `a head that arrives byte by byte gets no extra time`() throws {
-        let rig = try Rig()
-        try rig.send("GET / HTTP/1.1\r\nX: ")
+        let testbed = try Testbed()
+        try testbed.send("GET / HTTP/1.1\r\nX: ")
         for _ in 0..<10 {
-            #expect(!rig.gate.isClosing)
-            try rig.send("x")
-            rig.advance(1)
+            #expect(!testbed.gate.isClosing)
+            try testbed.send("x")
+            testbed.advance(1)
         }
-        #expect(rig.gate.isClosing)
-        rig.advance(5)
-        #expect(!rig.channel.isActive)
+        #expect(testbed.gate.isClosing)
+        testbed.advance(5)
+        #expect(!testbed.channel.isActive)
     }
 
     @Test func `after the first request, the deadline of a head starts with its first byte`() throws {
-        let rig = try Rig()
-        try rig.send(Self.get)
-        rig.response()
-        rig.advance(60)
-        #expect(rig.channel.isActive)
-        try rig.send("GET / HT")
-        rig.advance(9)
-        #expect(!rig.gate.isClosing)
-        rig.advance(1)
-        #expect(rig.gate.isClosing)
-        try rig.end()
+        let testbed = try Testbed()
+        try testbed.send(Self.get)
+        testbed.response()
+        testbed.advance(60)
+        #expect(testbed.channel.isActive)
+        try testbed.send("GET / HT")
+        testbed.advance(9)
+        #expect(!testbed.gate.isClosing)
+        testbed.advance(1)
+        #expect(testbed.gate.isClosing)
+        try testbed.end()
     }
 
     @Test func `an invalid request is refused, reaches no route, and ends the connection`() throws {
-        let rig = try Rig()
-        try rig.send("GET / HTTP/1.1\r\n\r\n" + Self.get)
-        #expect(rig.routes.heads.isEmpty)
-        let response = try rig.sent()
+        let testbed = try Testbed()
+        try testbed.send("GET / HTTP/1.1\r\n\r\n" + Self.get)
+        #expect(testbed.routes.heads.isEmpty)
+        let response = try testbed.sent()
         #expect(response.hasPrefix("HTTP/1.1 400 ") && response.contains("Connection: close"))
         #expect(response.contains("Host"))
-        rig.advance(5)
-        #expect(!rig.channel.isActive)
+        testbed.advance(5)
+        #expect(!testbed.channel.isActive)
     }
 
     @Test func `an invalid request after a valid one is answered second`() throws {
-        let rig = try Rig()
-        try rig.send(Self.get + "NONSENSE\r\n\r\n")
-        #expect(rig.routes.heads.count == 1)
-        #expect(try rig.sent().isEmpty)
-        rig.response()
-        let text = try rig.sent()
+        let testbed = try Testbed()
+        try testbed.send(Self.get + "NONSENSE\r\n\r\n")
+        #expect(testbed.routes.heads.count == 1)
+        #expect(try testbed.sent().isEmpty)
+        testbed.response()
+        let text = try testbed.sent()
         #expect(text.hasPrefix("HTTP/1.1 200 ") && text.contains("HTTP/1.1 400 "))
-        try rig.end()
+        try testbed.end()
     }
 
     @Test func `a route's late response to a broken body is not sent`() throws {
-        let rig = try Rig()
-        try rig.send("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n")
-        rig.response(.internalServerError)
-        let text = try rig.sent()
+        let testbed = try Testbed()
+        try testbed.send("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n")
+        testbed.response(.internalServerError)
+        let text = try testbed.sent()
         #expect(text.hasPrefix("HTTP/1.1 400 ") && !text.contains("500"))
-        try rig.end()
+        try testbed.end()
     }
 
     @Test func `a connection whose body continues after its response is cut`() throws {
-        let rig = try Rig()
-        try rig.send("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
-        rig.response()
+        let testbed = try Testbed()
+        try testbed.send("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
+        testbed.response()
         for _ in 0..<5 {
-            if rig.channel.isActive { try rig.send("1\r\nx\r\n") }
-            rig.advance(1)
+            if testbed.channel.isActive { try testbed.send("1\r\nx\r\n") }
+            testbed.advance(1)
         }
-        #expect(!rig.channel.isActive)
+        #expect(!testbed.channel.isActive)
     }
 
     @Test func `the start and the end of each request are counted, even if the connection is cut`() throws {
         final class Counts { var began = 0, ended = 0 }
         let counts = Counts()
-        let rig = try Rig(.init(requestBegan: { counts.began += 1 }, requestEnded: { counts.ended += 1 }))
-        try rig.send(Self.get + Self.get)
+        let testbed = try Testbed(.init(requestBegan: { counts.began += 1 }, requestEnded: { counts.ended += 1 }))
+        try testbed.send(Self.get + Self.get)
         #expect(counts.began == 1 && counts.ended == 0)
-        rig.response()
+        testbed.response()
         #expect(counts.began == 2 && counts.ended == 1)
-        try rig.channel.close().wait()
+        try testbed.channel.close().wait()
         #expect(counts.began == 2 && counts.ended == 2)
     }
 
     @Test(arguments: 0..<30) func `requests are parsed the same for any split of the bytes`(seed: UInt64) throws {
         let random = TestServer.random(seed: seed)
-        let rig = try Rig()
+        let testbed = try Testbed()
         var text: [UInt8] = []
         for _ in 0..<20 {
             text += Array(Self.get.utf8)
@@ -247,19 +246,19 @@ import Testing
         }
         while !text.isEmpty {
             let count = min(text.count, 1 + Int(random() % 4_000))
-            try rig.channel.writeInbound(ByteBuffer(bytes: text[..<count]))
+            try testbed.channel.writeInbound(ByteBuffer(bytes: text[..<count]))
             text.removeFirst(count)
-            if random() % 3 == 0, rig.routes.ends > 0, rig.routes.ends == rig.routes.heads.count,
-                rig.pacer.heldBytes > 0
+            if random() % 3 == 0, testbed.routes.ends > 0, testbed.routes.ends == testbed.routes.heads.count,
+                testbed.pacer.heldBytes > 0
             {
-                rig.response()
+                testbed.response()
             }
-            while rig.pacer.heldBytes > 100_000 { rig.response() }
+            while testbed.pacer.heldBytes > 100_000 { testbed.response() }
         }
-        while rig.routes.ends < 40 { rig.response() }
-        #expect(rig.routes.heads.count == 40 && rig.gate.heldParts == 0)
-        #expect(!rig.gate.isClosing)
-        try rig.end()
+        while testbed.routes.ends < 40 { testbed.response() }
+        #expect(testbed.routes.heads.count == 40 && testbed.gate.heldParts == 0)
+        #expect(!testbed.gate.isClosing)
+        try testbed.end()
     }
 }
 

@@ -25,16 +25,22 @@ import Testing
 
     @Test func `S14: pipelined requests are all answered in order`() async throws {
         let count = 300
+        let ids = (0..<count).map { "00000000000000000000000000" + String(100_000 + $0) }
         let text = try await TestServer.run(TestServer.authority()) { port in
-            let request = "GET /v1/hello HTTP/1.1\r\nHost: a\r\n\(Self.authorized)\r\n\r\n"
+            let requests = ids.map {
+                "GET /v1/hello HTTP/1.1\r\nHost: a\r\n\(Self.authorized)\r\nTombolo-Request: \($0)\r\n\r\n"
+            }
             let last = "GET /v1/openapi HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
-            return try await RawRequest.send([String(repeating: request, count: count) + last], to: port)
+            return try await RawRequest.send([requests.joined() + last], to: port)
         }
         #expect(text.count(of: "HTTP/1.1 200 OK") == count + 1)
         #expect(text.count(of: "\"epoch\":\"test-epoch\"") == count)
+        // Each response repeats the id of its request.
+        let answered = text.matches(of: /(?i:tombolo-request): ([0-9a-f]{32})/).map { String($0.1) }
+        #expect(Array(answered.prefix(count)) == ids)
     }
 
-    @Test func `a peer that waits before it sends its body is told to go on`() async throws {
+    @Test func `a request with Expect: 100-continue gets 100 Continue before its body`() async throws {
         let head = RawRequest.http(
             "POST /v1/pull",
             ["Authorization: Bearer \(TestServer.good)", "Content-Type: application/json", "Content-Length: 2"]
@@ -116,7 +122,7 @@ import Testing
             for _ in 0..<1_000 where !response.hasPrefix("HTTP/1.1 429") {
                 response = try await RawRequest.send([greedy], to: port)
             }
-            return (response, try await RawRequest.send([TwoTokens.hello], to: port) { $0.contains("}}") })
+            return (response, try await RawRequest.send([Self.helloOfBen], to: port) { $0.contains("}}") })
         }
         #expect(refused.hasPrefix("HTTP/1.1 429 ") && refused.contains("throttled"), "\(refused)")
         #expect(refused.lowercased().contains("retry-after: 1\r\n"), "\(refused)")
@@ -133,22 +139,16 @@ import Testing
                 _ = try await conversation.send(stream, until: { $0.contains(": welcome") || $0.contains("}}") })
                 open.append(conversation)
             }
-            let response = try await RawRequest.send([TwoTokens.hello], to: port) { $0.contains("}}") }
+            let response = try await RawRequest.send([Self.helloOfBen], to: port) { $0.contains("}}") }
             for conversation in open { conversation.end() }
             return response
         }
         #expect(response.hasPrefix("HTTP/1.1 200 OK"), "\(response)")
     }
 
-    /// Accepts the tokens of two accounts: ann, whom all tests use, and ben.
-    private struct TwoTokens: Authenticator {
-        /// A request of ben.
-        static let hello = "GET /v1/hello HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer the-token-of-ben\r\n\r\n"
-
-        func principal(bearing token: String) -> Principal? {
-            [TestServer.good: "ann", "the-token-of-ben": "ben"][token].map { Principal(name: $0) }
-        }
-    }
+    /// A request of the account ben.
+    private static let helloOfBen =
+        "GET /v1/hello HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer \(TwoTokens.ben)\r\n\r\n"
 
     private final class Channels {
         var all: [any Channel] = []

@@ -15,10 +15,6 @@ import Testing
     private static let authorized = "Authorization: Bearer \(TestServer.good)"
     private static let json = "Content-Type: application/json"
 
-    private static func status(_ response: String) -> String {
-        String(response.split(separator: " " as Character).dropFirst().first ?? "none")
-    }
-
     private static func post(_ route: String, _ body: String) -> String {
         RawRequest.http("POST \(route)", [authorized, json, "Content-Length: \(body.utf8.count)"], body)
     }
@@ -60,7 +56,7 @@ import Testing
                         var answers: [(String, String)] = []
                         for (index, line) in lines.enumerated() where index % 8 == part {
                             let request = RawRequest.http(line, ["Content-Length: 0"])
-                            answers.append((line, Self.status(try await RawRequest.send([request], to: port))))
+                            answers.append((line, RawRequest.status(try await RawRequest.send([request], to: port))))
                         }
                         return answers
                     }
@@ -81,7 +77,7 @@ import Testing
         let requests = paths.flatMap { path in
             ["GET", "POST"].map { RawRequest.http("\($0) \(path)", [Self.authorized, "Content-Length: 0"]) }
         }
-        for response in try await Self.answers(to: requests) { #expect(Self.status(response) == "404") }
+        for response in try await Self.answers(to: requests) { #expect(RawRequest.status(response) == "404") }
     }
 
     @Test func `S33: the server never responds with a redirect`() async throws {
@@ -89,7 +85,7 @@ import Testing
             RawRequest.http("GET \($0)", [Self.authorized])
         }
         for response in try await Self.answers(to: requests) {
-            #expect(!Self.status(response).hasPrefix("3"))
+            #expect(!RawRequest.status(response).hasPrefix("3"))
             #expect(!response.lowercased().contains("location:"))
         }
     }
@@ -109,11 +105,11 @@ import Testing
         for (request, response) in zip(requests, answers) {
             #expect(!response.lowercased().contains("access-control-"), "\(request): \(response)")
             if request.hasPrefix("OPTIONS") {
-                #expect(["401", "404", "405"].contains(Self.status(response)), "\(request)")
+                #expect(["401", "404", "405"].contains(RawRequest.status(response)), "\(request)")
             }
         }
         // A cookie is not accepted as a token.
-        #expect(Self.status(answers[2]) == "401")
+        #expect(RawRequest.status(answers[2]) == "401")
     }
 
     // MARK: Tokens
@@ -126,9 +122,9 @@ import Testing
             "Sec-WebSocket-Protocol: \(TestServer.good)",
         ]
         let requests = claims.map { RawRequest.http("GET /v1/hello", [$0]) }
-        for response in try await Self.answers(to: requests) { #expect(Self.status(response) == "401") }
+        for response in try await Self.answers(to: requests) { #expect(RawRequest.status(response) == "401") }
         let inQuery = RawRequest.http("GET /v1/hello?access_token=\(TestServer.good)&token=\(TestServer.good)")
-        #expect(Self.status(try await Self.answers(to: [inQuery])[0]) == "401")
+        #expect(RawRequest.status(try await Self.answers(to: [inQuery])[0]) == "401")
     }
 
     @Test func `S31: no secret or value from a request appears in the log or in an error`() async throws {
@@ -165,8 +161,6 @@ import Testing
 
     @Test func `S32: no response contains bytes of requests of another account`() async throws {
         let canary = "canary-5e11d0c4"
-        let ben = "a-token-of-ben"
-        let accounts = TwoTokens(principals: [TestServer.good: TestServer.principal, ben: Principal(name: "ben")])
         // Bodies of many sizes leave the canary in buffers of all sizes, and in values that were decoded and freed.
         let secrets = [1, 10, 100, 1_000, 10_000].flatMap { count in
             let text = Array(repeating: canary, count: count).joined(separator: " ")
@@ -176,7 +170,7 @@ import Testing
                 Self.post("/v1/push", "[\"\(text)\"]"), RawRequest.http("GET /\(canary)", [Self.authorized]),
             ]
         }
-        let other = "Authorization: Bearer \(ben)"
+        let other = "Authorization: Bearer \(TwoTokens.ben)"
         let questions = [
             RawRequest.http("GET /healthz"), RawRequest.http("GET /v1/openapi"),
             RawRequest.http("GET /v1/hello", [other]),
@@ -187,17 +181,11 @@ import Testing
             "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
         ]
         let requests = (0..<3).flatMap { _ in secrets.flatMap { [$0] + questions } }
-        let answers = try await Self.answers(to: requests, authenticator: accounts)
+        let answers = try await Self.answers(to: requests, authenticator: TwoTokens())
         for (request, response) in zip(requests, answers) where !request.contains(canary) {
             #expect(
                 !response.isEmpty && !response.contains(canary) && !response.contains(TestServer.good), "\(response)")
         }
-    }
-
-    private struct TwoTokens: Authenticator {
-        let principals: [String: Principal]
-
-        func principal(bearing token: String) -> Principal? { principals[token] }
     }
 
     // MARK: Bodies
@@ -229,7 +217,7 @@ import Testing
         #expect(cases.count > 80)
         let answers = try await Self.answers(to: cases.map { Self.post($0.route, $0.body) })
         for (item, response) in zip(cases, answers) {
-            #expect(Self.status(response) == "400", "\(item.route) with \(item.key) twice: \(response)")
+            #expect(RawRequest.status(response) == "400", "\(item.route) with \(item.key) twice: \(response)")
         }
     }
 
@@ -260,8 +248,9 @@ import Testing
         let answers = try await Self.answers(to: requests)
         for (request, response) in zip(requests, answers) {
             // A cursor that this server did not issue is answered with a reset.
-            let isReset = Self.status(response) == "200" && response.contains("mustReset") && request.contains("cursor")
-            #expect(isReset || ["400", "404"].contains(Self.status(response)), "\(request): \(response)")
+            let isReset =
+                RawRequest.status(response) == "200" && response.contains("mustReset") && request.contains("cursor")
+            #expect(isReset || ["400", "404"].contains(RawRequest.status(response)), "\(request): \(response)")
         }
     }
 
@@ -276,19 +265,19 @@ import Testing
             to: [deep, deepObjects, many, digits].map { Self.post("/v1/push", $0) }
                 + [deep, digits].map { Self.post("/v1/pull", $0) }
         ).enumerated() {
-            #expect(["400", "413"].contains(Self.status(response)), "\(index): \(response)")
+            #expect(["400", "413"].contains(RawRequest.status(response)), "\(index): \(response)")
         }
         let announced = RawRequest.http("POST /v1/push", [Self.authorized, Self.json, "Content-Length: 10737418240"])
         let zipped = RawRequest.http(
             "POST /v1/push", [Self.authorized, Self.json, "Content-Encoding: gzip", "Content-Length: 2"], "{}")
-        #expect(try await Self.answers(to: [announced, zipped]).map(Self.status) == ["413", "415"])
+        #expect(try await Self.answers(to: [announced, zipped]).map(RawRequest.status) == ["413", "415"])
     }
 
     @Test func `S15: a body without a token is not read`() async throws {
         let announced = RawRequest.http("POST /v1/push", [Self.json, "Content-Length: 10737418240"])
         let open = RawRequest.http("GET /healthz", ["Content-Length: 10737418240"])
         let answers = try await Self.answers(to: [announced, open])
-        #expect(answers.map(Self.status) == ["401", "200"])
+        #expect(answers.map(RawRequest.status) == ["401", "200"])
         for response in answers { #expect(response.lowercased().contains("connection: close"), "\(response)") }
     }
 
@@ -299,10 +288,12 @@ import Testing
         ]
         let requests = limits.map { Self.post("/v1/pull", #"{"space":"default","limit":\#($0)}"#) }
         for (limit, response) in zip(limits, try await Self.answers(to: requests)) {
-            #expect(Self.status(response) == "400", "\(limit): \(response)")
+            #expect(RawRequest.status(response) == "400", "\(limit): \(response)")
         }
         let texts = [#""\ud800""#, #""\udc00\ud800""#, #""a\u0000""#, #""\x41""#, "\"a\u{1}b\"", "\"\u{7f}"]
         let spaces = texts.map { Self.post("/v1/pull", #"{"space":\#($0),"limit":5}"#) }
-        for response in try await Self.answers(to: spaces) { #expect(Self.status(response) == "400", "\(response)") }
+        for response in try await Self.answers(to: spaces) {
+            #expect(RawRequest.status(response) == "400", "\(response)")
+        }
     }
 }

@@ -60,6 +60,6 @@ import Testing
                 $0.contains("\r\n\r\n")
             }
         }
-        #expect(response.hasPrefix("HTTP/1.1 4"), "\(response.prefix(200))")
+        #expect(response.hasPrefix("HTTP/1.1 431 "), "\(response.prefix(200))")
     }
 }

@@ -7,7 +7,7 @@ package enum DeviceEvent: Hashable, Sendable {
     case spacesTouched
     case timerFired(Serial)
 
-    package enum Name: String {
+    package enum Name: String, CaseIterable {
         case linkChanged = "link_changed"
         case outboxTouched = "outbox_touched"
         case spacesTouched = "spaces_touched"

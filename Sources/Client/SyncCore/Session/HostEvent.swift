@@ -11,7 +11,7 @@ package enum HostEvent: Hashable, Sendable {
     /// The host has cancelled the run. The session ends without waiting for requests in flight.
     case aborted
 
-    package enum Name: String {
+    package enum Name: String, CaseIterable {
         case started
         case syncRequested = "sync_requested"
         case credentialsChanged = "credentials_changed"

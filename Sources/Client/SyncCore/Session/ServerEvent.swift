@@ -8,7 +8,7 @@ package enum ServerEvent: Hashable, Sendable {
     case hint(Serial, Hint)
     case hintsEnded(Serial, String, retryAfter: Duration? = nil)
 
-    package enum Name: String {
+    package enum Name: String, CaseIterable {
         case helloEnded = "hello_ended"
         case pushEnded = "push_ended"
         case pullEnded = "pull_ended"

@@ -17,7 +17,7 @@ package enum StoreEvent: Hashable, Sendable {
     case sessionChanged(StoredSession)
     case failed(StoreTask, StoreError)
 
-    package enum Name: String {
+    package enum Name: String, CaseIterable {
         case batchTaken = "batch_taken"
         case nothingToPush = "nothing_to_push"
         case outboxCounted = "outbox_counted"
@@ -68,20 +68,20 @@ package enum StoreTask: Hashable, Sendable {
     case outbox(OutboxTask)
     case space(SpaceID, SpaceTask)
 
-    package enum SessionTask: String, Sendable {
+    package enum SessionTask: String, Sendable, CaseIterable {
         case countingOutbox = "counting_outbox"
         case readingSpaces = "reading_spaces"
         case adopting
     }
 
-    package enum OutboxTask: String, Sendable {
+    package enum OutboxTask: String, Sendable, CaseIterable {
         case takingBatch = "taking_batch"
         case recordingResults = "recording_results"
         case withdrawing
         case renewingIdentity = "renewing_identity"
     }
 
-    package enum SpaceTask: String, Sendable {
+    package enum SpaceTask: String, Sendable, CaseIterable {
         case applyingPage = "applying_page"
         case resettingCursor = "resetting_cursor"
         case vacating = "vacating_space"

@@ -6,7 +6,7 @@ import TomboloCommunity
 import TomboloModeling
 
 /// A local store that keeps its records in memory, with methods that simulate the server.
-final class TinyStore: LocalStore {
+final class InMemoryStore: LocalStore {
     private struct State: Sendable {
         var records: [CollectionName: [RecordID: Record]] = [:]
         var outbox: [OutboxEntry] = []
@@ -135,7 +135,7 @@ final class TinyStore: LocalStore {
     }
 
     func cancel(_ sequence: OutboxSequence, now: WallTime) throws(StoreError) {
-        takeBack(at: now) { .cancelled($0) }
+        takeBack(sequence, at: now) { .cancelled($0) }
     }
 
     func journal(state wanted: JournalEntry.State?, after number: Int64?, limit: Int) -> [JournalEntry] {
@@ -188,10 +188,13 @@ final class TinyStore: LocalStore {
         takeBack(at: WallTime(milliseconds: 0)) { .rejected($0, rejection) }
     }
 
-    private func takeBack(at now: WallTime, event: @Sendable (Transaction) -> JournalEntry.Event) {
+    /// Moves an entry of the outbox, or all of them, to the journal.
+    private func takeBack(
+        _ sequence: OutboxSequence? = nil, at now: WallTime, event: @Sendable (Transaction) -> JournalEntry.Event
+    ) {
         let change = state.withLock { state in
             var change = StoreChange(touchesOutbox: true)
-            for entry in state.outbox {
+            for entry in state.outbox where entry.sequence == sequence ?? entry.sequence {
                 for mutation in entry.transaction.mutations {
                     change.touch(mutation.collection, mutation.record)
                     if case .create = mutation.intent { state.records[mutation.collection]?[mutation.record] = nil }
@@ -201,7 +204,7 @@ final class TinyStore: LocalStore {
                         number: Int64(state.journal.count), at: now, sequence: entry.sequence,
                         event: event(entry.transaction), state: .active))
             }
-            state.outbox = []
+            state.outbox.removeAll { $0.sequence == sequence ?? $0.sequence }
             return change
         }
         changes.publish(change)

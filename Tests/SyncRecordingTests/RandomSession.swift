@@ -5,19 +5,21 @@ import SyncModel
 
 /// A session that gets random events of a store, a server, and a link, chosen by a seed. Every text from outside the
 /// session contains a secret.
-struct RandomLife {
+struct RandomSession {
     static let canary = "canary-7f3a"
 
     let salt: (UInt64, UInt64) = (1, 2)
-    var random: Dice
-    private(set) var session = SessionMachine()
+    /// Whether the server refuses each push of one transaction, so that the session withdraws transactions.
+    let refusesSingleTransactions: Bool
+    var random: SplitMix64
+    private(set) var machine = SessionMachine()
     private(set) var now = Duration.seconds(100)
-    private var commands: [Order] = []
+    private var commands: [PendingCommand] = []
     private var timers: [Serial] = []
     private var version: Int64 = 0
 
     /// A command of the session that still waits for its response.
-    private enum Order {
+    private enum PendingCommand {
         case server(Serial, EngineRequest)
         case store(StoreAction)
     }
@@ -31,20 +33,21 @@ struct RandomLife {
         return policy
     }
 
-    init(seed: UInt64) {
-        random = Dice(state: seed)
+    init(seed: UInt64, refusesSingleTransactions: Bool = false) {
+        self.refusesSingleTransactions = refusesSingleTransactions
+        random = SplitMix64(state: seed)
     }
 
     /// Handles an event, and returns the turn that the engine would pass to a recorder.
     mutating func turn(_ event: SyncEvent) -> SessionTurn {
-        let before = session
-        let tape = Tape(random: random)
-        let actions = session.handle(event, now: now, policy: policy, random: TapeRandom(tape: tape))
-        random = tape.random
+        let before = machine
+        let recorded = RecordedDraws(random: random)
+        let actions = machine.handle(event, now: now, policy: policy, random: RecordingRandom(recorded: recorded))
+        random = recorded.random
         for action in actions { note(action) }
         return SessionTurn(
             at: now, wall: WallTime(milliseconds: 1_700_000_000_000), policy: policy, before: before, event: event,
-            draws: tape.numbers, actions: actions)
+            draws: recorded.numbers, actions: actions)
     }
 
     mutating func step() -> SessionTurn {
@@ -65,7 +68,7 @@ struct RandomLife {
     // MARK: Events
 
     private mutating func next() -> SyncEvent {
-        if session == SessionMachine() { return .host(.started(stored(), one(in: 4) ? .down(Self.canary) : .up)) }
+        if machine == SessionMachine() { return .host(.started(stored(), one(in: 4) ? .down(Self.canary) : .up)) }
         if !commands.isEmpty, !one(in: 6) {
             switch commands.remove(at: Int.random(in: 0..<commands.count, using: &random)) {
             case .server(let serial, let request): return .server(response(request, serial))
@@ -87,8 +90,8 @@ struct RandomLife {
         case 28: return one(in: 30) ? .host(.aborted) : .device(.outboxTouched)
         case 29..<33:
             return .server(
-                .hint(session.hints.openStream ?? serial(), Hint(space: space(), head: Version(version + 1))))
-        case 33: return .server(.hintsEnded(session.hints.openStream ?? serial(), "closed by \(Self.canary)"))
+                .hint(machine.hints.openStream ?? serial(), Hint(space: space(), head: Version(version + 1))))
+        case 33: return .server(.hintsEnded(machine.hints.openStream ?? serial(), "closed by \(Self.canary)"))
         case 34: return .store(.nothingToPush(outbox()))
         case 35: return .store(.failed(.session(.countingOutbox), broken()))
         case 36: return .store(.sessionChanged(stored()))
@@ -141,6 +144,9 @@ struct RandomLife {
     }
 
     private mutating func pushResult(_ request: PushRequest) -> Result<PushResponse, TransportError> {
+        if refusesSingleTransactions, request.transactions.count == 1 {
+            return .failure(TransportError(.refused, "not \(Self.canary)", isDefinite: true))
+        }
         switch Int.random(in: 0..<12, using: &random) {
         case 0..<3: return .failure(failure())
         case 3: return .success(.refused(.gap(expected: TransactionNumber(4))))
@@ -304,7 +310,7 @@ extension HintsMachine {
     }
 }
 
-struct Dice: RandomNumberGenerator {
+struct SplitMix64: RandomNumberGenerator {
     var state: UInt64
 
     mutating func next() -> UInt64 {
@@ -316,21 +322,21 @@ struct Dice: RandomNumberGenerator {
     }
 }
 
-private final class Tape {
-    var random: Dice
+private final class RecordedDraws {
+    var random: SplitMix64
     var numbers: [UInt64] = []
 
-    init(random: Dice) {
+    init(random: SplitMix64) {
         self.random = random
     }
 }
 
-private struct TapeRandom: RandomNumberGenerator {
-    let tape: Tape
+private struct RecordingRandom: RandomNumberGenerator {
+    let recorded: RecordedDraws
 
     mutating func next() -> UInt64 {
-        let number = tape.random.next()
-        tape.numbers.append(number)
+        let number = recorded.random.next()
+        recorded.numbers.append(number)
         return number
     }
 }

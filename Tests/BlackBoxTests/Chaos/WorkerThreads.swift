@@ -2,7 +2,7 @@ import Foundation
 import SyncConcurrency
 
 /// A group of threads that run until their time is up. The first error of any thread stops all of them.
-final class Crew: Sendable {
+final class WorkerThreads: Sendable {
     private let state = Guarded(State())
 
     private struct State {
@@ -20,7 +20,7 @@ final class Crew: Sendable {
             do {
                 while !isOver { try body() }
             } catch {
-                let caught = Unmet("\(error)")
+                let caught = UnmetConditionError("\(error)")
                 state.withLock { state in
                     if state.error == nil { state.error = caught }
                     state.isOver = true

@@ -7,7 +7,7 @@ import TomboloCommunity
 import TomboloModeling
 
 /// A server that keeps its records in memory. It can apply a push and lose the response.
-final class TinyServer: RemoteTransport {
+final class InMemoryServer: RemoteTransport {
     private struct State: Sendable {
         var space = RemoteSpace(CommunityCatalog.catalog)
         var outcomes: [ClientIdentity: [TransactionNumber: (hash: PayloadHash, outcome: Outcome)]] = [:]
