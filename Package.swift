@@ -115,16 +115,14 @@ let package = Package(
         .target(
             name: "AuthorityStoreSQLite",
             dependencies: [
-                "SyncModel", "SyncAuthority", "SyncConcurrency", "SyncWire", "Schemas", "SQLiteDatabase",
-                "AuthorityStoreSQL",
+                "SyncModel", "SyncAuthority", "SyncConcurrency", "Schemas", "SQLiteDatabase", "AuthorityStoreSQL",
             ]),
         .systemLibrary(
             name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .target(
             name: "AuthorityStorePostgres",
             dependencies: [
-                "SyncModel", "SyncAuthority", "SyncConcurrency", "SyncWire", "Schemas", "AuthorityStoreSQL",
-                "CPostgres",
+                "SyncModel", "SyncAuthority", "SyncConcurrency", "Schemas", "AuthorityStoreSQL", "CPostgres",
             ]),
         // The application's own rules for writes, for the server and for the test kit.
         .target(

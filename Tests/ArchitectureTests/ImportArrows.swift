@@ -32,13 +32,11 @@ enum ImportArrows {
         // Adapters of the server.
         "AuthorityStoreSQL": ["SyncModel", "SyncAuthority", "SyncWire"],
         "AuthorityStoreSQLite": [
-            "SyncModel", "SyncAuthority", "SyncConcurrency", "SyncWire", "Schemas", "SQLiteDatabase",
-            "AuthorityStoreSQL",
+            "SyncModel", "SyncAuthority", "SyncConcurrency", "Schemas", "SQLiteDatabase", "AuthorityStoreSQL",
         ],
         // Only this target imports libpq.
         "AuthorityStorePostgres": [
-            "SyncModel", "SyncAuthority", "SyncConcurrency", "SyncWire", "Schemas", "AuthorityStoreSQL", "CPostgres",
-            "Dispatch",
+            "SyncModel", "SyncAuthority", "SyncConcurrency", "Schemas", "AuthorityStoreSQL", "CPostgres", "Dispatch",
         ],
         "SyncServerHTTP": [
             "SyncModel", "SyncAuthority", "SyncWire", "SyncConcurrency", "Schemas", "Hummingbird", "HummingbirdCore",

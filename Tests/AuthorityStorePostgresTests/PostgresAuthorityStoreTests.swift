@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import SyncAuthority
 import SyncConcurrency
@@ -182,6 +183,23 @@ import Testing
             failure?.message
                 == "the schema \(schema) belongs to another program; expected an empty one, or an authority's")
         #expect(try tableCount(schema) == 1)
+    }
+
+    @Test(arguments: [false, true])
+    func `an empty schema is refused if the mark shows that a server has used it`(isMissing: Bool) throws {
+        let mark = FileManager.default.temporaryDirectory.appending(path: "tombolo-mark-\(UUID())")
+        try Data().write(to: mark)
+        defer { try? FileManager.default.removeItem(at: mark) }
+        var configuration = try configuration()
+        configuration.mark = mark.path
+        if !isMissing { try run("CREATE SCHEMA \(configuration.schema)") }
+        let failure = #expect(throws: AuthorityStoreError.self) { try open(configuration) }
+        #expect(failure?.code == .corrupt)
+        #expect(failure?.message.contains("\(mark.path) shows that a server has used it") == true)
+        configuration.mark = mark.path + "-other"
+        try open(configuration).close()
+        configuration.mark = mark.path
+        try open(configuration).close()
     }
 
     @Test func `a missing schema is not created unasked`() throws {

@@ -249,7 +249,7 @@ import Testing
         harness.send(.host(.started(stored, .up)))
         harness.send(.host(.syncRequested))
         #expect(harness.openHello == nil)
-        guard case .waiting(let failure, .seconds(90)) = harness.session.status(now: harness.now).connection else {
+        guard case .paused(let failure, .seconds(90)) = harness.session.status(now: harness.now).connection else {
             Issue.record("\(harness.session.status(now: harness.now))")
             return
         }

@@ -88,9 +88,9 @@ private func noteRules(_ server: inout ServerApplication) {
         try testbed.settle()
         try testbed.run { try await phone.create(Note.self) { $0.text = "milk" } }
         #expect(throws: TestbedError.self) { try testbed.settle(within: .seconds(60)) }
-        let never = AsyncStream.makeStream(of: Void.self)
         try testbed.replaceServer(models: [Note.self]) { server in
-            server.validate { _, _ in for await _ in never.stream {} }
+            // Each call needs its own stream, because a cancelled stream ends for all calls.
+            server.validate { _, _ in for await _ in AsyncStream(Void.self, { _ in }) {} }
         }
         #expect(throws: TestbedError.self) { try testbed.settle(within: .seconds(60)) }
         try testbed.replaceServer(models: [Note.self], rules: noteRules)

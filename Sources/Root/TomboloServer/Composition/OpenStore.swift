@@ -18,7 +18,8 @@ struct OpenStore {
         let isCreating = opening == .creatingIfMissing
         postgres = settings.postgres.map { connection in
             PostgresConfiguration(
-                connection: connection, schema: settings.postgresSchema, durability: settings.durability)
+                connection: connection, schema: settings.postgresSchema, durability: settings.durability,
+                mark: settings.markFile)
         }
         do throws(AuthorityStoreError) {
             if let postgres {
@@ -77,7 +78,8 @@ extension AuthorityStoreError {
         case .noDatabase: "run createdb NAME if the database is missing; syncd serve then creates the schema"
         case .newerSchema: "use the build of syncd that made it, or a newer one"
         case .otherSchema: "give authority.postgres-schema a name that no other program uses"
-        case .corrupt, .notADatabase: "restore the database from a backup"
+        case .corrupt, .notADatabase:
+            "check authority.postgres and authority.postgres-schema, or restore the database from a backup"
         case .diskFull: "free space on the disk of the database"
         case .readOnly: "name the primary, or add target_session_attrs=read-write"
         case .unsafePermissions: "check the user, and its password in the file that PGPASSFILE names"

@@ -19,11 +19,14 @@ public struct PostgresConfiguration: Hashable, Sendable {
     public var silenceLimit: Duration
     /// Maximum number of concurrent reads.
     public var readers: Int
+    /// The path of the mark, in which a running server records the heads of its change feeds; nil if there is none. If
+    /// the schema is missing or empty, the mark proves that data was lost, or that this is not the server's database.
+    public var mark: String?
 
     public init(
         connection: String, schema: String = "tombolo", durability: Durability = .full,
         lockTimeout: Duration = PostgresLimits.lockTimeout, silenceLimit: Duration = PostgresLimits.silenceLimit,
-        readers: Int = PostgresLimits.readers
+        readers: Int = PostgresLimits.readers, mark: String? = nil
     ) {
         self.connection = connection
         self.schema = schema
@@ -31,6 +34,7 @@ public struct PostgresConfiguration: Hashable, Sendable {
         self.lockTimeout = lockTimeout
         self.silenceLimit = silenceLimit
         self.readers = readers
+        self.mark = mark
     }
 }
 

@@ -1,4 +1,5 @@
 import AuthorityStoreSQL
+import Glibc
 import Schemas
 import SyncAuthority
 import SyncModel
@@ -59,6 +60,13 @@ struct PostgresOpening {
                 "the schema \(schema) belongs to another program; expected an empty one, or an authority's")
         }
         if !isOurs {
+            // Creating an empty schema would hide the loss.
+            if let mark = configuration.mark, access(mark, F_OK) == 0 {
+                throw AuthorityStoreError(
+                    .corrupt,
+                    "the schema \(schema) is missing or empty, but \(mark) shows that a server has used it: its contents are lost, or this is not its database"
+                )
+            }
             guard creating else {
                 throw AuthorityStoreError(.noDatabase, "there is no authority in the schema \(schema)")
             }
