@@ -44,6 +44,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+        .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
     ],
     targets: [
         // The model: only values.
@@ -129,7 +130,7 @@ let package = Package(
         .target(
             name: "SyncServerHTTP",
             dependencies: [
-                "SyncModel", "SyncAuthority", "SyncWire", "SyncConcurrency", "Schemas",
+                "SyncModel", "SyncAuthority", "SyncWire", "SyncJSON", "SyncConcurrency", "Schemas",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -140,6 +141,7 @@ let package = Package(
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "JWTKit", package: "jwt-kit"),
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "Logging", package: "swift-log"),
             ]),
@@ -338,6 +340,8 @@ let package = Package(
             dependencies: [
                 "TestRings", "SyncModel", "SyncCore", "SyncAuthority", "SyncJSON", "SyncWire", "SyncConcurrency",
                 "SyncTransportHTTP", "SyncServerHTTP", "SyncTestKit", "Schemas",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),

@@ -41,10 +41,9 @@ enum ImportArrows {
             "Dispatch",
         ],
         "SyncServerHTTP": [
-            "SyncModel", "SyncAuthority", "SyncWire", "SyncConcurrency", "Schemas", "Hummingbird", "HummingbirdCore",
-            "HTTPTypes", "NIOCore", "NIOHTTP1", "NIOPosix", "NIOSSL", "NIOTLS", "ServiceLifecycle",
-            "CoreMetrics", "Logging",
-            "Crypto",
+            "SyncModel", "SyncAuthority", "SyncWire", "SyncJSON", "SyncConcurrency", "Schemas", "Hummingbird",
+            "HummingbirdCore", "HTTPTypes", "NIOCore", "NIOHTTP1", "NIOPosix", "NIOSSL", "NIOTLS", "ServiceLifecycle",
+            "CoreMetrics", "Logging", "Crypto", "JWTKit",
         ],
         // Live objects and queries, and the community's models. The engine uses neither.
         "SyncObjects": ["SyncModel", "TomboloModeling", "SyncCore", "SyncConcurrency", "Observation"],
@@ -122,6 +121,7 @@ enum ImportArrows {
     /// Modules that a client must not link.
     static let serverOnly: Set<String> = [
         "TomboloServer", "SyncAuthority", "AuthorityStoreSQLite", "SyncServerHTTP", "Hummingbird", "HummingbirdCore",
+        "JWTKit",
     ]
 
     /// Modules that a server must not link. It takes time, chance, and threads from `SyncCore`.

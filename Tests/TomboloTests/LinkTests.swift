@@ -19,7 +19,7 @@ import Testing
         }
         for module in [
             "Hummingbird", "HummingbirdCore", "SyncServerHTTP", "SyncAuthority", "AuthorityStoreSQLite",
-            "TomboloServer",
+            "TomboloServer", "JWTKit",
             "SyncTestKit", "SyncSimulation", "ArgumentParser", "TomboloCommunity",
         ] {
             #expect(!Self.links(module, in: binary), "a client links \(module)")
