@@ -134,7 +134,7 @@ let package = Package(
         .target(
             name: "SyncServerHTTP",
             dependencies: [
-                "SyncModel", "SyncAuthority", "SyncWire", "SyncConcurrency", "Schemas",
+                "SyncModel", "SyncAuthority", "SyncWire", "SyncJSON", "SyncConcurrency", "Schemas",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -145,6 +145,7 @@ let package = Package(
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "Logging", package: "swift-log"),
             ]),
@@ -345,6 +346,8 @@ let package = Package(
             dependencies: [
                 "TestRings", "SyncModel", "SyncCore", "SyncAuthority", "SyncJSON", "SyncWire", "SyncConcurrency",
                 "SyncTransportHTTP", "SyncServerHTTP", "SyncTestKit", "SyncSimulation", "Schemas",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),

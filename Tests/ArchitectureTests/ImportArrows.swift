@@ -39,10 +39,9 @@ enum ImportArrows {
             "SyncModel", "SyncAuthority", "SyncConcurrency", "Schemas", "AuthorityStoreSQL", "CPostgres", "Dispatch",
         ],
         "SyncServerHTTP": [
-            "SyncModel", "SyncAuthority", "SyncWire", "SyncConcurrency", "Schemas", "Hummingbird", "HummingbirdCore",
-            "HTTPTypes", "NIOCore", "NIOHTTP1", "NIOPosix", "NIOSSL", "NIOTLS", "ServiceLifecycle",
-            "CoreMetrics", "Logging",
-            "Crypto",
+            "SyncModel", "SyncAuthority", "SyncWire", "SyncJSON", "SyncConcurrency", "Schemas", "Hummingbird",
+            "HummingbirdCore", "HTTPTypes", "NIOCore", "NIOHTTP1", "NIOPosix", "NIOSSL", "NIOTLS", "ServiceLifecycle",
+            "CoreMetrics", "Logging", "Crypto", "CryptoExtras",
         ],
         // The application's own rules, for the server's composition root and for the test kit.
         "SyncServerRules": ["SyncModel", "SyncCore", "SyncAuthority", "TomboloModeling", "Logging"],

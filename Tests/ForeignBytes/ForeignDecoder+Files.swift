@@ -12,7 +12,7 @@ import TomboloServer
 extension ForeignDecoder {
     /// Files that people write, copy, and send: configuration, tokens, and recordings.
     static let files: [ForeignDecoder] = [
-        configuration, catalog, clientToken, serverTokens, recording, recordingEntry, replay,
+        configuration, catalog, clientToken, serverTokens, webToken, webKeys, recording, recordingEntry, replay,
     ]
 
     private static let configuration = ForeignDecoder(
@@ -81,6 +81,55 @@ extension ForeignDecoder {
                 "\(principal.name) \(Hexadecimal.text(of: digest))\n"
             }
             return Array(lines.sorted().joined().utf8)
+        })
+
+    /// A JSON Web Token, of which nothing is verified. Each token has only one text.
+    private static let webToken = ForeignDecoder(
+        "web-token",
+        seeds: {
+            let header = #"{"alg":"EdDSA","typ":"JWT","kid":"1"}"#
+            let claims = #"{"iss":"i","aud":["a","b"],"sub":"ann","exp":1800000000,"nbf":1700000000,"iat":1700000000}"#
+            let signature = [UInt8](repeating: 7, count: 64)
+            let parts = [Array(header.utf8), Array(claims.utf8), signature].map { Self.base64URL($0) }
+            return [
+                Array(parts.joined(separator: ".").utf8),
+                Array((parts.dropLast() + ["AA"]).joined(separator: ".").utf8),
+            ]
+        },
+        check: { bytes in
+            guard let text = String(validating: bytes, as: UTF8.self), let token = try? WebToken(text) else { return }
+            let message = String(decoding: token.message, as: UTF8.self)
+            guard message.hasSuffix("." + Self.base64URL(token.payload)),
+                text == message + "." + Self.base64URL(token.signature)
+            else { throw PropertyViolation("a token with two texts: \(text)") }
+            let rules = WebTokenRules(issuer: "i", audience: "a")
+            guard let claims = try? WebTokenClaims(token.payload, rules) else { return }
+            guard Principal.isValidName(claims.principal.name), claims.beginning.milliseconds >= -60_000 else {
+                throw PropertyViolation("claims that no token has: \(claims)")
+            }
+        })
+
+    private static func base64URL(_ bytes: [UInt8]) -> String {
+        Data(bytes).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+    }
+
+    /// The keys of an issuer. A set that is read twice has each `kid` twice, unless it has none.
+    private static let webKeys = ForeignDecoder(
+        "web-keys",
+        seeds: {
+            [
+                #"{"keys":[{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo","kid":"1"}]}"#,
+                #"{"keys":[{"kty":"EC","crv":"P-256","alg":"ES256","use":"sig","key_ops":["verify"],"x":"f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU","y":"x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0"}]}"#,
+                #"{"keys":[{"kty":"RSA","use":"enc","alg":"RSA-OAEP","n":"AQAB","e":"AQAB"}]}"#,
+            ].map { Array($0.utf8) }
+        },
+        check: { bytes in
+            var keys = WebKeySet()
+            guard (try? keys.add(bytes)) != nil, keys.count > 0 else { return }
+            let count = keys.count
+            guard (try? keys.add(bytes)) == nil, keys.count == count else {
+                throw PropertyViolation("the same keys were accepted twice")
+            }
         })
 
     private static let recording = ForeignDecoder(

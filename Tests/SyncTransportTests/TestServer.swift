@@ -48,9 +48,12 @@ enum TestServer {
     }
 
     /// Runs a server while `body` runs, and then stops it.
+    ///
+    /// - Parameter webTokens: JSON Web Tokens that are accepted besides those of `authenticator`.
     static func run<Result: Sendable>(
         _ authority: any AuthorityService, configuration: SyncServerConfiguration = SyncServerConfiguration(port: 0),
-        authenticator: any Authenticator = OneToken(token: good, principal: principal), logger: Logger = quiet,
+        authenticator: any Authenticator = OneToken(token: good, principal: principal),
+        webTokens: WebTokens? = nil, logger: Logger = quiet,
         metrics: PrometheusRegistry? = nil, review: (any TransactionReview)? = nil,
         _ body: @Sendable @escaping (_ port: Int) async throws -> Result
     ) async throws -> Result {
@@ -59,7 +62,8 @@ enum TestServer {
         configuration.port = 0
         let server = SyncServer(
             configuration: configuration, authority: authority, catalog: catalog,
-            authentication: .blocking(authenticator), review: review, metrics: metrics, now: now, logger: logger
+            authentication: webTokens.map { .webTokens($0, or: authenticator) } ?? .blocking(authenticator),
+            review: review, metrics: metrics, now: now, logger: logger
         ) { number in
             port.yield(number)
             port.finish()

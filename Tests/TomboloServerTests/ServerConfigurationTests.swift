@@ -1,7 +1,10 @@
 import ConfigurationChecks
 import Foundation
+import Logging
 import SyncAuthority
+import SyncCore
 import SyncModel
+import SyncRuntimeLive
 import Testing
 
 @testable import SyncProgram
@@ -32,9 +35,33 @@ import Testing
         #expect(try self.settings(["authority.token-file=~/t"]).tokenFile == "/home/ned/t")
     }
 
+    @Test func `JSON Web Tokens are accepted only if their keys, issuer, and audience are configured`() throws {
+        #expect(try settings([]).webTokens == nil)
+        let tokens = try #require(
+            try settings(["jwt.keys=~/keys", "jwt.issuer=https://id.example", "jwt.audience=tombolo"]).webTokens)
+        #expect(
+            tokens.keys == "/home/ned/keys" && tokens.issuer == "https://id.example" && tokens.audience == "tombolo")
+        #expect(tokens.clockSkew == .seconds(60))
+    }
+
+    /// The keys would have no effect, and their owner would believe that they had.
+    @Test func `keys for JSON Web Tokens beside a program's own rule for tokens stop the start`() throws {
+        var application = ServerApplication(catalog: SchemaCatalog([]))
+        application.authenticate { _ in nil }
+        let settings = try settings(["jwt.keys=/k", "jwt.issuer=a", "jwt.audience=b"])
+        let problem = #expect(throws: ConfigurationError.self) {
+            try ServerRecipes.live.authentication(settings, application, .live(label: "test"), Logger(label: "test"))
+        }
+        #expect(problem?.message.hasPrefix("jwt.keys: ") == true, "\(problem?.message ?? "")")
+    }
+
     @Test(arguments: [
         (["listen.host=0.0.0.0"], "requires TLS there"),
         (["listen.key-file=/k"], "belong together"),
+        (["jwt.keys=/k"], "belong together"),
+        (["jwt.keys=/k", "jwt.issuer=a"], "belong together"),
+        (["jwt.issuer=a", "jwt.audience=b"], "belong together"),
+        (["jwt.clock-skew=11m"], "jwt.clock-skew"),
         (["server.url=https://a.example"], "there is no key server.url"),
         (["environment=test"], "authority.folder is not set"),
     ])

@@ -15,4 +15,6 @@ public enum Authentication: Sendable {
     case blocking(any Authenticator)
     /// Returns nil for a token that is unknown or no longer valid. When it throws, the client tries again later.
     case asynchronous(@Sendable (_ token: String) async throws -> Principal?)
+    /// The tokens of an authenticator, which is called on a thread that may block, and JSON Web Tokens.
+    case webTokens(WebTokens, or: any Authenticator)
 }

@@ -72,7 +72,7 @@ struct Routes: HTTPResponder {
     {
         let secret = try bearer(of: request)
         guard let principal = try await principal(bearing: secret) else {
-            throw Refusal(.unauthorized, .unauthorized, "the token is unknown or revoked")
+            throw Refusal(.unauthorized, .unauthorized, "the token is unknown, expired, or revoked")
         }
         connections.authenticated(context.channel)
         guard let method = route.method else { throw Refusal(.notFound, .malformed, "the route does not exist") }

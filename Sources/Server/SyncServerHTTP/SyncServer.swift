@@ -132,6 +132,21 @@ public struct SyncServer: Service {
             do { try await routes.health.check() } catch { return 0 }
             return 1
         }
+        if case .webTokens(let tokens, _) = authentication { addReadings(of: tokens, routes.endpoint.threads, metrics) }
+    }
+
+    private func addReadings(of tokens: WebTokens, _ threads: NIOThreadPool, _ metrics: PrometheusRegistry) {
+        metrics.read("tombolo_jwt_keys", .gauge, "Keys for JSON Web Tokens.") {
+            // Reads the files if they have changed.
+            (try? await threads.runIfActive { tokens.keyCount }).map(Double.init)
+        }
+        metrics.read(
+            "tombolo_jwt_keys_stale", .gauge,
+            "1 if the files of the keys cannot be used, so that earlier keys are accepted, otherwise 0."
+        ) { tokens.hasStaleKeys ? 1 : 0 }
+        metrics.read("tombolo_jwt_refused_total", .counter, "JSON Web Tokens that were refused.") {
+            Double(tokens.refused)
+        }
     }
 
     private static func tls(_ files: SyncServerConfiguration.TLS) throws -> NIOSSLContext {

@@ -74,6 +74,18 @@ enum SyncServerLimits {
     /// Maximum length of a token, and of a token file, in bytes.
     static let tokenBytes = 4 * 1_024
     static let tokenFileBytes = 4 * 1_024 * 1_024
+    /// Maximum length of a file of keys for JSON Web Tokens, in bytes, and maximum number of files in a folder. Issuers
+    /// have a few keys of less than 1 KiB.
+    static let keyFileBytes = 1_024 * 1_024
+    static let keyFiles = 64
+    /// Maximum length of the `kid` of a key, in bytes. It is within a token, which has a limit of its own.
+    static let keyIDBytes = 256
+    /// Maximum length of the modulus of an RSA key, in bytes. The time that a signature takes grows with its square.
+    static let modulusBytes = 1_024
+    /// The latest time in a JSON Web Token, in seconds since 1970: the end of the year 9999.
+    static let latestTime: Int64 = 253_402_300_799
+    /// Maximum number of verified JSON Web Tokens in memory, each with less than 300 bytes. Only the issuer can fill it.
+    static let verifiedTokens = 10_000
     /// The time for which the result of a health check is reused. The route is open to everyone, and each check costs a
     /// read of the store.
     static let healthInterval = Duration.seconds(1)

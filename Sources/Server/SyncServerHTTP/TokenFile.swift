@@ -1,14 +1,7 @@
 import Crypto
 public import Logging
 public import SyncAuthority
-import SyncConcurrency
 import SyncModel
-
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#endif
 
 /// An authenticator that reads bearer tokens from a file.
 ///
@@ -20,46 +13,58 @@ import Musl
 /// missing, no token is valid. If the system cannot read it, the earlier tokens remain valid, and each request tries
 /// again. Each event is logged once, however many requests arrive.
 public final class TokenFile: Authenticator {
-    private struct State: Sendable {
-        /// The stamp of the file when it was last read or found missing.
-        var stamp: FileStamp?
-        var principals: [[UInt8]: Principal] = [:]
-        /// Whether the file with this stamp could not be read, for a reason that may pass.
-        var mustReadAgain = false
-    }
+    private let tokens: WatchedFile<FileStamp, [[UInt8]: Principal]>
 
-    private let path: String
-    private let logger: Logger
-    private let openFile: @Sendable (_ path: String) -> Int32
-    private let state: Guarded<State>
-
-    /// Reads the file. Throws `TokenFileError` when the file is invalid or has no token.
-    public convenience init(path: String, logger: Logger) throws(TokenFileError) {
-        try self.init(path: path, logger: logger) { path in
-            open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
-        }
+    /// Reads the file.
+    ///
+    /// - Parameter mayHaveNoToken: whether to accept a missing file, and one without tokens, because other tokens are
+    ///   accepted as well.
+    /// - Throws: `TokenFileError` when the file is invalid or has no token.
+    public convenience init(
+        path: String, mayHaveNoToken: Bool = false, logger: Logger
+    ) throws(TokenFileError) {
+        try self.init(
+            path: path, mayHaveNoToken: mayHaveNoToken, logger: logger, openFile: TrustedFile.openFile)
     }
 
     /// - Parameter openFile: opens the file for reading, like the system's function.
     init(
-        path: String, logger: Logger, openFile: @escaping @Sendable (_ path: String) -> Int32
+        path: String, mayHaveNoToken: Bool = false, logger: Logger,
+        openFile: @escaping @Sendable (_ path: String) -> Int32
     ) throws(TokenFileError) {
-        self.path = path
-        self.logger = logger
-        self.openFile = openFile
-        let (stamp, principals) = try Self.read(path, openFile)
-        guard !principals.isEmpty else {
+        var stamp: FileStamp?
+        var principals: [[UInt8]: Principal] = [:]
+        do throws(TrustedFileError) {
+            (stamp, principals) = try Self.read(path, openFile)
+        } catch {
+            guard error.isMissing, mayHaveNoToken else { throw TokenFileError(error) }
+        }
+        guard mayHaveNoToken || !principals.isEmpty else {
             throw TokenFileError("\(path) has no token, so nobody could use the server", hasNoToken: true)
         }
-        state = Guarded(State(stamp: stamp, principals: principals))
+        tokens = WatchedFile(
+            principals, stamp: stamp, empty: [:], currentStamp: { FileStamp(path: path) },
+            read: { () throws(TrustedFileError) in try Self.read(path, openFile) },
+            report: { event in
+                switch event {
+                case .missing:
+                    logger.error(
+                        "the token file is missing: no token is accepted until it exists again",
+                        metadata: ["path": "\(path)"])
+                case .readAgain(let principals):
+                    logger.notice("the token file was read again", metadata: ["tokens": "\(principals.count)"])
+                case .kept(let principals, let error):
+                    logger.error(
+                        "the token file cannot be used: the earlier tokens stay accepted",
+                        metadata: ["error": "\(error)", "tokens": "\(principals.count)"])
+                }
+            })
     }
 
     public func principal(bearing token: String) -> Principal? {
         guard token.utf8.count <= SyncServerLimits.tokenBytes else { return nil }
-        refresh()
         // Look up the hash, so that the time it takes reveals nothing about the tokens.
-        let digest = Self.hash(of: token)
-        return state.withLock { state in state.principals[digest] }
+        return tokens.current().value[Self.hash(of: token)]
     }
 
     /// Returns the line of the file for a token.
@@ -71,74 +76,15 @@ public final class TokenFile: Authenticator {
         Array(SHA256.hash(data: Array(token.utf8)))
     }
 
-    private func refresh() {
-        let stamp = FileStamp(path: path)
-        // Of many concurrent requests, only the one that changes the state reads the file and logs.
-        let isChanged: Bool? = state.withLock { state in
-            let isChanged = state.stamp != stamp
-            guard isChanged || state.mustReadAgain else { return nil }
-            state.stamp = stamp
-            state.mustReadAgain = false
-            if stamp == nil { state.principals = [:] }
-            return isChanged
-        }
-        guard let isChanged else { return }
-        guard stamp != nil else {
-            logger.error(
-                "the token file is missing: no token is accepted until it exists again", metadata: ["path": "\(path)"])
-            return
-        }
-        do throws(TokenFileError) {
-            let (stamp, principals) = try Self.read(path, openFile)
-            state.withLock { state in state = State(stamp: stamp, principals: principals) }
-            logger.notice("the token file was read again", metadata: ["tokens": "\(principals.count)"])
-        } catch {
-            let kept = state.withLock { state in
-                // A token may have been taken out, so an error that passes must not leave the file unread.
-                if error.mayPass, state.stamp == stamp { state.mustReadAgain = true }
-                return state.principals.count
-            }
-            guard isChanged || !error.mayPass else { return }
-            logger.error(
-                "the token file cannot be used: the earlier tokens stay accepted",
-                metadata: ["error": "\(error)", "tokens": "\(kept)"])
-        }
-    }
-
     private static func read(
         _ path: String, _ openFile: (String) -> Int32
-    ) throws(TokenFileError) -> (FileStamp, [[UInt8]: Principal]) {
-        let file = openFile(path)
-        guard file >= 0 else {
-            guard errno == ENOENT || errno == ENOTDIR else { throw TokenFileError(path, cannotBeRead: errno) }
-            throw TokenFileError("\(path) does not exist", hasNoToken: true)
+    ) throws(TrustedFileError) -> (FileStamp, [[UInt8]: Principal]) {
+        let (stamp, bytes) = try TrustedFile.read(
+            path, expecting: "a principal and a hash in each line", othersMay: .none,
+            limit: SyncServerLimits.tokenFileBytes, openFile)
+        do throws(TokenFileError) { return (stamp, try parse(String(decoding: bytes, as: UTF8.self), path)) } catch {
+            throw TrustedFileError(error.description)
         }
-        defer { close(file) }
-        var status = stat()
-        guard fstat(file, &status) == 0 else { throw TokenFileError(path, cannotBeRead: errno) }
-        guard status.st_mode & S_IFMT == S_IFREG else {
-            throw TokenFileError("\(path) is not a regular file; expected one with a principal and a hash in each line")
-        }
-        guard status.st_uid == geteuid() || status.st_uid == 0 else {
-            throw TokenFileError(
-                "\(path) belongs to user \(status.st_uid); expected the user that runs the server (\(geteuid())) or root, so run chown on it"
-            )
-        }
-        guard status.st_mode & 0o077 == 0 else {
-            throw TokenFileError("\(path) is open to others: expected mode 0600, so run chmod 600 on it")
-        }
-        guard status.st_size <= SyncServerLimits.tokenFileBytes else {
-            throw TokenFileError("\(path) is longer than \(SyncServerLimits.tokenFileBytes) bytes")
-        }
-        var bytes: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 64 * 1_024)
-        while true {
-            let count = Glibc.read(file, &buffer, buffer.count)
-            guard count >= 0 else { throw TokenFileError(path, cannotBeRead: errno) }
-            guard count > 0, bytes.count <= SyncServerLimits.tokenFileBytes else { break }
-            bytes += buffer[..<count]
-        }
-        return (FileStamp(status), try parse(String(decoding: bytes, as: UTF8.self), path))
     }
 
     package static func parse(_ text: String, _ path: String) throws(TokenFileError) -> [[UInt8]: Principal] {
@@ -168,41 +114,13 @@ public struct TokenFileError: Error, Hashable, Sendable, CustomStringConvertible
     public let description: String
     /// Whether the file is missing or has no token: none has been created yet, all were removed, or the path is wrong.
     public let hasNoToken: Bool
-    /// Whether the system could not read the file, so that the same file may be readable later.
-    let mayPass: Bool
 
     init(_ description: String, hasNoToken: Bool = false) {
         self.description = description
         self.hasNoToken = hasNoToken
-        mayPass = false
     }
 
-    init(_ path: String, cannotBeRead code: Int32) {
-        description = "\(path) cannot be read: \(String(cString: strerror(code)))"
-        hasNoToken = false
-        mayPass = true
-    }
-}
-
-/// A stamp that distinguishes states of a file.
-private struct FileStamp: Equatable, Sendable {
-    let device: UInt64
-    let inode: UInt64
-    let size: Int64
-    /// The times of the last change to the contents, and to the owner or the permissions, in seconds and nanoseconds.
-    let times: [Int]
-
-    init(_ status: stat) {
-        device = UInt64(status.st_dev)
-        inode = UInt64(status.st_ino)
-        size = Int64(status.st_size)
-        times = [status.st_mtim.tv_sec, status.st_mtim.tv_nsec, status.st_ctim.tv_sec, status.st_ctim.tv_nsec]
-    }
-
-    /// Returns nil when the status of the file cannot be read, usually because it does not exist.
-    init?(path: String) {
-        var status = stat()
-        guard stat(path, &status) == 0 else { return nil }
-        self.init(status)
+    init(_ error: TrustedFileError) {
+        self.init(error.description, hasNoToken: error.isMissing)
     }
 }

@@ -14,8 +14,8 @@ public import TomboloModeling
 ///         }
 ///     }
 ///
-/// Without an application's rules, a server accepts the tokens of its token file, and every principal may read and
-/// write in the space `default`.
+/// Without an application's rules, a server accepts the tokens of its token file, and JSON Web Tokens if it has keys for
+/// them, and every principal may read and write in the space `default`.
 public struct ServerApplication: Sendable {
     /// The models to serve.
     public var catalog: SchemaCatalog
@@ -25,7 +25,7 @@ public struct ServerApplication: Sendable {
     /// tells the client to try again later.
     public var timeout = Duration.seconds(5)
 
-    /// Returns the principal of a token; nil if the token file decides.
+    /// Returns the principal of a token; nil if the token file and the keys of JSON Web Tokens decide.
     package var authentication: (@Sendable (AuthenticationRequest) async throws -> Principal?)?
     /// The rights in spaces; nil without `authorizeSpaces(_:)`.
     package var access: AccessRules?
@@ -65,7 +65,8 @@ public struct ServerApplication: Sendable {
         writeRules[collection] != nil || writeChecks[collection] != nil
     }
 
-    /// Sets the function that finds the principal of a bearer token, in place of the token file.
+    /// Sets the function that finds the principal of a bearer token, in place of the token file. A server with keys for
+    /// JSON Web Tokens does not start with it.
     ///
     /// The server calls it for each request, and repeatedly while an event stream is open, so it should cache slow
     /// lookups.

@@ -13,6 +13,10 @@ package struct ServerKeys: SettingValues {
     var keptCommits = AuthorityLimits.keptCommits
     var tokenFile: String?
     var catalogFile: String?
+    var jwtKeys: String?
+    var jwtIssuer: String?
+    var jwtAudience: String?
+    var jwtClockSkew = Duration.seconds(60)
     var host = "127.0.0.1"
     var port = 8_080
     var portFile: String?
@@ -82,6 +86,17 @@ package struct ServerKeys: SettingValues {
             Setting(
                 "authority.catalog", \.catalogFile, .path, defaultInWords: "the models of the program",
                 "File of the models to serve, as JSON."),
+            Setting(
+                "jwt.keys", \.jwtKeys, .path, defaultInWords: "no JSON Web Tokens are accepted",
+                "File with the public keys of the issuer of JSON Web Tokens (a JSON Web Key Set), or folder of such files whose names end in .json."
+            ),
+            Setting("jwt.issuer", \.jwtIssuer, .text, "Issuer of the accepted JSON Web Tokens: their claim iss."),
+            Setting(
+                "jwt.audience", \.jwtAudience, .text,
+                "Name of this server in the accepted JSON Web Tokens: a value of their claim aud."),
+            Setting(
+                "jwt.clock-skew", \.jwtClockSkew, .duration(.zero ... .seconds(600)),
+                "Time by which the claims nbf and iat of a JSON Web Token may be ahead of this server's clock."),
             Setting(
                 "metrics.host", \.metricsHost, .text,
                 "Address on which to serve metrics for Prometheus. Everyone who can connect to it can read them."),

@@ -45,6 +45,11 @@ extension ServerRecipes {
         },
         authentication: { (settings, application, runtime, logger) throws(ConfigurationError) in
             if let authenticate = application.authentication {
+                guard settings.webTokens == nil else {
+                    throw ConfigurationError(
+                        "jwt.keys: this program authenticates tokens by its own rule, so the keys would have no effect",
+                        advice: "remove the jwt keys from the configuration")
+                }
                 let timeout = application.timeout
                 return .asynchronous { token in
                     try await RuleCall.run("who holds a token", timeout, runtime, logger) {
@@ -52,12 +57,23 @@ extension ServerRecipes {
                     }
                 }
             }
+            let tokens: TokenFile
             do throws(TokenFileError) {
-                return .blocking(try TokenFile(path: settings.tokenFile, logger: logger))
+                tokens = try TokenFile(
+                    path: settings.tokenFile, mayHaveNoToken: settings.webTokens != nil, logger: logger)
             } catch {
                 throw ConfigurationError(
                     "authority.token-file: \(error)",
                     advice: error.hasNoToken ? "\(ServerOptions.program.name) token add NAME makes a token" : nil)
+            }
+            guard let web = settings.webTokens else { return .blocking(tokens) }
+            do throws(WebTokenKeysError) {
+                let rules = WebTokenRules(issuer: web.issuer, audience: web.audience, clockSkew: web.clockSkew)
+                return .webTokens(
+                    try WebTokens(keys: web.keys, rules: rules, now: runtime.now, logger: logger), or: tokens)
+            } catch {
+                throw ConfigurationError(
+                    "jwt.keys: \(error)", advice: "expected a JSON Web Key Set with the public keys of jwt.issuer")
             }
         },
         listener: { service in

@@ -35,6 +35,8 @@ public struct ServerSettings: Sendable {
     public let keptCommits: Int
     /// The file of the accepted tokens.
     public let tokenFile: String
+    /// The JSON Web Tokens that are accepted besides those of the file; nil accepts none.
+    public let webTokens: WebTokens?
     /// The file of the models to serve; nil for those of the program.
     public let catalogFile: String?
     /// The address on which metrics are served; nil serves none.
@@ -48,6 +50,18 @@ public struct ServerSettings: Sendable {
         public let certificateFile: String
         /// The file of the private key, in PEM.
         public let keyFile: String
+    }
+
+    /// The rules for JSON Web Tokens.
+    public struct WebTokens: Hashable, Sendable {
+        /// The file of the issuer's public keys, or a folder of such files.
+        public let keys: String
+        /// The value of the claim `iss`.
+        public let issuer: String
+        /// A value of the claim `aud`.
+        public let audience: String
+        /// The time by which `nbf` and `iat` may be ahead of the server's clock.
+        public let clockSkew: Duration
     }
 
     /// An address for metrics.
@@ -87,6 +101,7 @@ public struct ServerSettings: Sendable {
         durability = keys.durability
         keptCommits = keys.keptCommits
         tokenFile = keys.tokenFile ?? folder + "/tokens"
+        webTokens = try WebTokens(keys)
         catalogFile = keys.catalogFile
         metrics = keys.metricsPort.map { Metrics(host: keys.metricsHost, port: $0) }
         shutdownDeadline = keys.shutdownDeadline
@@ -103,5 +118,21 @@ extension ServerSettings.TLS {
         }
         certificateFile = certificate
         keyFile = key
+    }
+}
+
+extension ServerSettings.WebTokens {
+    /// Takes the rules from the settings; nil when none is given.
+    init?(_ keys: ServerKeys) throws(ConfigurationError) {
+        guard keys.jwtKeys != nil || keys.jwtIssuer != nil || keys.jwtAudience != nil else { return nil }
+        guard let path = keys.jwtKeys, let issuer = keys.jwtIssuer, let audience = keys.jwtAudience else {
+            throw ConfigurationError(
+                "jwt.keys, jwt.issuer, and jwt.audience belong together; only some of them are given",
+                advice: "a token is accepted only if its issuer meant it for this server")
+        }
+        self.keys = path
+        self.issuer = issuer
+        self.audience = audience
+        clockSkew = keys.jwtClockSkew
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import SyncAuthority
 import SyncModel
 public import SyncProgram
 import SyncRuntimeLive
@@ -25,9 +26,7 @@ public struct TokenRegistry: Sendable {
     /// - Parameter deliver: is called with the token before the server accepts it, so that no accepted token is lost.
     ///   If it throws, nothing is stored. If storing fails, the delivered token is worthless.
     public func add(_ principal: String, delivering deliver: (Token) throws -> Void) throws {
-        guard !principal.isEmpty, principal.utf8.count <= 128, !principal.hasPrefix("#"),
-            principal.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
-        else {
+        guard Principal.isValidName(principal) else {
             throw ConfigurationError(
                 "'\(principal.prefix(128))' is not a valid name of a principal; expected up to 128 visible ASCII characters that do not begin with #"
             )
