@@ -35,9 +35,7 @@ public final class TokenFile: Authenticator {
 
     /// Reads the file. Throws `TokenFileError` when the file is invalid or has no token.
     public convenience init(path: String, logger: Logger) throws(TokenFileError) {
-        try self.init(path: path, logger: logger) { path in
-            open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
-        }
+        try self.init(path: path, logger: logger, openFile: Self.openFile)
     }
 
     /// - Parameter openFile: opens the file for reading, like the system's function.
@@ -47,7 +45,7 @@ public final class TokenFile: Authenticator {
         self.path = path
         self.logger = logger
         self.openFile = openFile
-        let (stamp, principals) = try Self.read(path, openFile)
+        let (stamp, _, principals) = try Self.read(path, openFile)
         guard !principals.isEmpty else {
             throw TokenFileError("\(path) has no token, so nobody could use the server", hasNoToken: true)
         }
@@ -60,6 +58,10 @@ public final class TokenFile: Authenticator {
         // Look up the hash, so that the time it takes reveals nothing about the tokens.
         let digest = Self.hash(of: token)
         return state.withLock { state in state.principals[digest] }
+    }
+
+    private static let openFile: @Sendable (_ path: String) -> Int32 = { path in
+        open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     }
 
     /// Returns the line of the file for a token.
@@ -89,7 +91,7 @@ public final class TokenFile: Authenticator {
             return
         }
         do throws(TokenFileError) {
-            let (stamp, principals) = try Self.read(path, openFile)
+            let (stamp, _, principals) = try Self.read(path, openFile)
             state.withLock { state in state = State(stamp: stamp, principals: principals) }
             logger.notice("the token file was read again", metadata: ["tokens": "\(principals.count)"])
         } catch {
@@ -105,9 +107,19 @@ public final class TokenFile: Authenticator {
         }
     }
 
+    /// Returns the bytes of a file that a server accepts, and the principals in it, for a program that changes the file.
+    ///
+    /// The checks are those of a server, except that root may change the file of any user.
+    package static func accepted(
+        at path: String
+    ) throws(TokenFileError) -> (bytes: [UInt8], principals: [[UInt8]: Principal]) {
+        let (_, bytes, principals) = try read(path, openFile, ofAnyOwner: geteuid() == 0)
+        return (bytes, principals)
+    }
+
     private static func read(
-        _ path: String, _ openFile: (String) -> Int32
-    ) throws(TokenFileError) -> (FileStamp, [[UInt8]: Principal]) {
+        _ path: String, _ openFile: (String) -> Int32, ofAnyOwner: Bool = false
+    ) throws(TokenFileError) -> (FileStamp, bytes: [UInt8], principals: [[UInt8]: Principal]) {
         let file = openFile(path)
         guard file >= 0 else {
             guard errno == ENOENT || errno == ENOTDIR else { throw TokenFileError(path, cannotBeRead: errno) }
@@ -119,7 +131,7 @@ public final class TokenFile: Authenticator {
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw TokenFileError("\(path) is not a regular file; expected one with a principal and a hash in each line")
         }
-        guard status.st_uid == geteuid() || status.st_uid == 0 else {
+        guard ofAnyOwner || status.st_uid == geteuid() || status.st_uid == 0 else {
             throw TokenFileError(
                 "\(path) belongs to user \(status.st_uid); expected the user that runs the server (\(geteuid())) or root, so run chown on it"
             )
@@ -127,9 +139,7 @@ public final class TokenFile: Authenticator {
         guard status.st_mode & 0o077 == 0 else {
             throw TokenFileError("\(path) is open to others: expected mode 0600, so run chmod 600 on it")
         }
-        guard status.st_size <= SyncServerLimits.tokenFileBytes else {
-            throw TokenFileError("\(path) is longer than \(SyncServerLimits.tokenFileBytes) bytes")
-        }
+        try checkSize(Int(status.st_size), path)
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 64 * 1_024)
         while true {
@@ -138,7 +148,22 @@ public final class TokenFile: Authenticator {
             guard count > 0, bytes.count <= SyncServerLimits.tokenFileBytes else { break }
             bytes += buffer[..<count]
         }
-        return (FileStamp(status), try parse(String(decoding: bytes, as: UTF8.self), path))
+        try checkSize(bytes.count, path)
+        return (FileStamp(status), bytes, try parse(String(decoding: bytes, as: UTF8.self), path))
+    }
+
+    /// Throws if a server would not accept a file with this text.
+    package static func check(_ text: String, _ path: String) throws(TokenFileError) {
+        try checkSize(text.utf8.count, path)
+        _ = try parse(text, path)
+    }
+
+    private static func checkSize(_ count: Int, _ path: String) throws(TokenFileError) {
+        guard count <= SyncServerLimits.tokenFileBytes else {
+            throw TokenFileError(
+                "\(path) is longer than \(SyncServerLimits.tokenFileBytes) bytes; expected a shorter file, so take out lines that nobody needs"
+            )
+        }
     }
 
     package static func parse(_ text: String, _ path: String) throws(TokenFileError) -> [[UInt8]: Principal] {

@@ -79,6 +79,8 @@ public enum SyncServerProgram {
     }
 
     private static func report(_ error: any Error) -> Never {
+        // The status of SIGPIPE is the one that a program has in a pipeline such as `| head`.
+        if let error = error as? OutputError, error.readerHasGone { Foundation.exit(ProgramOutput.brokenPipeStatus) }
         // Help and the version go to standard output. The messages of the parser quote the command line, so they are
         // escaped.
         let code = ServerRoot.exitCode(for: error)
