@@ -81,6 +81,14 @@ import Testing
         #expect(error?.description.contains("secret-in-the-clear") == false)
     }
 
+    @Test func `a file that is too long is refused with the limit`() throws {
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let line = TokenFile.line(principal: "ann", token: "secret") + "\n"
+        try write(line + "#" + String(repeating: "x", count: SyncServerLimits.tokenFileBytes))
+        let error = #expect(throws: TokenFileError.self) { try open() }
+        #expect(error?.description.contains("is longer than 4194304 bytes; expected a shorter file") == true)
+    }
+
     @Test func `one token for two principals is refused`() throws {
         defer { try? FileManager.default.removeItem(atPath: path) }
         try write(

@@ -54,11 +54,11 @@ import Testing
         ("syncd", ["catalog", "check", "PIPE"], "the catalog PIPE was not read: it is not a regular file"),
         (
             "syncd", ["token", "list", "--set", "authority.token-file=PIPE"],
-            "authority.token-file: PIPE cannot be read, because it is not a regular file"
+            "authority.token-file: PIPE is not a regular file; expected one with a principal and a hash in each line"
         ),
         (
             "syncd", ["token", "add", "arya", "--set", "authority.token-file=PIPE"],
-            "authority.token-file: PIPE cannot be read, because it is not a regular file"
+            "authority.token-file: PIPE is not a regular file; expected one with a principal and a hash in each line"
         ),
         (
             "syncd", ["--port", "0", "--set", "listen.certificate-file=PIPE", "--set", "listen.key-file=PIPE"],

@@ -357,6 +357,38 @@ import Testing
         #expect(try programs.run("syncd", ["token", "list"]).output.isEmpty)
     }
 
+    @Test(arguments: [
+        ("syncd token add ann", Int32(78), "/tokens cannot be written: File too large"),
+        ("syncd token add ann --output ann.token", 78, "ann.token cannot be written: File too large"),
+        ("syncd catalog show", 1, "cannot write the output: File too large"),
+        ("syncd --help", 1, "cannot write the output: File too large"),
+        ("syncctl --help", 74, "the output cannot be written: File too large"),
+        ("syncctl init", 74, "could not write"), ("syncsim --seed 3 --steps 5", 74, "File too large"),
+        ("contacts --help", 1, "the output cannot be written"), ("contacts add Ned", 1, "could not write"),
+    ])
+    func `a limit on the size of files is an error with a message`(
+        command: String, status: Int32, text: String
+    ) throws {
+        let programs = try Programs()
+        let words = command.split(separator: " ").map(String.init)
+        let response = try programs.run(
+            words[0], Array(words.dropFirst()),
+            launcher: ["sh", "-c", "cd && ulimit -f 0 && exec \"$0\" \"$@\" > output"])
+        #expect(response.status == status, "\(response)")
+        #expect(response.errors.contains(text), "\(response)")
+        #expect(!FileManager.default.fileExists(atPath: programs.folder + "/ann.token"))
+        #expect(try programs.run("syncd", ["token", "list"]).output.isEmpty)
+    }
+
+    @Test func `a server beyond the limit on the size of files does not start, and says why`() throws {
+        let programs = try Programs()
+        #expect(try programs.run("syncd", ["token", "add", "ann"]).status == 0)
+        let response = try programs.run(
+            "syncd", ["--port", "0"], launcher: ["sh", "-c", "ulimit -f 0 && exec \"$0\" \"$@\""])
+        #expect(response.status == 78, "\(response)")
+        #expect(response.errors.hasPrefix("syncd: authority.folder: SQLite could not "), "\(response)")
+    }
+
     @Test func `if the name of a new history cannot be written, the message says that the history has begun`() throws {
         let programs = try Programs()
         let server = ["--folder", programs.folder + "/server", "--token-file", programs.folder + "/tokens"]

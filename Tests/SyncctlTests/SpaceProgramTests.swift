@@ -154,6 +154,27 @@ import Testing
         #expect(try programs.run("syncctl", ["sync"] + there).status == 0)
     }
 
+    @Test(.timeLimit(.minutes(10))) func `a sync beside another process does not claim to be in sync without access`()
+        throws
+    {
+        let token = programs.folder + "/token"
+        #expect(try programs.run("syncd", ["token", "add", "ned", "--output", token]).status == 0)
+        let there = ["--server", try programs.serve().url, "--token-file", token]
+        #expect(try programs.syncctl("space", "follow", "team").status == 0)
+        let (watch, lines, _) = try programs.start("syncctl", ["sync", "--watch", "--json"] + there)
+        defer { if watch.isRunning { kill(watch.processIdentifier, SIGKILL) } }
+        _ = try Programs.text(of: lines, upTo: "\"access\":false")
+        let beside = try programs.run("syncctl", ["sync"] + there)
+        #expect(beside.status == CommandExitStatus.refused.rawValue, "\(beside)")
+        #expect(
+            beside.output == """
+                synced as far as the server allows: process \(watch.processIdentifier) has sent and downloaded \
+                everything else
+
+                """)
+        #expect(beside.errors.contains("the account may not read team"), "\(beside)")
+    }
+
     @Test(.timeLimit(.minutes(10))) func `a rejected change is shown beside the server's row`() throws {
         func catalog(_ name: String, maximum: Int) throws -> String {
             let path = "\(programs.folder)/\(name).json"

@@ -55,6 +55,24 @@ import Testing
         #expect(problem?.message.hasPrefix("jwt.keys: ") == true, "\(problem?.message ?? "")")
     }
 
+    @Test func `a password in the connection string of PostgreSQL is not shown`() throws {
+        func shown(_ connection: String) throws -> String? {
+            let sources = ConfigurationSources(
+                ProgramNames("syncd"), variables: ["HOME": "/home/ned", "SYNCD_AUTHORITY_POSTGRES": connection],
+                file: nil)
+            return try ResolvedConfiguration<ServerKeys>(sources).entries.first { $0.name == "authority.postgres" }?
+                .shownText
+        }
+        #expect(try shown("host=db user=ned") == "host=db user=ned")
+        for keyword in ["password", "sslpassword"] {
+            let text = try #require(try shown("host=db user=ned \(keyword)=canary"))
+            #expect(text.contains("host=db") && text.contains("\(keyword)=********"), "\(text)")
+            #expect(!text.contains("canary"))
+        }
+        let problem = #expect(throws: ConfigurationError.self) { try shown("password=canary\u{1}") }
+        #expect(problem?.message.contains("canary") == false, "\(problem?.message ?? "")")
+    }
+
     @Test(arguments: [
         (["listen.host=0.0.0.0"], "requires TLS there"),
         (["listen.key-file=/k"], "belong together"),

@@ -1,4 +1,9 @@
 import Foundation
+import Logging
+import SyncAuthority
+import SyncConcurrency
+import SyncServerHTTP
+import TestRings
 import Testing
 
 @testable import SyncProgram
@@ -58,7 +63,13 @@ import Testing
 
     init() throws {
         folder = NSTemporaryDirectory() + "tombolo-tokens-\(UUID().uuidString)"
-        registry = TokenRegistry(path: folder + "/tokens", random: { 7 })
+        let number = Guarded<UInt64>(0)
+        registry = TokenRegistry(path: folder + "/tokens") {
+            number.withLock { number in
+                number += 1
+                return number
+            }
+        }
     }
 
     private struct Refusal: Error {}
@@ -78,7 +89,97 @@ import Testing
         #expect(try registry.principals().isEmpty)
         try registry.add("laptop") { _ in }
         #expect(try registry.principals().map(\.name) == ["laptop"])
+        #expect(throws: Refusal.self) { try registry.add("laptop") { _ in throw Refusal() } }
+        #expect(try registry.principals().map(\.tokens) == [1])
         #expect(names == ["tokens", "tokens.lock"])
+    }
+
+    @Test func `a token is delivered when a server accepts it`() throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        var wasDelivered = false
+        try registry.add("laptop") { token in
+            let logger = Logger(label: "tokens") { _ in SwiftLogNoOpLogHandler() }
+            let file = try TokenFile(path: folder + "/tokens", logger: logger)
+            #expect(file.principal(bearing: token.secret) == Principal(name: "laptop"))
+            wasDelivered = true
+        }
+        #expect(wasDelivered)
+    }
+
+    @Test func `a token that is neither delivered nor taken back is reported with the way to revoke it`() throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let problem = #expect(throws: ConfigurationError.self) {
+            try registry.add("laptop") { _ in
+                chmod(folder, 0o777)
+                throw Refusal()
+            }
+        }
+        #expect(problem?.message.contains("others may write") == true, "\(problem?.message ?? "")")
+        #expect(problem?.advice?.contains("token remove laptop") == true, "\(problem?.advice ?? "")")
+    }
+
+    /// The operator would believe that a token is revoked, and the running server would keep accepting it.
+    @Test(arguments: [
+        ("oops half a line", 0o600, "/tokens, line 2: expected a principal and the SHA-256 of its token"),
+        (TokenFile.line(principal: "laptop", token: "1"), 0o600, "/tokens, line 2: this token occurs twice"),
+        ("#", 0o640, "/tokens is open to others: expected mode 0600"),
+    ])
+    func `a file that a server does not accept is refused with the reason, and not changed`(
+        line: String, mode: Int, words: String
+    ) throws {
+        try requireRefusal(of: line, mode: mode, words)
+    }
+
+    @Test func `a file that is longer than a server accepts is refused, and not changed`() throws {
+        let line = "#" + String(repeating: "x", count: 4 * 1_024 * 1_024)
+        try requireRefusal(of: line, mode: 0o600, "/tokens is longer than 4194304 bytes")
+    }
+
+    private func requireRefusal(of line: String, mode: Int, _ words: String) throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try registry.add("laptop") { _ in }
+        let text = "\(TokenFile.line(principal: "laptop", token: "1"))\n\(line)\n"
+        try Data(text.utf8).write(to: URL(filePath: folder + "/tokens"))
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: folder + "/tokens")
+        let commands: [() throws -> Void] = [
+            { _ = try registry.principals() }, { _ = try registry.remove("laptop") },
+            { try registry.add("phone") { _ in Issue.record("the token was shown") } },
+            { try registry.add("phone", writingTo: folder + "/phone.token") },
+        ]
+        for command in commands {
+            let problem = #expect(throws: ConfigurationError.self) { try command() }
+            #expect(problem?.message.contains(words) == true, "\(problem?.message ?? "")")
+        }
+        #expect(try Data(contentsOf: URL(filePath: folder + "/tokens")) == Data(text.utf8))
+        #expect(names == ["tokens", "tokens.lock"])
+    }
+
+    @Test(.ring(.check)) func `a token that would make the file too long is refused`() throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try registry.add("laptop") { _ in }
+        let file = URL(filePath: folder + "/tokens")
+        let text = try String(contentsOf: file, encoding: .utf8)
+        let rest = 4 * 1_024 * 1_024 - text.utf8.count
+        let full = Data("\(text)#\(String(repeating: "x", count: rest - 2))\n".utf8)
+        try full.write(to: file)
+        let problem = #expect(throws: ConfigurationError.self) {
+            try registry.add("phone") { _ in Issue.record("the token was shown") }
+        }
+        #expect(problem?.message.contains("nothing was changed, because") == true, "\(problem?.message ?? "")")
+        #expect(try Data(contentsOf: file) == full)
+    }
+
+    @Test func `the file of a token that could not be stored is removed, and an existing one is kept`() throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try FileManager.default.createDirectory(atPath: folder + "/tokens", withIntermediateDirectories: true)
+        #expect(throws: ConfigurationError.self) { try registry.add("laptop", writingTo: folder + "/laptop.token") }
+        #expect(names == ["tokens", "tokens.lock"])
+        try FileManager.default.removeItem(atPath: folder + "/tokens")
+        try registry.add("laptop", writingTo: folder + "/laptop.token")
+        let token = try String(contentsOfFile: folder + "/laptop.token", encoding: .utf8)
+        #expect(throws: ConfigurationError.self) { try registry.add("laptop", writingTo: folder + "/laptop.token") }
+        #expect(try String(contentsOfFile: folder + "/laptop.token", encoding: .utf8) == token)
+        #expect(try registry.principals().map(\.tokens) == [1])
     }
 
     @Test func `no token is shown or written if others can write in its folder`() throws {
@@ -149,7 +250,9 @@ import Testing
         // A folder in place of the file can be neither read nor replaced.
         try FileManager.default.createDirectory(atPath: folder + "/tokens", withIntermediateDirectories: true)
         let problem = try #require(throws: ConfigurationError.self) { try registry.add("laptop") { _ in } }
-        #expect(problem.message.contains("authority.token-file: \(folder)/tokens cannot be read"), "\(problem.message)")
+        #expect(
+            problem.message.contains("authority.token-file: \(folder)/tokens is not a regular file"),
+            "\(problem.message)")
         #expect(names == ["tokens", "tokens.lock"])
     }
 }

@@ -6,6 +6,8 @@ import Tombolo
 /// It works without a server. With one (`CONTACTS_SERVER_URL`, `CONTACTS_SERVER_TOKEN_FILE`), it syncs while it runs.
 @main struct Contacts {
     static func main() async {
+        // A limit on the size of files is an error with a message, and does not end the process.
+        signal(SIGXFSZ, SIG_IGN)
         var status: Int32 = 0
         do {
             let command = try Command(Array(CommandLine.arguments.dropFirst()))
@@ -21,7 +23,7 @@ import Tombolo
                 }
             }
         } catch {
-            FileHandle.standardError.write(Data("contacts: \(error)\n".utf8))
+            try? FileHandle.standardError.write(contentsOf: Data("contacts: \(error)\n".utf8))
             status = 1
         }
         exit(status)

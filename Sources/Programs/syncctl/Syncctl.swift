@@ -30,8 +30,7 @@ import SyncProgram
 
     static func main() async {
         StandardStreams.open()
-        // With SIGPIPE ignored, writing to a closed pipe returns an error instead of ending the process.
-        signal(SIGPIPE, SIG_IGN)
+        ProgramSignals.ignoreWriteSignals()
         do {
             try OpenFiles.requireEnough()
             try requireReadableArguments()

@@ -19,6 +19,8 @@ import SyncSimulation
         defaultSubcommand: RunCommand.self)
 
     static func main() {
+        // A limit on the size of files is an error with a message, and does not end the process.
+        signal(SIGXFSZ, SIG_IGN)
         do {
             var command = try parseAsRoot()
             try command.run()

@@ -79,12 +79,43 @@ public final class TokenFile: Authenticator {
     private static func read(
         _ path: String, _ openFile: (String) -> Int32
     ) throws(TrustedFileError) -> (FileStamp, [[UInt8]: Principal]) {
-        let (stamp, bytes) = try TrustedFile.read(
-            path, expecting: "a principal and a hash in each line", othersMay: .none,
-            limit: SyncServerLimits.tokenFileBytes, openFile)
+        let (stamp, bytes) = try contents(of: path, openFile)
         do throws(TokenFileError) { return (stamp, try parse(String(decoding: bytes, as: UTF8.self), path)) } catch {
             throw TrustedFileError(error.description)
         }
+    }
+
+    private static func contents(
+        of path: String, ofAnyOwner: Bool = false, _ openFile: (String) -> Int32
+    ) throws(TrustedFileError) -> (FileStamp, [UInt8]) {
+        try TrustedFile.read(
+            path, expecting: "a principal and a hash in each line", othersMay: .none, ofAnyOwner: ofAnyOwner,
+            limit: SyncServerLimits.tokenFileBytes, openFile)
+    }
+
+    /// Returns the bytes of a file that a server accepts, and the principals in it, for a program that changes the file.
+    ///
+    /// The checks are those of a server, except that root may change the file of any user.
+    package static func accepted(
+        at path: String
+    ) throws(TokenFileError) -> (bytes: [UInt8], principals: [[UInt8]: Principal]) {
+        let bytes: [UInt8]
+        do throws(TrustedFileError) {
+            bytes = try contents(of: path, ofAnyOwner: geteuid() == 0, TrustedFile.openFile).1
+        } catch {
+            throw TokenFileError(error)
+        }
+        return (bytes, try parse(String(decoding: bytes, as: UTF8.self), path))
+    }
+
+    /// Throws if a server would not accept a file with this text.
+    package static func check(_ text: String, _ path: String) throws(TokenFileError) {
+        do throws(TrustedFileError) {
+            try TrustedFile.checkLength(text.utf8.count, SyncServerLimits.tokenFileBytes, path)
+        } catch {
+            throw TokenFileError(error)
+        }
+        _ = try parse(text, path)
     }
 
     package static func parse(_ text: String, _ path: String) throws(TokenFileError) -> [[UInt8]: Principal] {

@@ -131,13 +131,16 @@ struct SyncReport {
             var parts = ["\(confirmed) \(confirmed == 1 ? "transaction" : "transactions") confirmed"]
             if rejected > 0 { parts.append("\(rejected) rejected or cancelled") }
             parts += session.spaces.filter(\.hasAccess).map { "\($0.space) at version \($0.version)" }
-            return (missingAccess == nil ? "in sync: " : "synced as far as the server allows: ")
-                + parts.joined(separator: ", ") + ", in \(elapsed.shortText)"
+            return "\(verdict): " + parts.joined(separator: ", ") + ", in \(elapsed.shortText)"
         case .syncedByOther(let process):
-            return "in sync: process \(process.map(String.init) ?? "unknown") has sent and downloaded everything"
+            let rest = missingAccess == nil ? "everything" : "everything else"
+            return "\(verdict): process \(process.map(String.init) ?? "unknown") has sent and downloaded \(rest)"
         default: return nil
         }
     }
+
+    /// The beginning of the sentence for a completed sync. It must agree with the exit status.
+    private var verdict: String { missingAccess == nil ? "in sync" : "synced as far as the server allows" }
 
     private var line: JSONLine {
         var line = JSONLine()

@@ -26,7 +26,7 @@ package struct ResolvedConfiguration<Values: SettingValues>: Sendable {
             let text = given?.text ?? setting.text(values)
             entries.append(
                 Entry(
-                    name: setting.name, shownText: setting.isSecret ? text.map { _ in "********" } : text,
+                    name: setting.name, shownText: text.map { setting.isSecret ? "********" : setting.rules.mask($0) },
                     source: given?.source ?? .byDefault))
             // `environment` is the first setting, because it determines the defaults of others.
             guard setting.name == "environment" else { continue }

@@ -26,12 +26,23 @@ struct SettingRules: Sendable {
     /// Returns whether an invalid value may contain a password or a token by mistake. An error then does not show the
     /// value.
     var mayHoldSecret: @Sendable (String) -> Bool = { _ in false }
+    /// Returns the text to show for a value that may contain secrets.
+    var mask: @Sendable (String) -> String = { $0 }
 }
 
 extension SettingKind<String> {
-    package static let text = SettingKind(
-        SettingRules(expectation: "text"),
-        parse: { $0.isEmpty || $0.utf8.contains { $0 < 32 || $0 == 127 } ? nil : $0 })
+    package static let text = SettingKind(SettingRules(expectation: "text"), parse: parseText)
+
+    /// A text of which only parts are secret.
+    ///
+    /// - Parameter mask: returns the text to show, without the secrets.
+    package static func text(masking mask: @escaping @Sendable (String) -> String) -> SettingKind {
+        SettingKind(SettingRules(expectation: "text", mayHoldSecret: { _ in true }, mask: mask), parse: parseText)
+    }
+
+    private static let parseText: @Sendable (String) -> String? = { text in
+        text.isEmpty || text.utf8.contains { $0 < 32 || $0 == 127 } ? nil : text
+    }
 
     /// A file or a folder; `~/` at the beginning is the home folder.
     package static let path = SettingKind(

@@ -1,9 +1,17 @@
+import Glibc
 import Logging
 import ServiceLifecycle
 import UnixSignals
 
-/// Runs a function that SIGINT and SIGTERM cancel, so that it can clean up.
+/// The reactions of a program to signals.
 public enum ProgramSignals {
+    /// Makes a write return an error where the system would end the process without a message: when the reader of a pipe
+    /// has gone (SIGPIPE), or when a file would exceed the limit on its size (SIGXFSZ).
+    public static func ignoreWriteSignals() {
+        signal(SIGPIPE, SIG_IGN)
+        signal(SIGXFSZ, SIG_IGN)
+    }
+
     /// Runs `body` to its end, and cancels it at the first SIGINT or SIGTERM.
     ///
     /// - Throws: the error of `body`.

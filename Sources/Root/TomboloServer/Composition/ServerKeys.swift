@@ -1,3 +1,4 @@
+import AuthorityStorePostgres
 import SyncAuthority
 import SyncModel
 package import SyncProgram
@@ -67,7 +68,8 @@ package struct ServerKeys: SettingValues {
                 "authority.folder", \.folder, .path, defaultInWords: "a folder of the program's name in ~/.local/share",
                 "Folder of the server's database, or of its other files if the database is PostgreSQL."),
             Setting(
-                "authority.postgres", \.postgres, .text, defaultInWords: "SQLite in the folder",
+                "authority.postgres", \.postgres, .text(masking: PostgresConfiguration.masked),
+                defaultInWords: "SQLite in the folder",
                 "Connection string of PostgreSQL, such as 'host=db1,db2 dbname=sync target_session_attrs=read-write'. Several servers may share the database. Passwords belong in the file that PGPASSFILE names."
             ),
             Setting(

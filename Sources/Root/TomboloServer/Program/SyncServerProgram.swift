@@ -61,8 +61,7 @@ public enum SyncServerProgram {
 
     private static func run(_ application: ServerApplication) async {
         StandardStreams.open()
-        // When the reader of a pipe has gone, a write fails with an error, and no signal ends this process.
-        signal(SIGPIPE, SIG_IGN)
+        ProgramSignals.ignoreWriteSignals()
         do {
             try OpenFiles.requireEnough()
             var command = try ServerRoot.parseAsRoot()
@@ -79,6 +78,8 @@ public enum SyncServerProgram {
     }
 
     private static func report(_ error: any Error) -> Never {
+        // The status of SIGPIPE is the one that a program has in a pipeline such as `| head`.
+        if let error = error as? OutputError, error.readerHasGone { Foundation.exit(ProgramOutput.brokenPipeStatus) }
         // Help and the version go to standard output. The messages of the parser quote the command line, so they are
         // escaped.
         let code = ServerRoot.exitCode(for: error)
@@ -112,8 +113,9 @@ struct ServerRoot: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: ServerOptions.program.name, abstract: "Run the sync server.",
         discussion: """
-            SIGTERM and SIGINT stop it gracefully. Exit status: 0 after a graceful stop, 1 if it could not serve, 64 if the \
-            command line is invalid, 78 if the configuration is invalid.
+            SIGTERM and SIGINT stop it gracefully. Exit status: 0 after a graceful stop, 1 if it could not serve or \
+            write its output, 64 if the command line is invalid, 78 if the configuration is invalid or a file that it \
+            names cannot be used.
             """,
         version: ProgramVersion.text,
         subcommands: [

@@ -6,7 +6,9 @@ import SyncServerRules
 struct TokenCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "token", abstract: "Manage the bearer tokens of this server.",
-        discussion: "A running server picks up changes by itself.",
+        discussion: """
+            A running server picks up changes by itself. A token file that it would not accept is not changed.
+            """,
         subcommands: [AddToken.self, ListTokens.self, RemoveTokens.self])
 }
 
@@ -23,19 +25,10 @@ struct AddToken: ServerCommand {
 
     func run(_ application: ServerApplication) async throws {
         let tokens = try options.server(application).tokens
-        guard let output else {
+        if let output {
+            try tokens.add(name, writingTo: output)
+        } else {
             try tokens.add(name) { token in try ServerOutput.write("\(token.secret)\n") }
-            return
-        }
-        var isMade = false
-        do {
-            try tokens.add(name) { token in
-                try token.write(to: output)
-                isMade = true
-            }
-        } catch {
-            if isMade { unlink(output) }
-            throw error
         }
     }
 }

@@ -8,7 +8,8 @@ import SyncServerHTTP
 
 /// Adds and removes the tokens that a server accepts.
 ///
-/// The file contains only the hashes of the tokens. A running server notices a changed file and reads it again.
+/// The file contains only the hashes of the tokens. A running server notices a changed file and reads it again. A file
+/// that a server does not accept is neither read nor changed, because its tokens could not be revoked.
 public struct TokenRegistry: Sendable {
     private let path: String
     private let random: @Sendable () -> UInt64
@@ -21,22 +22,58 @@ public struct TokenRegistry: Sendable {
         self.random = random
     }
 
-    /// Creates a token for a principal, delivers it, and stores its hash. The token itself cannot be recovered later.
+    /// Creates a token for a principal, stores its hash, and delivers it. The token itself cannot be recovered later.
     ///
-    /// - Parameter deliver: is called with the token before the server accepts it, so that no accepted token is lost.
-    ///   If it throws, nothing is stored. If storing fails, the delivered token is worthless.
+    /// - Parameter deliver: is called with the token after its hash was stored, so that no worthless token is delivered.
+    ///   If it throws, the token is revoked again, so that no accepted token is lost.
     public func add(_ principal: String, delivering deliver: (Token) throws -> Void) throws {
+        let token = try newToken(of: principal)
+        try store(token, of: principal)
+        do {
+            try deliver(token)
+        } catch {
+            do throws(ConfigurationError) {
+                try withdraw(token, of: principal)
+            } catch let failure {
+                throw ConfigurationError(
+                    "a token of \(principal) was added that nobody has, because of two failures: \(error); \(failure.message)",
+                    advice: "\(ServerOptions.program.name) token remove \(principal) revokes all its tokens")
+            }
+            throw error
+        }
+    }
+
+    /// Creates a token for a principal, writes it into a new file that only its owner can read, and stores its hash.
+    ///
+    /// If storing fails, the file is removed. If writing fails, nothing is stored.
+    public func add(_ principal: String, writingTo output: String) throws(ConfigurationError) {
+        let token = try newToken(of: principal)
+        try token.write(to: output)
+        do throws(ConfigurationError) {
+            try store(token, of: principal)
+        } catch {
+            unlink(output)
+            throw error
+        }
+    }
+
+    /// Returns a token with 256 random bits.
+    private func newToken(of principal: String) throws(ConfigurationError) -> Token {
         guard Principal.isValidName(principal) else {
             throw ConfigurationError(
                 "'\(principal.prefix(128))' is not a valid name of a principal; expected up to 128 visible ASCII characters that do not begin with #"
             )
         }
-        // Create the folder first, so that a failure comes before the token is delivered.
-        try PrivateFolder.make(folder, for: "authority.token-file")
-        // A token has 256 random bits.
-        let secret = (0..<4).map { _ in Hexadecimal.text(of: random()) }.joined()
-        try deliver(Token(secret))
-        try change { lines in lines + [TokenFile.line(principal: principal, token: secret)] }
+        return Token((0..<4).map { _ in Hexadecimal.text(of: random()) }.joined())
+    }
+
+    private func store(_ token: Token, of principal: String) throws(ConfigurationError) {
+        try change { lines in lines + [TokenFile.line(principal: principal, token: token.secret)] }
+    }
+
+    private func withdraw(_ token: Token, of principal: String) throws(ConfigurationError) {
+        let line = TokenFile.line(principal: principal, token: token.secret)
+        try change { lines in lines.filter { $0 != line } }
     }
 
     /// Revokes all tokens of a principal, and returns their number.
@@ -53,7 +90,7 @@ public struct TokenRegistry: Sendable {
     /// Returns all principals with tokens and the number of their tokens, ordered by name.
     public func principals() throws(ConfigurationError) -> [(name: String, tokens: Int)] {
         var counts: [String: Int] = [:]
-        for line in try read() { if let name = Self.principal(of: line) { counts[name, default: 0] += 1 } }
+        for principal in try read().principals { counts[principal.name, default: 0] += 1 }
         return counts.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 
@@ -66,27 +103,24 @@ public struct TokenRegistry: Sendable {
 
     private var folder: String { PrivateFolder.containing(path) }
 
-    /// Returns the lines of the file; none when there is no file.
-    private func read() throws(ConfigurationError) -> [String] {
-        let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
-        guard descriptor >= 0 else {
-            let code = errno
-            if code == ENOENT { return [] }
-            throw failure("read", code)
+    /// Returns the lines of the file, and the principal of each token; none when there is no file.
+    private func read() throws(ConfigurationError) -> (lines: [String], principals: [Principal]) {
+        let bytes: [UInt8]
+        let principals: [[UInt8]: Principal]
+        do throws(TokenFileError) {
+            (bytes, principals) = try TokenFile.accepted(at: path)
+        } catch {
+            guard error.hasNoToken else { throw ConfigurationError("authority.token-file: \(error)") }
+            return ([], [])
         }
-        let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-        var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-            throw ConfigurationError(
-                "authority.token-file: \(path) cannot be read, because it is not a regular file; expected a text file of principals and hashes"
-            )
-        }
-        guard let bytes = try? handle.readToEnd() ?? Data(), let text = String(validating: bytes, as: UTF8.self) else {
+        // A server ignores comments, whatever their encoding, but rewriting them would change their bytes.
+        guard let text = String(validating: bytes, as: UTF8.self) else {
             throw ConfigurationError(
                 "authority.token-file: \(path) cannot be read as UTF-8; expected a text file of principals and hashes")
         }
         // This also splits lines that end with CRLF, which is one `Character`.
-        return text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).map(String.init).dropLastEmpty
+        let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).map(String.init)
+        return (lines.dropLastEmpty, Array(principals.values))
     }
 
     /// Rewrites the file atomically, one process at a time.
@@ -97,10 +131,18 @@ public struct TokenRegistry: Sendable {
         try PrivateFolder.make(folder, for: "authority.token-file")
         let lock = try takeLock(in: folder)
         defer { close(lock) }
-        let old = try read()
+        let old = try read().lines
         let new = body(old)
         guard new != old else { return }
-        try replace(by: new.map { $0 + "\n" }.joined(), in: folder)
+        let text = new.map { $0 + "\n" }.joined()
+        do throws(TokenFileError) {
+            try TokenFile.check(text, path)
+        } catch {
+            throw ConfigurationError(
+                "authority.token-file: nothing was changed, because a server would not accept the changed file: \(error)"
+            )
+        }
+        try replace(by: text, in: folder)
     }
 
     /// Waits for the lock. Closing the descriptor releases it.
@@ -175,7 +217,8 @@ extension Token {
         guard file >= 0 else {
             throw ConfigurationError("\(path) cannot be created: \(String(cString: strerror(errno)))")
         }
-        let code = ByteSink(descriptor: file).write(secret + "\n")
+        var code = ByteSink(descriptor: file).write(secret + "\n")
+        if code == nil, fsync(file) != 0 { code = errno }
         close(file)
         if let code {
             unlink(path)

@@ -60,7 +60,7 @@ public enum PostgresLimits {
 }
 
 extension PostgresConfiguration {
-    /// Throws if the connection string or the schema is invalid, or if the string contains a password.
+    /// Throws if the connection string or the schema is invalid, or if the string contains a secret, such as a password.
     public func validate() throws(AuthorityStoreError) {
         guard schema.utf8.count <= 55, let first = schema.utf8.first, UInt8(ascii: "a")...UInt8(ascii: "z") ~= first,
             schema.utf8.allSatisfy({ byte in
@@ -72,16 +72,48 @@ extension PostgresConfiguration {
                 .unstorable,
                 "'\(schema)' is not a valid name of a schema: expected a-z, then a-z, 0-9 or _, at most 55 characters")
         }
-        guard try value(of: "password") == nil else {
+        guard let secret = try Self.words(of: connection).first(where: \.isSecret) else { return }
+        guard secret.keyword != "password" else {
             throw AuthorityStoreError(
                 .unstorable,
                 "the connection string contains a password, which others could read; expected it in the file that PGPASSFILE names"
             )
         }
+        throw AuthorityStoreError(
+            .unstorable,
+            "the connection string contains the secret \(secret.keyword), which others could read; expected service=NAME, and \(secret.keyword) in the file that PGSERVICEFILE names"
+        )
     }
 
-    /// Returns the value of a keyword in the connection string; nil when the string does not contain the keyword.
-    private func value(of keyword: String) throws(AuthorityStoreError) -> String? {
+    /// Returns a connection string for people to read, with `********` in place of each secret.
+    ///
+    /// A string that contains a secret is returned in the form `keyword=value`, even if it is a URL. An invalid string
+    /// is masked completely, because a part of it may be a password.
+    public static func masked(_ connection: String) -> String {
+        guard let words = try? words(of: connection) else { return mask }
+        guard words.contains(where: \.isSecret) else { return connection }
+        return words.map { "\($0.keyword)=\($0.isSecret ? mask : quoted($0.value))" }.joined(separator: " ")
+    }
+
+    private static let mask = "********"
+
+    /// Returns a value as it is written in a connection string.
+    private static func quoted(_ value: String) -> String {
+        let needsQuotes = value.isEmpty || value.contains { $0.isWhitespace || $0 == "'" || $0 == "\\" }
+        guard needsQuotes else { return value }
+        return "'\(value.replacing("\\", with: "\\\\").replacing("'", with: "\\'"))'"
+    }
+
+    /// A keyword of a connection string with its value.
+    private struct Word {
+        let keyword: String
+        let value: String
+        /// Whether libpq marks the value as one that must not be shown.
+        let isSecret: Bool
+    }
+
+    /// Parses a connection string in either of its forms.
+    private static func words(of connection: String) throws(AuthorityStoreError) -> [Word] {
         var message: UnsafeMutablePointer<CChar>?
         guard let options = PQconninfoParse(connection, &message) else {
             defer { PQfreemem(message) }
@@ -89,12 +121,18 @@ extension PostgresConfiguration {
             throw AuthorityStoreError(.unstorable, "the connection string is invalid: \(reason ?? "out of memory")")
         }
         defer { PQconninfoFree(options) }
+        var words: [Word] = []
         var option = options
         while let name = option.pointee.keyword {
-            if String(cString: name) == keyword { return option.pointee.val.map { String(cString: $0) } }
+            if let value = option.pointee.val {
+                words.append(
+                    Word(
+                        keyword: String(cString: name), value: String(cString: value),
+                        isSecret: option.pointee.dispchar.map { String(cString: $0) } == "*"))
+            }
             option += 1
         }
-        return nil
+        return words
     }
 
     /// The parameters of a connection, by libpq's keywords.
@@ -109,7 +147,8 @@ extension PostgresConfiguration {
         ]
         // The operator's options come first, because the last value of a setting applies. libpq itself reports a string
         // that it cannot parse.
-        let options = [(try? value(of: "options")) ?? ""] + settings.map { "-c \($0)" }
+        let given = (try? Self.words(of: connection))?.first { $0.keyword == "options" }?.value
+        let options = [given ?? ""] + settings.map { "-c \($0)" }
         return [
             ("connect_timeout", "\(PostgresLimits.connectTimeout.milliseconds / 1_000)"),
             ("tcp_user_timeout", "\(PostgresLimits.networkTimeout.milliseconds)"),

@@ -23,10 +23,11 @@ enum TrustedFile {
     ///
     /// - Parameters:
     ///   - contents: a description of the expected contents, for the error about anything but a regular file.
+    ///   - ofAnyOwner: whether to accept the file of any user.
     ///   - limit: the maximum length in bytes.
     /// - Returns: the stamp of the file that was read, and its contents.
     static func read(
-        _ path: String, expecting contents: String, othersMay access: Access, limit: Int,
+        _ path: String, expecting contents: String, othersMay access: Access, ofAnyOwner: Bool = false, limit: Int,
         _ openFile: (String) -> Int32
     ) throws(TrustedFileError) -> (FileStamp, [UInt8]) {
         let file = openFile(path)
@@ -40,7 +41,7 @@ enum TrustedFile {
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw TrustedFileError("\(path) is not a regular file; expected one with \(contents)")
         }
-        try requireOwner(status, path)
+        if !ofAnyOwner { try requireOwner(status, path) }
         switch access {
         case .none:
             guard status.st_mode & 0o077 == 0 else {
@@ -48,7 +49,7 @@ enum TrustedFile {
             }
         case .read: try requireUnwritable(status, path)
         }
-        guard status.st_size <= limit else { throw TrustedFileError("\(path) is longer than \(limit) bytes") }
+        try checkLength(Int(status.st_size), limit, path)
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 64 * 1_024)
         while true {
@@ -57,7 +58,14 @@ enum TrustedFile {
             guard count > 0, bytes.count <= limit else { break }
             bytes += buffer[..<count]
         }
+        try checkLength(bytes.count, limit, path)
         return (FileStamp(status), bytes)
+    }
+
+    static func checkLength(_ count: Int, _ limit: Int, _ path: String) throws(TrustedFileError) {
+        guard count <= limit else {
+            throw TrustedFileError("\(path) is longer than \(limit) bytes; expected a shorter file")
+        }
     }
 
     /// Throws unless the server's user or root owns the file or folder.
