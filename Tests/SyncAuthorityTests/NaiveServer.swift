@@ -10,6 +10,8 @@ struct NaiveServer {
         var version: Version
         /// Whether the current transaction has written this cell.
         var isFresh = false
+        /// Whether the latest edit set the value that the cell had, without having seen it.
+        var isRepeat = false
     }
 
     struct Row: Equatable {
@@ -103,7 +105,8 @@ struct NaiveServer {
                 if row.isDeleted { continue }
                 conflicts += row.cells.values.count { cell in
                     cell.value != .null && !cell.isFresh && cell.stamp.client != client
-                        && (seen > (before.heads[transaction.space] ?? .zero) || cell.version > seen)
+                        && (seen > (before.heads[transaction.space] ?? .zero) || cell.version > seen
+                            || cell.isRepeat && cell.stamp > stamp)
                 }
                 rows[key]?.isDeleted = true
                 deleted.append(key)
@@ -145,12 +148,14 @@ struct NaiveServer {
         for edit in edits {
             guard let field = schema.field(named: edit.field), let cell = row.cells[edit.field] else { return nil }
             let takes: Bool
+            var isRepeat = false
             if cell.isFresh || cell.stamp.client == stamp.client {
                 takes = true
-            } else if edit.seen <= head, cell.version <= edit.seen {
+            } else if edit.seen <= head, cell.version <= edit.seen, !cell.isRepeat || stamp > cell.stamp {
                 takes = true
             } else if cell.value == edit.value {
                 takes = stamp > cell.stamp
+                isRepeat = cell.value != .null
             } else {
                 conflicts += 1
                 switch field.mergeRule {
@@ -160,7 +165,8 @@ struct NaiveServer {
                 }
             }
             if takes {
-                row.cells[edit.field] = Cell(value: edit.value, stamp: stamp, version: cell.version, isFresh: true)
+                row.cells[edit.field] = Cell(
+                    value: edit.value, stamp: stamp, version: cell.version, isFresh: true, isRepeat: isRepeat)
             }
         }
         return conflicts

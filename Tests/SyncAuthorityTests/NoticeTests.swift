@@ -81,6 +81,23 @@ import Testing
         for device in equal { #expect(try losses(of: device).isEmpty) }
     }
 
+    /// A device that has seen a value has not seen that a second device set the same value later.
+    @Test(arguments: [false, true])
+    func `an older change does not replace in silence a value that another device has set again`(isDelete: Bool) throws
+    {
+        let equal = try devices([2, 3], times: [1, 20])
+        var older = Device(5)
+        let head = try world.head()
+        let change =
+            isDelete
+            ? Mutation(collection: "user", record: id(1), time: time(9), intent: .delete(seen: head))
+            : update("user", 1, at: 9, "bio", .text("older"), before: .text("equal"), seen: head)
+        let outcome = try world.push(&older, change)
+        #expect(outcome.conflicts.map(\.loser.value) == [.text(isDelete ? "equal" : "older")])
+        #expect(try world.value("user", 1, "bio") == (isDelete ? nil : .text("equal")))
+        for device in equal where isDelete { #expect(try losses(of: device).map(\.loser.value) == [.text("equal")]) }
+    }
+
     @Test func `the number of devices that get a notice is bounded`() throws {
         let count = UInt64(AuthorityLimits.equalEdits) + 5
         let equal = try devices(Array(10..<(10 + count)), times: Array(1...Int64(count)))

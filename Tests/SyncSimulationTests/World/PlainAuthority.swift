@@ -52,6 +52,8 @@ final class PlainAuthority: AuthorityService {
         /// The client that wrote the value.
         var identity: ClientIdentity
         var version: Version
+        /// Whether the latest edit set the value that the cell had, without having seen it.
+        var isRepeat = false
     }
 
     /// The client that pushes, and the rule for its stamps.
@@ -63,6 +65,7 @@ final class PlainAuthority: AuthorityService {
 
     fileprivate struct Row: Sendable {
         var uid: UID
+        let created: Version
         var version: Version
         var cells: [Cell]
     }
@@ -227,6 +230,42 @@ extension PlainAuthority.State {
         return .applied(version: head, uids: uids, conflicts: conflicts)
     }
 
+    /// Merges edits into a record that exists.
+    private mutating func merge(
+        _ edits: [FieldEdit], into id: RecordID, _ schema: ModelSchema, _ stamp: Stamp,
+        by author: PlainAuthority.Author, _ mutant: PlainAuthority.Mutant?, _ changes: inout [RecordChange],
+        _ conflicts: inout [FieldConflict]
+    ) -> RejectionCode? {
+        let (collection, version) = (schema.collection, head.next)
+        var taken = Patch()
+        for edit in mutant == .losesFields ? edits.dropLast() : edits[...] {
+            guard let place = schema.position(of: edit.field), let cell = rows[collection]?[id]?.cells[place]
+            else { return .unknownField }
+            let hasSeen =
+                cell.identity == author.identity
+                || edit.seen <= head && cell.version <= edit.seen && (!cell.isRepeat || stamp > cell.stamp)
+            let decision = FieldMerge.decide(
+                edit, pushed: Contender(value: edit.value, stamp: stamp),
+                stored: Contender(value: cell.value, stamp: cell.stamp), hasSeen: hasSeen,
+                rule: mutant == .lastPushWins ? .clientWins : schema.fields[place].mergeRule,
+                collection: collection, record: id)
+            switch decision {
+            case .take(let winner, let conflict):
+                rows[collection]?[id]?.cells[place] = PlainAuthority.Cell(
+                    value: winner.value, stamp: winner.stamp, identity: author.identity,
+                    version: winner.value == cell.value ? cell.version : version,
+                    isRepeat: !hasSeen && winner.value == cell.value && !cell.value.isNull)
+                taken.set(edit.field, to: winner.value)
+                if let conflict { conflicts.append(conflict) }
+            case .keep(let conflict):
+                if let conflict { conflicts.append(conflict) }
+            }
+        }
+        rows[collection]?[id]?.version = version
+        if !taken.isEmpty { changes.append(RecordChange(collection: collection, id: id, effect: .updated(taken))) }
+        return nil
+    }
+
     private mutating func apply(
         _ mutation: Mutation, in transaction: Transaction, by author: PlainAuthority.Author,
         _ mutant: PlainAuthority.Mutant?, _ changes: inout [RecordChange], _ uids: inout [AssignedUID],
@@ -248,14 +287,24 @@ extension PlainAuthority.State {
                 }
                 return nil
             }
-            guard rows[mutation.collection]?[id] == nil else { return .duplicateRecord }
+            if let row = rows[mutation.collection]?[id] {
+                // The devices derived the id from one source. A value takes the place of a field that is still empty.
+                let edits = patch.filter { $0.value != .null }.map { name, value in
+                    let cell = schema.position(of: name).map { row.cells[$0] }
+                    let isUnset = cell.map { $0.value == .null && $0.version == row.created } ?? false
+                    return FieldEdit(
+                        field: name, value: value, before: .null, seen: isUnset ? row.created : .zero)
+                }
+                uids.append(AssignedUID(collection: mutation.collection, record: id, uid: row.uid))
+                return merge(edits, into: id, schema, stamp, by: author, mutant, &changes, &conflicts)
+            }
             guard !dead.contains(id) else { return .recordDeleted }
             origins[id] = Stamp(time: mutation.time, client: client)
             let uid = nextUID[mutation.collection, default: 0]
             if mutant != .repeatsUIDs || uid % 5 != 0 { nextUID[mutation.collection, default: 0] += 1 }
             if mutant == .repeatsUIDs, uid % 5 == 0 { nextUID[mutation.collection, default: 0] += Int64(pushes % 2) }
             rows[mutation.collection, default: [:]][id] = PlainAuthority.Row(
-                uid: UID(uid), version: version,
+                uid: UID(uid), created: version, version: version,
                 cells: schema.fields.map {
                     PlainAuthority.Cell(
                         value: patch[$0.name] ?? .null, stamp: stamp, identity: author.identity, version: version)
@@ -266,7 +315,7 @@ extension PlainAuthority.State {
         case .update(let edits):
             if rows[mutation.collection]?[id] == nil, mutant == .resurrects, dead.contains(id) {
                 rows[mutation.collection, default: [:]][id] = PlainAuthority.Row(
-                    uid: UID(0), version: version,
+                    uid: UID(0), created: version, version: version,
                     cells: schema.fields.map { _ in
                         PlainAuthority.Cell(value: .null, stamp: stamp, identity: author.identity, version: version)
                     })
@@ -274,36 +323,12 @@ extension PlainAuthority.State {
             guard rows[mutation.collection]?[id] != nil else {
                 return dead.contains(id) ? .recordDeleted : .missingRecord
             }
-            var taken = Patch()
-            for edit in mutant == .losesFields ? edits.dropLast() : edits[...] {
-                guard let place = schema.position(of: edit.field),
-                    let cell = rows[mutation.collection]?[id]?.cells[place]
-                else { return .unknownField }
-                let decision = FieldMerge.decide(
-                    edit, pushed: Contender(value: edit.value, stamp: stamp),
-                    stored: Contender(value: cell.value, stamp: cell.stamp),
-                    hasSeen: cell.identity == author.identity || (edit.seen <= head && cell.version <= edit.seen),
-                    rule: mutant == .lastPushWins ? .clientWins : schema.fields[place].mergeRule,
-                    collection: mutation.collection, record: id)
-                switch decision {
-                case .take(let winner, let conflict):
-                    rows[mutation.collection]?[id]?.cells[place] = PlainAuthority.Cell(
-                        value: winner.value, stamp: winner.stamp, identity: author.identity,
-                        version: winner.value == cell.value ? cell.version : version)
-                    taken.set(edit.field, to: winner.value)
-                    if let conflict { conflicts.append(conflict) }
-                case .keep(let conflict):
-                    if let conflict { conflicts.append(conflict) }
-                }
-            }
-            rows[mutation.collection]?[id]?.version = version
-            if !taken.isEmpty {
-                changes.append(RecordChange(collection: mutation.collection, id: id, effect: .updated(taken)))
-            }
+            return merge(edits, into: id, schema, stamp, by: author, mutant, &changes, &conflicts)
         case .delete(let seen):
             if let row = rows[mutation.collection]?[id] {
                 let unseen = zip(schema.fields, row.cells).filter { _, cell in
-                    !cell.value.isNull && cell.identity != author.identity && (seen > head || cell.version > seen)
+                    !cell.value.isNull && cell.identity != author.identity
+                        && (seen > head || cell.version > seen || cell.isRepeat && cell.stamp > stamp)
                 }.sorted { $0.0.name < $1.0.name }
                 conflicts += unseen.map { field, cell in
                     FieldConflict(

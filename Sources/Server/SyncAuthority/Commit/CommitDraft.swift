@@ -89,7 +89,7 @@ struct CommitDraft<Lookup: RecordLookup> {
                 throw rejected(.unknownField, "\(address.collection).\(edit.field): there is no such field", index)
             }
             let stored = records[position].contender(for: edit.field)
-            let hasSeen = hasSeen(edit.field, of: records[position], upTo: edit.seen)
+            let hasSeen = hasSeen(edit.field, of: records[position], upTo: edit.seen, at: stamp)
             let decision = FieldMerge.decide(
                 edit, pushed: Contender(value: edit.value, stamp: stamp), stored: stored, hasSeen: hasSeen,
                 rule: field.mergeRule, collection: address.collection, record: address.id)
@@ -101,6 +101,7 @@ struct CommitDraft<Lookup: RecordLookup> {
                     try note(conflict, over: records[position])
                 } else if !hasSeen {
                     records[position].note(equalTo: edit.value, edit.field, stored.stamp)
+                    records[position].note(equalTo: edit.value, edit.field, stamp)
                 }
             case .keep(let conflict?): conflicts.append(try attributed(conflict))
             case .keep(nil): records[position].note(equalTo: edit.value, edit.field, stamp)
@@ -112,7 +113,8 @@ struct CommitDraft<Lookup: RecordLookup> {
     private mutating func note(_ conflict: FieldConflict, over record: PlannedRecord) throws(PlanningStop) {
         conflicts.append(try attributed(conflict))
         let equal = record.before?.field(conflict.field).equalEdits ?? []
-        for stamp in equal where stamp.client != planner.author.identity.client {
+        let told = [planner.author.identity.client, conflict.loser.stamp.client]
+        for stamp in equal where !told.contains(stamp.client) {
             furtherLosses.append(
                 try attributed(
                     FieldConflict(
@@ -126,10 +128,15 @@ struct CommitDraft<Lookup: RecordLookup> {
     /// covers it, or the same incarnation of the same client wrote it.
     ///
     /// A claimed version that the space has not reached proves nothing: it is forged, or it belongs to a different
-    /// history.
-    private func hasSeen(_ field: FieldName, of record: PlannedRecord, upTo seen: Version) -> Bool {
+    /// history. If another client has set the same value again, without having seen it and later than `stamp`, then the
+    /// author has seen the value, but not this newer edit.
+    private func hasSeen(
+        _ field: FieldName, of record: PlannedRecord, upTo seen: Version, at stamp: Stamp
+    ) -> Bool {
         guard let origin = record.storedOrigin(of: field) else { return true }
-        return origin.identity == planner.author.identity || (seen <= head && origin.version <= seen)
+        if origin.identity == planner.author.identity { return true }
+        guard seen <= head, origin.version <= seen else { return false }
+        return origin.stamp < stamp || record.before?.field(field).hasEqualOrigin != true
     }
 
     /// Deletes a record. Deleting a record that is already deleted succeeds.
@@ -140,7 +147,7 @@ struct CommitDraft<Lookup: RecordLookup> {
         let record = records[position]
         guard record.isAlive else { return }
         let unseen = (record.before?.fields ?? []).filter {
-            !$0.value.isNull && !hasSeen($0.name, of: record, upTo: seen)
+            !$0.value.isNull && !hasSeen($0.name, of: record, upTo: seen, at: stamp)
         }
         if !unseen.isEmpty, planner.catalog[address.collection]?.deleteRule == .editWins {
             throw rejected(

@@ -135,11 +135,12 @@ extension PlannedRecord {
                 stamps.removeAll { $0.client == edit.stamp.client }
                 stamps.append(edit.stamp)
             }
+            let isEqualOrigin = stamps.contains(field.origin.stamp)
             // One notice is enough for a client.
             stamps.removeAll { $0.client == field.origin.stamp.client }
             return StoredField(
                 name: field.name, value: field.value, origin: field.origin,
-                equalEdits: Array(stamps.suffix(AuthorityLimits.equalEdits)))
+                equalEdits: stamps.suffix(AuthorityLimits.equalEdits) + (isEqualOrigin ? [field.origin.stamp] : []))
         }
     }
 

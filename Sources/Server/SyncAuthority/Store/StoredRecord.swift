@@ -32,6 +32,8 @@ public struct StoredField: Hashable, Sendable {
     public let origin: FieldOrigin
     /// The stamps of other clients' edits that set the same value without having seen it, oldest first. If the value
     /// loses a conflict, these clients get a notice, too.
+    ///
+    /// If the edit with the stamp of `origin` is such an edit, its stamp is in the list, too.
     public let equalEdits: [Stamp]
 
     /// Creates a field, with the value in canonical form.
@@ -41,6 +43,10 @@ public struct StoredField: Hashable, Sendable {
         self.origin = origin
         self.equalEdits = equalEdits
     }
+
+    /// Whether the newest edit set the value that the field already had, without having seen it. Its stamp is then newer
+    /// than the version, from which devices know the value.
+    public var hasEqualOrigin: Bool { equalEdits.contains(origin.stamp) }
 }
 
 /// The creation of a record.

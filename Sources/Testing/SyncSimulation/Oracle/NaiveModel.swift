@@ -47,13 +47,16 @@ struct NaiveModel: Hashable, Sendable {
         var origins: [Origin]
         /// The version at which each field was last changed.
         var versions: [Version]
+        /// Whether the latest edit of each field set the value that the field had, without having seen it.
+        var areRepeats: [Bool]
         /// The version at which the record was created.
         let created: Version
 
         fileprivate func prefix(_ count: Int) -> Row {
             Row(
                 values: Array(values.prefix(count)), origins: Array(origins.prefix(count)),
-                versions: Array(versions.prefix(count)), created: created)
+                versions: Array(versions.prefix(count)), areRepeats: Array(areRepeats.prefix(count)),
+                created: created)
         }
     }
 
@@ -127,7 +130,7 @@ struct NaiveModel: Hashable, Sendable {
                 rows[address] = Row(
                     values: schema.fields.map { patch[$0.name] ?? .null },
                     origins: Array(repeating: origin, count: count), versions: Array(repeating: version, count: count),
-                    created: version)
+                    areRepeats: Array(repeating: false, count: count), created: version)
             case .update(let edits):
                 guard rows[address] != nil else {
                     throw Violation(
@@ -185,8 +188,7 @@ struct NaiveModel: Hashable, Sendable {
     ) -> [Conflict] {
         guard let row = rows[address] else { return [] }
         return schema.fields.indices.filter { position in
-            !row.values[position].isNull && row.origins[position].identity != origin.identity
-                && row.versions[position] > seen
+            !row.values[position].isNull && !Self.hasSeen(row, position, origin, upTo: seen)
         }.map { position in
             Conflict(
                 address: address, field: schema.fields[position].name, base: .null, winner: .null,
@@ -212,6 +214,8 @@ struct NaiveModel: Hashable, Sendable {
             rows[address]?.values[position] = pushed.value
             rows[address]?.origins[position] = pushed.origin
             rows[address]?.versions[position] = version
+            rows[address]?.areRepeats[position] =
+                !hasSeen && row.values[position] == pushed.value && pushed.value != .null
         }
         let stored = row.values[position]
         guard !hasSeen, stored != pushed.value else { return nil }
@@ -237,8 +241,17 @@ struct NaiveModel: Hashable, Sendable {
     ///
     /// Authors have seen their own earlier edits, even those that were confirmed after this edit was made. A claim to
     /// have seen a version that the space has not reached counts as having seen nothing.
+    ///
+    /// If a later edit repeated the value without having seen it, an earlier one has not seen that edit.
     private static func hasSeen(_ pushed: Pushed, _ row: Row, _ position: Int) -> Bool {
-        row.origins[position].identity == pushed.origin.identity || row.versions[position] <= pushed.seen
+        hasSeen(row, position, pushed.origin, upTo: pushed.seen)
+    }
+
+    private static func hasSeen(_ row: Row, _ position: Int, _ author: Origin, upTo seen: Version) -> Bool {
+        let stored = row.origins[position]
+        if stored.identity == author.identity { return true }
+        let isLater = (author.time, author.identity.client) > (stored.time, stored.identity.client)
+        return row.versions[position] <= seen && (isLater || !row.areRepeats[position])
     }
 
     /// Returns whether an edit replaces the stored value according to the merge rules.
