@@ -1,4 +1,5 @@
 import Crypto
+import Glibc
 public import Logging
 public import SyncAuthority
 import SyncModel
