@@ -216,6 +216,23 @@ import Testing
         #expect(conflicts.isEmpty, "nothing was lost")
     }
 
+    @Test func `an edit of a field that nobody has set is no conflict, however old it is`() throws {
+        let world = AuthorityWorld()
+        var (ann, ben) = (Device(1), Device(2, principal: "ben"))
+        try world.push(&ben, create("user", 1, at: 9, ["username": .text("ann")]))
+        // Ann's device made the same record earlier, and filled the field before it could push.
+        let both = [
+            create("user", 1, at: 1, ["username": .text("ann")]),
+            update("user", 1, at: 2, "bio", .text("hi")), update("user", 1, at: 2, "rank", .integer(3)),
+        ]
+        for mutation in both {
+            let outcome = try world.push(&ann, mutation)
+            #expect(outcome.conflicts.isEmpty)
+        }
+        #expect(try world.value("user", 1, "bio") == .text("hi"))
+        #expect(try world.value("user", 1, "rank") == .integer(3))
+    }
+
     @Test func `a create does not bring back in silence a value that a user has cleared`() throws {
         let world = AuthorityWorld()
         var (ann, ben) = (Device(1), Device(2, principal: "ben"))

@@ -67,13 +67,9 @@ struct NaiveServer {
                     guard row.space == transaction.space else { return nil }
                     if row.creator != client || row.claimed != mutation.time {
                         // Another client has created the record, so the values of this create are merged into it.
-                        // A field that has been empty since then has no value that could be lost.
                         guard !row.isDeleted else { return nil }
-                        let edits = patch.filter { $0.value != .null }.map { name, value in
-                            let isUnset = row.cells[name].map { $0.value == .null && $0.version == row.created }
-                            return FieldEdit(
-                                field: name, value: value, before: .null,
-                                seen: isUnset == true ? row.created : .zero)
+                        let edits = patch.filter { $0.value != .null }.map {
+                            FieldEdit(field: $0.field, value: $0.value, before: .null, seen: .zero)
                         }
                         guard
                             let found = edit(&row, edits, stamp, schema, head: before.heads[transaction.space] ?? .zero)
@@ -150,6 +146,9 @@ struct NaiveServer {
             let takes: Bool
             var isRepeat = false
             if cell.isFresh || cell.stamp.client == stamp.client {
+                takes = true
+            } else if cell.value == .null, cell.version == row.created {
+                // The field has been empty since the record was created, so no value can be lost.
                 takes = true
             } else if edit.seen <= head, cell.version <= edit.seen, !cell.isRepeat || stamp > cell.stamp {
                 takes = true

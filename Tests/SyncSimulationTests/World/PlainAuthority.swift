@@ -241,8 +241,9 @@ extension PlainAuthority.State {
         for edit in mutant == .losesFields ? edits.dropLast() : edits[...] {
             guard let place = schema.position(of: edit.field), let cell = rows[collection]?[id]?.cells[place]
             else { return .unknownField }
+            let isUnset = cell.value == .null && cell.version == rows[collection]?[id]?.created
             let hasSeen =
-                cell.identity == author.identity
+                cell.identity == author.identity || isUnset
                 || edit.seen <= head && cell.version <= edit.seen && (!cell.isRepeat || stamp > cell.stamp)
             let decision = FieldMerge.decide(
                 edit, pushed: Contender(value: edit.value, stamp: stamp),
@@ -288,12 +289,9 @@ extension PlainAuthority.State {
                 return nil
             }
             if let row = rows[mutation.collection]?[id] {
-                // The devices derived the id from one source. A value takes the place of a field that is still empty.
-                let edits = patch.filter { $0.value != .null }.map { name, value in
-                    let cell = schema.position(of: name).map { row.cells[$0] }
-                    let isUnset = cell.map { $0.value == .null && $0.version == row.created } ?? false
-                    return FieldEdit(
-                        field: name, value: value, before: .null, seen: isUnset ? row.created : .zero)
+                // The devices derived the id from one source.
+                let edits = patch.filter { $0.value != .null }.map {
+                    FieldEdit(field: $0.field, value: $0.value, before: .null, seen: .zero)
                 }
                 uids.append(AssignedUID(collection: mutation.collection, record: id, uid: row.uid))
                 return merge(edits, into: id, schema, stamp, by: author, mutant, &changes, &conflicts)

@@ -63,7 +63,13 @@ struct CommitDraft<Lookup: RecordLookup> {
                 guard before.isAlive else {
                     throw rejected(.recordDeleted, "\(address) has been deleted; a new record needs a new id", index)
                 }
-                try update(address, before.edits(merging: patch), stamp, index)
+                // Two devices that create a record with the same id mean the same record, for example when both import
+                // one list. The values are merged field by field. A field that this create leaves empty is not cleared:
+                // the outcome must not depend on which device pushes first.
+                let edits = patch.filter { !$0.value.isNull }.map {
+                    FieldEdit(field: $0.field, value: $0.value, before: .null, seen: .zero)
+                }
+                try update(address, edits, stamp, index)
             }
         } else {
             records[position].creation = PlannedCreation(stamp: stamp, claimedTime: claimed)
@@ -130,11 +136,13 @@ struct CommitDraft<Lookup: RecordLookup> {
     /// A claimed version that the space has not reached proves nothing: it is forged, or it belongs to a different
     /// history. If another client has set the same value again, without having seen it and later than `stamp`, then the
     /// author has seen the value, but not this newer edit.
+    ///
+    /// A field that has been empty since the record was created has no value that anyone could miss.
     private func hasSeen(
         _ field: FieldName, of record: PlannedRecord, upTo seen: Version, at stamp: Stamp
     ) -> Bool {
         guard let origin = record.storedOrigin(of: field) else { return true }
-        if origin.identity == planner.author.identity { return true }
+        if origin.identity == planner.author.identity || record.before?.isUnset(field) == true { return true }
         guard seen <= head, origin.version <= seen else { return false }
         return origin.stamp < stamp || record.before?.field(field).hasEqualOrigin != true
     }
@@ -291,19 +299,10 @@ extension TransactionAuthor {
 }
 
 extension StoredRecord {
-    /// Returns the edits that merge the values of a second create of this record.
-    ///
-    /// Two devices that create a record with the same id mean the same record, for example when both import one list.
-    /// The outcome must not depend on which of them pushes first. For this reason, an empty field of a create never
-    /// competes with a value: the edits set no field to nothing, and they count as having seen a field that has been
-    /// empty since the record was created.
-    fileprivate func edits(merging patch: Patch) -> [FieldEdit] {
-        patch.compactMap { name, value in
-            guard !value.isNull else { return nil }
-            let stored = field(name)
-            let isUnset = stored.value.isNull && stored.origin.version == creation.origin.version
-            return FieldEdit(field: name, value: value, before: .null, seen: isUnset ? stored.origin.version : .zero)
-        }
+    /// Whether nobody has given the field a value since the record was created.
+    fileprivate func isUnset(_ name: FieldName) -> Bool {
+        let stored = field(name)
+        return stored.value.isNull && stored.origin.version == creation.origin.version
     }
 }
 

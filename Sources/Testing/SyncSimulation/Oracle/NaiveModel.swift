@@ -113,14 +113,10 @@ struct NaiveModel: Hashable, Sendable {
                 guard !dead.contains(address) else {
                     throw Violation(.I12, "\(address) was deleted, and created again at \(version)")
                 }
-                if let row = rows[address] {
+                guard rows[address] == nil else {
                     // Two devices that create the same id mean the same record: the later creation is an edit of it.
-                    // A field that one of the creations left empty takes the value of the other.
                     for (field, value) in patch where value != .null {
-                        let position = schema.position(of: field)
-                        let isUnset = position.map { row.values[$0] == .null && row.versions[$0] == row.created }
-                        let pushed = Pushed(
-                            value: value, before: .null, origin: origin, seen: isUnset == true ? row.created : .zero)
+                        let pushed = Pushed(value: value, before: .null, origin: origin, seen: .zero)
                         if let met = try edit(address, field, of: schema, pushed, at: version) { conflicts.append(met) }
                     }
                     continue
@@ -250,6 +246,8 @@ struct NaiveModel: Hashable, Sendable {
     private static func hasSeen(_ row: Row, _ position: Int, _ author: Origin, upTo seen: Version) -> Bool {
         let stored = row.origins[position]
         if stored.identity == author.identity { return true }
+        // Nobody has given the field a value since the record was created.
+        if row.values[position] == .null, row.versions[position] == row.created { return true }
         let isLater = (author.time, author.identity.client) > (stored.time, stored.identity.client)
         return row.versions[position] <= seen && (isLater || !row.areRepeats[position])
     }
