@@ -75,6 +75,18 @@ package struct LostEntries: Sendable {
 }
 
 extension LocalStore {
+    /// Returns the active entries of changes that were lost, either by a restored server or with a damaged database.
+    package func lostEntries() throws(StoreError) -> LostEntries {
+        var lost = LostEntries()
+        try forEachJournalEntry(state: .active) { entry throws(StoreError) in
+            if case .lost(let changes) = entry.event {
+                lost.add(entry.number, changes, isOutdated: try hasChanged(since: changes))
+            }
+            return true
+        }
+        return lost
+    }
+
     /// Returns whether a field of the lost changes has received another value since the changes were noted.
     package func hasChanged(since lost: Transaction) throws(StoreError) -> Bool {
         for mutation in lost.mutations {
