@@ -57,14 +57,16 @@ public final class SyncTestbed {
     }
 
     /// Creates a testbed for schemas without models, for tests that write to the stores directly.
-    public convenience init(seed: UInt64 = 1, catalog: SchemaCatalog, policy: SyncPolicy = SyncPolicy()) {
+    public convenience init(
+        seed: UInt64 = 1, catalog: SchemaCatalog, spaces: Set<SpaceID> = [.default], policy: SyncPolicy = SyncPolicy()
+    ) {
         self.init(
-            seed: seed, application: ServerApplication(catalog: catalog), models: ModelCatalog(), policy: policy)
+            seed: seed, application: ServerApplication(catalog: catalog), models: ModelCatalog(), spaces: spaces,
+            policy: policy)
     }
 
     private init(
-        seed: UInt64, application: ServerApplication, models: ModelCatalog, spaces: Set<SpaceID> = [.default],
-        policy: SyncPolicy
+        seed: UInt64, application: ServerApplication, models: ModelCatalog, spaces: Set<SpaceID>, policy: SyncPolicy
     ) {
         simulation = Simulation(seed: seed)
         self.application = application
