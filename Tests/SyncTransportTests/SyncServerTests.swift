@@ -1,3 +1,4 @@
+import Glibc
 import HTTPTypes
 import NIOCore
 import Schemas
@@ -371,6 +372,14 @@ import Testing
             logger: TestServer.quiet)
         let error = await #expect(throws: SyncServerConfigurationError.self) { try await server.run() }
         #expect(error?.description.contains("/nowhere/a.pem") == true)
+        #expect(error?.mayPass == false)
+    }
+
+    @Test(arguments: [(EADDRINUSE, true), (EADDRNOTAVAIL, true), (EACCES, false)])
+    func `only a port that this user may not take stays out of reach`(code: Int32, mayPass: Bool) throws {
+        let error = try SyncServerConfigurationError(
+            listening: IOError(errnoCode: code, reason: "bind"), on: "10.1.2.3", port: 443)
+        #expect(error.mayPass == mayPass)
     }
 
     @Test(.timeLimit(.minutes(10))) func `a stream is released after its client disconnects`() async throws {

@@ -146,6 +146,8 @@ import Testing
             second.errors
                 == "syncd: authority.folder: \(folder)/authority.sqlite is being served by another process: stop that process first\n"
         )
+        // Another start may succeed, so the status is not that of an error in the configuration.
+        #expect(second.status == 1)
         let port = try #require(url.split(separator: ":").last)
         let other = programs.folder + "/other"
         #expect(try programs.run("syncd", ["token", "add", "ned", "--folder", other]).status == 0)
@@ -156,6 +158,7 @@ import Testing
                   see the listen keys: syncd config shows their values and sources
 
                 """)
+        #expect(taken.status == 1)
         let metrics = try programs.run(
             "syncd", ["--folder", other, "--port", "0", "--set", "metrics.port=\(port)"])
         #expect(
@@ -164,7 +167,42 @@ import Testing
                   see the metrics keys: metrics.host, metrics.port
 
                 """)
-        #expect(metrics.status == CommandExitStatus.configuration.rawValue)
+        #expect(metrics.status == 1)
+        try stop(server)
+    }
+
+    @Test func `a server tells its service manager when it is ready and when it stops`() throws {
+        let programs = try Programs()
+        #expect(try programs.run("syncd", ["token", "add", "ned"]).status == 0)
+        let manager = """
+            import os, socket, subprocess, sys
+            channel = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+            channel.bind("notify")
+            channel.settimeout(300)
+            variables = os.environ | {"NOTIFY_SOCKET": os.path.abspath("notify")}
+            server = subprocess.Popen(sys.argv[1:], env=variables, stdout=subprocess.DEVNULL)
+            try:
+                print(channel.recv(99).decode())
+                server.terminate()
+                print(channel.recv(99).decode(), server.wait(300))
+            finally:
+                server.kill()
+            """
+        let answer = try programs.run(
+            "syncd", ["--port", "0"], launcher: ["--chdir", programs.folder, "python3", "-c", manager])
+        #expect(answer.output == "READY=1\nSTOPPING=1 0\n", "\(answer)")
+        #expect(answer.errors.isEmpty)
+    }
+
+    @Test func `a server whose service manager cannot be told serves all the same`() throws {
+        let programs = try Programs()
+        #expect(try programs.run("syncd", ["token", "add", "ned"]).status == 0)
+        let (server, output, errors) = try programs.start(
+            "syncd", ["--port", "0"], variables: ["NOTIFY_SOCKET": "/none"])
+        #expect(try Programs.text(of: output, upTo: "\n").hasPrefix("listening on "))
+        #expect(
+            try Programs.text(of: errors, upTo: "\n")
+                == "syncd: NOTIFY_SOCKET: cannot send READY=1 to /none: No such file or directory\n")
         try stop(server)
     }
 

@@ -73,6 +73,15 @@ import Testing
         #expect(problem?.message.contains("canary") == false, "\(problem?.message ?? "")")
     }
 
+    @Test(arguments: [false, true])
+    func `only a cause in the machine or in another process may pass without a change`(isPostgres: Bool) {
+        let passing = AuthorityStoreError.Code.allCases.filter { code in
+            ConfigurationError(AuthorityStoreError(code, "words"), isPostgres: isPostgres).mayPass
+        }
+        #expect(Set(passing) == [.inUse, .diskFull, .readOnly, .busy, .inputOutput, .unreachable])
+        #expect(!ConfigurationError("words").mayPass)
+    }
+
     @Test(arguments: [
         (["listen.host=0.0.0.0"], "requires TLS there"),
         (["listen.key-file=/k"], "belong together"),

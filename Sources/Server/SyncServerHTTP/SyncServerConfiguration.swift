@@ -79,6 +79,13 @@ public struct SyncServerConfiguration: Sendable {
 /// An error in the configuration of a server, described in one sentence for the operator.
 public struct SyncServerConfigurationError: Error, Hashable, Sendable, CustomStringConvertible {
     public let description: String
+    /// Whether the cause may end without a change of the configuration, such as a port that another process uses.
+    public let mayPass: Bool
+
+    init(description: String, mayPass: Bool = false) {
+        self.description = description
+        self.mayPass = mayPass
+    }
 }
 
 extension SyncServerConfigurationError {
@@ -87,11 +94,15 @@ extension SyncServerConfigurationError {
     /// - Throws: `error`, if it is about something else.
     init(listening error: any Error, on host: String, port: Int) throws {
         let reason: String
+        // At the start of a machine, its addresses and its name server may come later than this server.
+        var mayPass = true
         switch error {
-        case let error as IOError: reason = String(cString: strerror(error.errnoCode))
+        case let error as IOError:
+            reason = String(cString: strerror(error.errnoCode))
+            mayPass = error.errnoCode != EACCES
         case is SocketAddressError: reason = "the host does not exist"
         default: throw error
         }
-        self.init(description: "cannot listen on \(host), port \(port): \(reason)")
+        self.init(description: "cannot listen on \(host), port \(port): \(reason)", mayPass: mayPass)
     }
 }

@@ -4,15 +4,20 @@ public struct ConfigurationError: Error, Hashable, Sendable, CustomStringConvert
     public let message: String
     /// The remedy; nil if the message alone suffices.
     public let advice: String?
+    /// Whether the cause may end without a change of the configuration, such as a database that does not run yet. It is
+    /// then worth starting the program again.
+    public let mayPass: Bool
 
     /// Creates an error.
     ///
     /// - Parameters:
     ///   - message: the key, what is wrong with its value, and what was expected, without secrets.
     ///   - advice: the remedy, if the message alone does not say it.
-    public init(_ message: String, advice: String? = nil) {
+    ///   - mayPass: whether the cause may end without a change of the configuration.
+    public init(_ message: String, advice: String? = nil, mayPass: Bool = false) {
         self.message = message
         self.advice = advice
+        self.mayPass = mayPass
     }
 
     public var description: String { message }

@@ -55,7 +55,19 @@ extension ConfigurationError {
     init(_ failure: AuthorityStoreError, isPostgres: Bool) {
         self.init(
             "\(isPostgres ? "authority.postgres" : "authority.folder"): \(failure)",
-            advice: isPostgres ? failure.postgresAdvice : failure.advice)
+            advice: isPostgres ? failure.postgresAdvice : failure.advice, mayPass: failure.code.mayPass)
+    }
+}
+
+extension AuthorityStoreError.Code {
+    /// Whether the cause may end by itself: another process ends, a database starts, a disk gets room.
+    fileprivate var mayPass: Bool {
+        switch self {
+        case .inUse, .busy, .diskFull, .readOnly, .inputOutput, .unreachable: true
+        case .notADatabase, .newerSchema, .otherSchema, .corrupt, .unsafePermissions, .missingFile, .noDatabase,
+            .notDurable, .unstorable:
+            false
+        }
     }
 }
 

@@ -98,9 +98,11 @@ public final class ServerComposition {
     /// - Parameters:
     ///   - metricsListening: called with the port once the server serves metrics.
     ///   - listening: called with the port once the server accepts requests. An error that it throws ends the server.
+    ///   - stopping: called once the server takes no more connections, before it finishes open requests.
     public func serve(
         metricsListening: @escaping @Sendable (_ port: Int) async -> Void = { _ in },
-        listening: @escaping @Sendable (_ port: Int) async throws -> Void
+        listening: @escaping @Sendable (_ port: Int) async throws -> Void,
+        stopping: @escaping @Sendable () -> Void = {}
     ) async throws {
         if let problem = application.problemOfRules { throw problem }
         // The cheap check comes first: without tokens, no request could be authorized.
@@ -120,7 +122,7 @@ public final class ServerComposition {
             services: [
                 // This service stops last, when there are no more commits.
                 mark,
-                ListenerService(listener: listener, listening: listening),
+                ListenerService(listener: listener, listening: listening, stopping: stopping),
                 UpkeepService(
                     authority: authority, keptCommits: settings.keptCommits, runtime: runtime, logger: logger),
             ],
@@ -148,8 +150,17 @@ public final class ServerComposition {
 private struct ListenerService: Service {
     let listener: ServerListener
     let listening: @Sendable (_ port: Int) async throws -> Void
+    let stopping: @Sendable () -> Void
 
     func run() async throws {
+        try await withGracefulShutdownHandler {
+            try await listen()
+        } onGracefulShutdown: {
+            stopping()
+        }
+    }
+
+    private func listen() async throws {
         let (failures, failed) = AsyncStream<any Error>.makeStream()
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {

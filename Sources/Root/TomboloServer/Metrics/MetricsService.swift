@@ -20,7 +20,8 @@ struct MetricsService: Service {
                 host: address.host, port: address.port, registry: registry, logger: logger, onRunning: listening
             ).run()
         } catch let error as SyncServerConfigurationError {
-            throw ConfigurationError(error.description, advice: "see the metrics keys: metrics.host, metrics.port")
+            throw ConfigurationError(
+                error.description, advice: "see the metrics keys: metrics.host, metrics.port", mayPass: error.mayPass)
         }
     }
 }

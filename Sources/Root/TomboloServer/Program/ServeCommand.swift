@@ -1,5 +1,6 @@
 import ArgumentParser
 import CoreMetrics
+import Foundation
 import SyncProgram
 import SyncServerRules
 
@@ -25,6 +26,7 @@ struct ServeCommand: ServerCommand {
         let scheme = settings.tls == nil ? "http" : "https"
         let file = settings.portFile.map { PortFile(path: $0) }
         try file?.check()
+        let manager = ServiceManager(variables: ProcessInfo.processInfo.environment)
         // The metrics of the application and of its packages appear beside those of the server.
         if let metrics = server.metrics { MetricsSystem.bootstrap(metrics) }
         // The server continues even if nobody reads these lines.
@@ -33,7 +35,19 @@ struct ServeCommand: ServerCommand {
             ProgramOutput.write("metrics on http://\(host):\(port)/metrics\n")
         } listening: { port in
             try file?.write(port)
+            Self.report(.ready, to: manager)
             ProgramOutput.write("listening on \(scheme)://\(Self.inURL(settings.host)):\(port)\n")
+        } stopping: {
+            Self.report(.stopping, to: manager)
+        }
+    }
+
+    /// The server continues even if its manager cannot be told.
+    private static func report(_ state: ServiceManager.State, to manager: ServiceManager?) {
+        do throws(ServiceManagerError) {
+            try manager?.report(state)
+        } catch {
+            ProgramOutput.note("\(ServerOptions.program.name): \(error)\n")
         }
     }
 

@@ -99,7 +99,8 @@ public enum SyncServerProgram {
         if let problem = error as? TooFewFiles { ProgramOutput.note("  \(problem.advice)\n") }
         guard let problem = error as? ConfigurationError else { Foundation.exit(1) }
         if let advice = problem.advice { ProgramOutput.note("  \(advice)\n") }
-        Foundation.exit(78)
+        // A service manager starts the server again after status 1, and not after 78.
+        Foundation.exit(problem.mayPass ? 1 : 78)
     }
 }
 
@@ -114,8 +115,8 @@ struct ServerRoot: AsyncParsableCommand {
         commandName: ServerOptions.program.name, abstract: "Run the sync server.",
         discussion: """
             SIGTERM and SIGINT stop it gracefully. Exit status: 0 after a graceful stop, 1 if it could not serve or \
-            write its output, 64 if the command line is invalid, 78 if the configuration is invalid or a file that it \
-            names cannot be used.
+            write its output for a reason that may pass, 64 if the command line is invalid, 78 if the configuration, a \
+            file that it names, or the data must be fixed first.
             """,
         version: ProgramVersion.text,
         subcommands: [
