@@ -75,6 +75,18 @@ package struct ForgottenEntries: Sendable {
 }
 
 extension LocalStore {
+    /// Returns the active entries of changes that were lost, either by a restored server or with a damaged database.
+    package func forgottenEntries() throws(StoreError) -> ForgottenEntries {
+        var forgotten = ForgottenEntries()
+        try forEachJournalEntry(state: .active) { entry throws(StoreError) in
+            if case .forgotten(let changes) = entry.event {
+                forgotten.add(entry.number, changes, isOutdated: try hasChanged(since: changes))
+            }
+            return true
+        }
+        return forgotten
+    }
+
     /// Returns whether a field of the forgotten changes has received another value since the changes were noted.
     package func hasChanged(since forgotten: Transaction) throws(StoreError) -> Bool {
         for mutation in forgotten.mutations {

@@ -57,28 +57,26 @@ extension WriteTransaction {
             // The edits may change nothing, or join the previous entry.
             if let sequence, sequences.last != sequence { sequences.append(sequence) }
         }
-        func writeInParts(_ edits: [RecordEdit]) throws {
-            do {
-                return try write(edits)
-            } catch let error as StoreError {
-                let parts = error.code == .tooLarge ? edits.inParts(catalog) : []
-                guard parts.count > 1 else { throw error }
-                for part in parts { try write(part) }
+        func carryOut(_ writing: inout RestoreWriting) throws {
+            while let edits = writing.next() {
+                do {
+                    try write(edits)
+                } catch let error as StoreError {
+                    try writing.refused(error)
+                }
             }
         }
-        let refused: [Mutation]
-        if plan.parts.isEmpty {
-            for edits in plan.transactions { try writeInParts(edits) }
-            refused = []
-        } else {
-            refused = try writeValidParts(of: plan, writeInParts)
-        }
+        var writing = RestoreWriting(plan)
+        try carryOut(&writing)
+        let rest = try writing.rest()
         let isHere = { (made: RestorePlan.Replacement) in
             try self.table(made.collection).space(of: made.replacement, on: self.connection) != nil
         }
         let regained = try referencesThatWereDropped(to: plan.creations.filter(isHere), in: plan.space)
-        if !regained.isEmpty { try writeInParts(regained) }
-        let rest = plan.postponed + refused
+        if !regained.isEmpty {
+            var writing = RestoreWriting(regained, catalog)
+            try carryOut(&writing)
+        }
         if !rest.isEmpty {
             try note(
                 forgotten: Transaction(space: plan.space, mutations: rest),
@@ -88,49 +86,6 @@ extension WriteTransaction {
         for reference in plan.droppedReferences { try keep(reference) }
         try setState(.restored, of: entry)
         return sequences
-    }
-
-    /// Writes the transactions of a forgotten entry, except those that the current models forbid, and those that depend
-    /// on such a one.
-    ///
-    /// - Returns: The changes that were not written.
-    /// - Throws: The first refusal, if nothing can be written.
-    private func writeValidParts(
-        of plan: RestorePlan, _ write: ([RecordEdit]) throws -> Void
-    ) throws -> [Mutation] {
-        var refused: [Mutation] = []
-        var missing: Set<RecordAddress> = []
-        var firstRefusal: StoreError?
-        for (part, edits) in zip(plan.parts, plan.transactions) {
-            var refusal: StoreError?
-            if !missing.isEmpty, edits.contains(where: { needs(missing, $0) }) {
-                refusal = firstRefusal
-            } else {
-                do {
-                    try write(edits)
-                } catch let error as StoreError {
-                    guard error.code == .invalidValue || error.code == .tooLarge else { throw error }
-                    refusal = part.count == 1 ? StoreError(error.code, "\(part[0].address): \(error.message)") : error
-                }
-            }
-            guard let refusal else { continue }
-            firstRefusal = firstRefusal ?? refusal
-            refused += part
-            for case .create(let collection, let id, _) in edits { missing.insert(RecordAddress(collection, id)) }
-        }
-        if let firstRefusal, refused.count == plan.parts.reduce(0, { $0 + $1.count }) { throw firstRefusal }
-        return refused
-    }
-
-    /// Whether an edit changes one of these records, or refers to one.
-    private func needs(_ records: Set<RecordAddress>, _ edit: RecordEdit) -> Bool {
-        if records.contains(RecordAddress(edit.collection, edit.record)) { return true }
-        return edit.patch.contains { name, value in
-            guard case .reference(let id) = value,
-                let target = catalog[edit.collection]?.field(named: name)?.target
-            else { return false }
-            return records.contains(RecordAddress(target, id))
-        }
     }
 
     /// Returns edits that set the references that earlier restores dropped, because these target records were missing

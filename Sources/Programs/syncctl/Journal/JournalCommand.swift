@@ -131,39 +131,25 @@ struct RestoreJournal: AsyncParsableCommand {
         }
     }
 
-    /// Restores entries in this order, except that an entry waits for the entry that creates the records to which it
-    /// refers.
     private func restore(_ numbers: [Int64], in store: any LocalStore, _ client: ClientComposition) throws {
-        var (left, saved) = (numbers, false)
-        var failures: [(number: Int64, failure: StoreError)] = []
-        while !left.isEmpty {
-            var waiting: [(number: Int64, failure: StoreError)] = []
-            for number in left {
-                do {
-                    let before = try store.journal(state: nil, limit: 1).first?.number ?? 0
-                    let sequences = try restore(number, in: store, client)
-                    if !sequences.isEmpty { saved = true }
-                    say(number, sequences, rest: try store.forgottenEntry(after: before), isSaved: saved)
-                } catch {
-                    switch error.code {
-                    case .danglingReference: waiting.append((number, error))
-                    case .missingRecord, .invalidValue, .tooLarge: failures.append((number, error))
-                    default: throw error
-                    }
-                }
+        var queue = RestoreQueue(numbers)
+        var saved = false
+        while let number = queue.next() {
+            do {
+                let before = try store.journal(state: nil, limit: 1).first?.number ?? 0
+                let sequences = try restore(number, in: store, client)
+                if !sequences.isEmpty { saved = true }
+                say(number, sequences, rest: try store.forgottenEntry(after: before), isSaved: saved)
+            } catch {
+                try queue.refused(error)
             }
-            if waiting.count == left.count {
-                failures += waiting
-                break
-            }
-            left = waiting.map(\.number)
         }
-        guard let first = failures.first else { return }
-        guard numbers.count > 1 else { throw first.failure }
-        for (number, failure) in failures.dropFirst() {
-            options.terminal.note("entry \(number) was not restored: \(failure.message)")
+        guard let first = queue.failures.first else { return }
+        guard numbers.count > 1 else { throw first.error }
+        for failure in queue.failures.dropFirst() {
+            options.terminal.note("entry \(failure.entry) was not restored: \(failure.error.message)")
         }
-        throw StoreError(first.failure.code, "entry \(first.number) was not restored: \(first.failure.message)")
+        throw StoreError(first.error.code, "entry \(first.entry) was not restored: \(first.error.message)")
     }
 
     private func restore(
@@ -236,18 +222,6 @@ extension LocalStore {
             case .forgotten = newest.event
         else { return nil }
         return newest.number
-    }
-
-    /// Returns the active entries of changes that were lost, either by a restored server or with a damaged database.
-    fileprivate func forgottenEntries() throws(StoreError) -> ForgottenEntries {
-        var forgotten = ForgottenEntries()
-        try forEachJournalEntry(state: .active) { entry throws(StoreError) in
-            if case .forgotten(let changes) = entry.event {
-                forgotten.add(entry.number, changes, isOutdated: try hasChanged(since: changes))
-            }
-            return true
-        }
-        return forgotten
     }
 }
 
