@@ -126,16 +126,29 @@ import Testing
         #expect(offered.map { $0.patch["body"] } == [.text("lost")], "\(offered)")
     }
 
-    @Test func `a value of this device is offered after the second history that shows it is lost, too`() throws {
-        let (testbed, writer, other, note) = try Self.devices()
-        try Self.write(.create("note", note, ["title": .text("shopping")]), on: other)
-        try testbed.settle()
+    /// The server has its commits at the same versions in all spaces.
+    @Test(arguments: [[SpaceID.default], [.default, "team"]])
+    func `a value of this device is offered after the second history that shows it is lost, too`(
+        spaces: [SpaceID]
+    ) throws {
+        let testbed = SyncTestbed(catalog: Self.catalog, spaces: Set(spaces))
+        let (writer, other) = (try testbed.device("writer"), try testbed.device("other"))
+        var random = writer.runtime.generator
+        let notes = spaces.map { ($0, RecordID.make(at: writer.runtime.now(), random: &random)) }
+        func write(_ patch: Patch, on device: TestbedDevice) throws {
+            for (space, note) in notes {
+                let edit: RecordEdit =
+                    try device.store.record("note", .id(note)) == nil
+                    ? .create("note", note, patch) : .update("note", note, patch)
+                _ = try device.store.commit([edit], in: space, now: device.runtime.now())
+            }
+            try testbed.settle()
+        }
+        try write(["title": .text("shopping")], on: other)
         let without = testbed.backUpServer()
-        try Self.write(.update("note", note, ["body": .text("lost")]), on: writer)
-        try testbed.settle()
+        try write(["body": .text("lost")], on: writer)
         let with = testbed.backUpServer()
-        try Self.write(.update("note", note, ["title": .text("a")]), on: other)
-        try testbed.settle()
+        try write(["title": .text("a")], on: other)
         testbed.restoreServer(with)
         try testbed.settle()
         for device in [writer, other] { _ = try device.store.dismissJournal(upTo: .max) }
@@ -143,14 +156,14 @@ import Testing
         testbed.restoreServer(without)
         try testbed.settle()
         // The field gets a later version than the lost value had.
-        for body in ["b", "c", "d"] {
-            try Self.write(.update("note", note, ["body": .text(body)]), on: other)
-            try testbed.settle()
-        }
+        for body in ["b", "c", "d"] { try write(["body": .text(body)], on: other) }
         writer.isOnline = true
         try testbed.settle()
         let offered = try Self.forgotten(writer).flatMap(\.mutations)
-        #expect(offered.contains { $0.patch["body"] == .text("lost") }, "\(offered)")
+        for (space, note) in notes {
+            #expect(
+                offered.contains { $0.record == note && $0.patch["body"] == .text("lost") }, "\(space): \(offered)")
+        }
     }
 
     @Test func `an edit of a record that was deleted since creates the record again`() throws {

@@ -47,13 +47,14 @@ public final class SyncTestbed {
     }
 
     /// Creates a testbed for schemas without models, for tests that write to the stores directly.
-    public convenience init(seed: UInt64 = 1, catalog: SchemaCatalog, policy: SyncPolicy = SyncPolicy()) {
-        self.init(seed: seed, catalog: catalog, models: ModelCatalog(), policy: policy)
+    public convenience init(
+        seed: UInt64 = 1, catalog: SchemaCatalog, spaces: Set<SpaceID> = [.default], policy: SyncPolicy = SyncPolicy()
+    ) {
+        self.init(seed: seed, catalog: catalog, models: ModelCatalog(), spaces: spaces, policy: policy)
     }
 
     private init(
-        seed: UInt64, catalog: SchemaCatalog, models: ModelCatalog, spaces: Set<SpaceID> = [.default],
-        policy: SyncPolicy
+        seed: UInt64, catalog: SchemaCatalog, models: ModelCatalog, spaces: Set<SpaceID>, policy: SyncPolicy
     ) {
         simulation = Simulation(seed: seed)
         self.catalog = catalog
