@@ -114,6 +114,20 @@ extension Mutant {
             END
             """, shape: { $0.rates.restoreServer = 0.03 }),
         rows(
+            "lost values give way to any pending edit", breaks: [.I15],
+            "which versions a lost history had given is not remembered of records that are being edited",
+            """
+            AFTER INSERT ON sync_former WHEN EXISTS (
+                SELECT 1 FROM sync_pending WHERE collection = NEW.collection AND id = NEW.id AND link = 'changes'
+            ) BEGIN
+                DELETE FROM sync_former WHERE collection = NEW.collection AND id = NEW.id;
+            END
+            """,
+            shape: {
+                $0.rates.restoreServer = 0.03
+                $0.rates.dropLink = max($0.rates.dropLink, 0.05)
+            }),
+        rows(
             "edits offered that were not lost", breaks: [.I15], "a lost history is believed to have been far ahead",
             """
             AFTER INSERT ON sync_former BEGIN
