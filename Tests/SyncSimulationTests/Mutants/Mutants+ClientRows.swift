@@ -116,6 +116,20 @@ extension Mutant {
             END
             """, shape: { $0.rates.restoreServer = 0.03 }),
         rows(
+            "lost values give way to any pending edit", breaks: [.I15],
+            "a device does not remember the versions of a lost history for records with pending edits",
+            """
+            AFTER INSERT ON sync_former WHEN EXISTS (
+                SELECT 1 FROM sync_pending WHERE collection = NEW.collection AND id = NEW.id AND link = 'changes'
+            ) BEGIN
+                DELETE FROM sync_former WHERE collection = NEW.collection AND id = NEW.id;
+            END
+            """,
+            shape: {
+                $0.rates.restoreServer = 0.03
+                $0.rates.dropLink = max($0.rates.dropLink, 0.05)
+            }),
+        rows(
             "edits offered that were not lost", breaks: [.I15],
             "a device stores versions of the lost history that are too high",
             """

@@ -55,6 +55,24 @@ extension Mutant {
                 return []
             }
         },
+        store(
+            "changes that wait are put away", breaks: [.I6],
+            "the rest of an entry that was restored in part is dismissed",
+            shape: { plan in
+                plan.setting.devices = max(plan.setting.devices, 3)
+                plan.rates.restoreServer = 0.03
+                plan.rates.dropLink = max(plan.rates.dropLink, 0.05)
+            },
+            plant: {
+                $0.onRestore = { (base, number, now, newID) throws(StoreError) in
+                    let newest = try base.journal(state: nil, limit: 1).first?.number ?? 0
+                    let sequences = try base.restore(journal: number, now: now, newID: newID)
+                    if let rest = try base.journal(state: .active, limit: 1).first, rest.number > newest {
+                        try base.dismiss(journal: rest.number)
+                    }
+                    return sequences
+                }
+            }),
         store("stale read", breaks: [.I6], "a read returns another value than the last write") {
             $0.onRead = { record in
                 var record = record

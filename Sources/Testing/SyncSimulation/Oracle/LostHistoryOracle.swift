@@ -5,15 +5,33 @@ import SyncModel
 /// A check of how a device treats records that only a lost history of the server has shown (I15).
 ///
 /// Records that a restored server does not have must disappear, and the journal must offer the user their complete
-/// values.
+/// values. A value gives way to a pending edit only if the user of the device had read the value and replaced it.
 final class LostHistoryOracle: PageOracle {
 
     private let violations: ViolationLog
     private let history: History
     private let users: UserOracle
-    /// The field versions of each device's records in lost histories, until the current history has shown its own
-    /// version of the record.
-    private let former = Guarded([String: [RecordAddress: [Version]]]())
+    /// Each device's records in lost histories, until the current history has shown its own version of the record.
+    private let former = Guarded([String: [RecordAddress: Former]]())
+
+    /// A record of a device in a lost history.
+    struct Former: Sendable {
+        /// The versions of its fields.
+        let versions: [Version]
+        /// The record without pending edits, and its space; nil when the server had not shown it.
+        let shown: Record?
+        let space: SpaceID
+    }
+
+    /// A record as a server last showed it to a device.
+    private struct Known {
+        let record: Record
+        let space: SpaceID
+        /// Whether the current history has shown the record.
+        let isCurrent: Bool
+        /// The values that pending edits give to its fields.
+        var pending: [FieldName: Set<FieldValue>] = [:]
+    }
 
     init(history: History, users: UserOracle, violations: ViolationLog) {
         self.history = history
@@ -28,18 +46,22 @@ final class LostHistoryOracle: PageOracle {
 
     /// Returns all records of a store before it adopts a history; empty when it already follows that history, or none
     /// yet.
-    func inspect(at store: SimulatedDevice.Store, before epoch: Epoch) throws(StoreError) -> [RecordAddress: Record] {
+    func inspect(at store: SimulatedDevice.Store, before epoch: Epoch) throws(StoreError) -> [RecordAddress: Former] {
         guard let known = try store.session().epoch, known != epoch else { return [:] }
-        return try Self.addresses(in: store).mapValues(\.record)
+        var former: [RecordAddress: Former] = [:]
+        // The trace has every read, so the reads need the same order in every run.
+        let records = try Self.addresses(in: store).sorted { $0.key < $1.key }
+        for (address, (record, space)) in records where record.version > .zero {
+            former[address] = Former(
+                versions: record.values.indices.map { record.version(ofFieldAt: $0) },
+                shown: try store.shownRecord(address.collection, address.id), space: space)
+        }
+        return former
     }
 
-    /// Records that the store has adopted another history, and which records it showed before.
-    func adopted(_ shown: [RecordAddress: Record], by device: String) {
-        former.withLock { former in
-            for (address, record) in shown where record.version > .zero {
-                former[device, default: [:]][address] = record.values.indices.map { record.version(ofFieldAt: $0) }
-            }
-        }
+    /// Records that the store has adopted another history, and which records it had before.
+    func adopted(_ former: [RecordAddress: Former], by device: String) {
+        self.former.withLock { $0[device, default: [:]].merge(former) { $1 } }
     }
 
     func inspect(
@@ -48,35 +70,55 @@ final class LostHistoryOracle: PageOracle {
         let former = former.withLock { $0[device] ?? [:] }
         guard !former.isEmpty else { return nil }
         let told = Self.records(of: page, in: store.catalog)
-        let before = try Self.settledRecords(in: store)
+        let before = try Self.knownRecords(in: store, former)
         let newest = try store.journal(state: nil, limit: 1).first?.number ?? 0
         return { [self] store throws(StoreError) in
             let after = try Self.addresses(in: store)
             var lost: [RecordAddress: [FieldName: FieldValue]] = [:]
-            // Values that the current history has replaced, and that the device may offer.
+            // Values that the device may offer: the current history, or its user, has replaced them.
             var replaced: [RecordAddress: [FieldName: FieldValue]] = [:]
             // A pending edit of the same id in another space may have become visible instead.
-            for (address, (old, space)) in before
-            where old.version == .zero && after[address]?.space != space && told[address] == nil {
-                lost[address] = Self.values(of: old, at: address, in: store).filter { !$0.value.isNull }
+            for (address, known) in before
+            where !known.isCurrent && after[address]?.space != known.space && told[address] == nil {
+                lost[address] = [:]
+                for (field, value) in Self.values(of: known.record, at: address, in: store) where !value.isNull {
+                    if hasReplaced(value, in: field, of: known, at: address, on: device) {
+                        replaced[address, default: [:]][field] = value
+                    } else {
+                        lost[address]?[field] = value
+                    }
+                }
             }
             for (address, record) in told {
                 // A page that does not continue the stored state changes nothing.
-                guard let (old, space) = before[address], old.version == .zero, after[address]?.record.version != .zero,
-                    let versions = former[address]
+                guard let known = before[address], !known.isCurrent, after[address]?.record.version != .zero,
+                    let versions = former[address]?.versions
                 else { continue }
+                let (old, space) = (known.record, known.space)
                 let fields = store.catalog[address.collection]?.fields ?? []
                 var values: [FieldName: FieldValue] = [:]
-                for (position, field) in fields.enumerated() where old.values[position] != record.values[position] {
+                for (position, field) in fields.enumerated() {
                     // An earlier build had never seen a field that it did not know.
-                    guard versions.indices.contains(position) else { continue }
+                    guard versions.indices.contains(position), old.values.indices.contains(position),
+                        old.values[position] != record.values[position]
+                    else { continue }
                     // Versions of two spaces cannot be compared.
                     let isLost =
                         space == page.space
                         ? versions[position] >= record.version(ofFieldAt: position) : !old.values[position].isNull
                     let saved = UserOracle.Saved(
                         field: UserOracle.FieldAddress(address, field.name), value: old.values[position])
-                    if isLost {
+                    let pending = known.pending[field.name] ?? []
+                    if hasReplaced(saved.value, in: field.name, of: known, at: address, on: device) {
+                        // The user does not want the value any more, if the edit that has replaced it is not undone.
+                        // Only of texts, which are unique, is it certain which edit has replaced them.
+                        if space == page.space, let last = users.replacement(of: saved, on: device),
+                            case .text = last, case .text = saved.value, pending.contains(last)
+                        {
+                            continue
+                        }
+                        replaced[address, default: [:]][field.name] = saved.value
+                    } else if isLost {
                         values[field.name] = saved.value
                     } else if space == page.space {
                         switch duty(to: saved, replacedBy: page, on: device) {
@@ -91,8 +133,8 @@ final class LostHistoryOracle: PageOracle {
             }
             let offered = try Self.offers(in: store, after: newest).filter { address, _ in
                 // Records that a rolled-back disk holds from earlier lost histories were not observed.
-                guard let (old, _) = before[address] else { return false }
-                return old.version > .zero || after[address] == nil || former[address] != nil
+                guard let known = before[address] else { return false }
+                return known.isCurrent || after[address] == nil || former[address] != nil
             }
             for address in Set(lost.keys).union(offered.keys).sorted() {
                 let (needed, allowed) = (lost[address] ?? [:], replaced[address] ?? [:])
@@ -130,6 +172,16 @@ final class LostHistoryOracle: PageOracle {
         case nil: .free
         case true?: users.hasEntered(saved, on: device) ? .free : .keepQuiet
         }
+    }
+
+    /// Returns whether a pending edit has changed a field, and the device's user had read this value there and replaced
+    /// it, or the device still sends the value.
+    private func hasReplaced(
+        _ value: FieldValue, in field: FieldName, of known: Known, at address: RecordAddress, on device: String
+    ) -> Bool {
+        let saved = UserOracle.Saved(field: UserOracle.FieldAddress(address, field), value: value)
+        guard let pending = known.pending[field] else { return false }
+        return pending.contains(value) || users.hasReplaced(saved, on: device)
     }
 
     private static func words(_ values: [FieldName: FieldValue]?) -> String {
@@ -171,17 +223,39 @@ final class LostHistoryOracle: PageOracle {
         return records
     }
 
-    /// Returns the records that show the server's values without a pending edit of this device, with their spaces.
-    private static func settledRecords(
-        in store: SimulatedDevice.Store
-    ) throws(StoreError) -> [RecordAddress: (record: Record, space: SpaceID)] {
-        var records = try addresses(in: store)
+    /// Returns the records of a store as a server last showed them, except those that the device creates or deletes, or
+    /// edits in another space.
+    private static func knownRecords(
+        in store: SimulatedDevice.Store, _ former: [RecordAddress: Former]
+    ) throws(StoreError) -> [RecordAddress: Known] {
+        let shown = try addresses(in: store)
+        var records = shown.mapValues { record, space in
+            Known(record: record, space: space, isCurrent: record.version > .zero)
+        }
+        var edited: [RecordAddress: Set<SpaceID>] = [:]
         for transaction in try store.outbox(limit: .max).map(\.transaction) {
             for mutation in transaction.mutations {
                 let address = mutation.address
+                edited[address, default: []].insert(transaction.space)
                 // A pending edit in another space does not affect the record shown in this one.
-                if records[address]?.space == transaction.space { records[address] = nil }
+                guard shown[address]?.space == transaction.space else { continue }
+                guard case .update(let edits) = mutation.intent else {
+                    records[address] = nil
+                    continue
+                }
+                for edit in edits { records[address]?.pending[edit.field, default: []].insert(edit.value) }
             }
+        }
+        for (address, known) in records.sorted(by: { $0.key < $1.key }) where !known.pending.isEmpty {
+            let current = try store.shownRecord(address.collection, address.id)
+            guard edited[address] == [known.space], let record = current ?? former[address]?.shown,
+                current != nil || former[address]?.space == known.space
+            else {
+                records[address] = nil
+                continue
+            }
+            records[address] = Known(
+                record: record, space: known.space, isCurrent: current != nil, pending: known.pending)
         }
         return records
     }

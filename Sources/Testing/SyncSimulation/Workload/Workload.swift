@@ -1,7 +1,8 @@
 import SyncCore
 import SyncModel
 
-/// A generator of random user operations: writes, cancellations, and restored and dismissed entries of the journal.
+/// A generator of random user operations: writes, cancellations, and restored and dismissed entries of the journal, of
+/// which those that a restored server has forgotten are sometimes all restored.
 struct Workload: Sendable {
     private var random: SeededRandom
     private var identifiers: SeededRandom
@@ -30,6 +31,8 @@ struct Workload: Sendable {
         /// Cancels an unsent entry, at this distance from the newest one.
         case cancel(back: Int)
         case restoreNewest
+        /// Restores every entry about changes that the server has lost, as `syncctl journal restore --lost` does.
+        case restoreLost
         case dismissNewest
     }
 
@@ -67,7 +70,7 @@ struct Workload: Sendable {
             guard let victim = try pick(collection, store) else { return nil }
             return .write([.delete(collection, victim)], in: space)
         case ..<96: return .cancel(back: choice.chance(0.5) ? 0 : choice.below(8))
-        case ..<98: return .restoreNewest
+        case ..<98: return try choice.chance(0.5) && store.hasLostEntries() ? .restoreLost : .restoreNewest
         default: return .dismissNewest
         }
     }

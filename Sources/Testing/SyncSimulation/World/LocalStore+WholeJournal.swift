@@ -10,4 +10,19 @@ extension LocalStore {
         }
         return entries
     }
+
+    /// Returns whether an open entry of the journal is about changes that the server has lost.
+    func hasLostEntries() throws(StoreError) -> Bool {
+        var isFound = false
+        try forEachJournalEntry(state: .active) { entry in
+            if case .lost = entry.event { isFound = true }
+            return !isFound
+        }
+        return isFound
+    }
+
+    /// Returns the entries of the journal that were not restored. Each can be restored, even if it was dismissed.
+    func restorableJournal() throws(StoreError) -> [JournalEntry] {
+        try wholeJournal().filter { $0.state != .restored }
+    }
 }

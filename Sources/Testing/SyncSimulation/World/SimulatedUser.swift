@@ -46,9 +46,11 @@ struct SimulatedUser: Sendable {
             } catch {
                 // The cancellation, and that of all dependent transactions, may have taken effect despite the error.
                 history.cancelled(Set(before.map(\.sequence)), on: device.name)
+                oracle.cancelled(on: device.name)
                 throw error
             }
             history.cancelled(Set(before.map(\.sequence)).subtracting(kept), on: device.name)
+            oracle.cancelled(on: device.name)
             simulation.note("cancels \(chosen)", by: device.name)
             guard !kept.contains(chosen) else {
                 throw Violation(.I1, "\(device.name) still holds \(chosen) after it was cancelled")
@@ -56,16 +58,58 @@ struct SimulatedUser: Sendable {
         case .restoreNewest:
             guard let entry = try store.journal(state: .active, limit: 1).first else { return }
             try restore(entry, now: now)
+        case .restoreLost: try restoreLost(now: now)
         case .dismissNewest:
             guard let entry = try store.journal(state: .active, limit: 1).first else { return }
             saw(entry)
+            oracle.saw(entry, on: device.name)
             try store.dismiss(journal: entry.number)
             simulation.note("dismisses \(entry.number)", by: device.name)
         }
     }
 
-    private func restore(_ entry: JournalEntry, now: WallTime) throws {
+    /// Restores everything that the server has lost, and checks that the user is told about each entry.
+    private func restoreLost(now: WallTime) throws {
+        let before = try lostEntries()
+        let lost = try store.lostEntries()
+        let (chosen, left) = lost.selection()
+        var queue = RestoreQueue(chosen)
+        while let number = queue.next() {
+            guard let entry = try store.journalEntry(number) else {
+                throw Violation(
+                    .I15, "\(device.name) wants to restore entry \(number), which its journal does not have")
+            }
+            do {
+                try restore(entry, now: now, isChosen: false)
+            } catch let error as StoreError {
+                try queue.refused(error)
+            }
+        }
+        let told = Set(chosen + left.map(\.entry) + lost.outdated)
+        if let untold = before.first(where: { !told.contains($0) }) {
+            throw Violation(
+                .I15, "\(device.name) restores everything that was lost, and says nothing about entry \(untold)")
+        }
+        let kept = Set(left.map(\.entry) + lost.outdated + queue.failures.map(\.entry))
+        let open = Set(try lostEntries())
+        if let closed = kept.sorted().first(where: { !open.contains($0) }) {
+            throw Violation(.I15, "\(device.name) has not restored entry \(closed), which is no longer open")
+        }
+    }
+
+    /// Returns the numbers of the open entries about changes that the server has lost.
+    private func lostEntries() throws(StoreError) -> [Int64] {
+        try store.wholeJournal().filter { entry in
+            guard entry.state == .active, case .lost = entry.event else { return false }
+            return true
+        }.map(\.number)
+    }
+
+    /// - Parameter isChosen: whether the user has read the entry, and not only asked for all of its kind.
+    private func restore(_ entry: JournalEntry, now: WallTime, isChosen: Bool = true) throws {
+        if isChosen { oracle.saw(entry, on: device.name) }
         saw(entry)
+        let newest = try store.journal(state: nil, limit: 1).first?.number ?? 0
         var addresses = JournalOffer([entry]).addresses
         // A deleted record may be restored under an id that the entry does not name. The user finds it in the list of
         // records.
@@ -86,9 +130,13 @@ struct SimulatedUser: Sendable {
                 return id
             }
         } catch {
-            history.mayHaveCommitted(on: device.name)
+            // A refused restore has changed nothing.
+            let isRefused = error.advice == .changeTheRequest
+            if !isRefused { history.mayHaveCommitted(on: device.name) }
             let edits = JournalOffer([entry]).addresses.sorted().map { RecordEdit.delete($0.collection, $0.id) }
             oracle.failed(edits, in: .default, on: device.name, having: shown, error)
+            // The records may have been restored under ids that the user does not know.
+            if !isChosen, !isRefused { oracle.saw(entry, on: device.name) }
             throw error
         }
         for sequence in sequences {
@@ -96,14 +144,14 @@ struct SimulatedUser: Sendable {
             simulation.note(
                 "sends entry \(entry.number) of its journal again as \(sequence)", by: device.name, as: .commit)
         }
-        if !sequences.isEmpty { try reportRestored(addresses, of: entry, made.withLock { $0 }, shown) }
-        try checkIsSaidAgain(entry)
+        if !sequences.isEmpty { try reportRestored(addresses, of: entry, made.withLock { $0 }, shown, isChosen) }
+        try checkIsSaidAgain(entry, after: newest)
     }
 
     /// Reports the records that restoring an entry of the journal has changed.
     private func reportRestored(
         _ addresses: Set<RecordAddress>, of entry: JournalEntry, _ made: [RecordID],
-        _ shown: [RecordAddress: Record?]
+        _ shown: [RecordAddress: Record?], _ isChosen: Bool
     ) throws {
         let new = made.flatMap { id in
             store.catalog.models.map { RecordAddress($0.collection, id) }
@@ -119,7 +167,11 @@ struct SimulatedUser: Sendable {
             }
             let edit: RecordEdit =
                 record == nil ? .delete(address.collection, address.id) : .update(address.collection, address.id, patch)
-            oracle.saved([edit], in: space, on: device.name, having: [address: before])
+            if isChosen {
+                oracle.saved([edit], in: space, on: device.name, having: [address: before])
+            } else {
+                oracle.restored(edit, of: entry, in: space, on: device.name, having: before)
+            }
         }
     }
 
@@ -128,15 +180,17 @@ struct SimulatedUser: Sendable {
         try device.disk.withoutFaults { () throws(StoreError) in try oracle.read(addresses, in: store) }
     }
 
-    /// Reports that the user has read an entry of the journal and is about to act on it.
+    /// Reports that the user is about to act on an entry of the journal.
     private func saw(_ entry: JournalEntry) {
         history.saw(entry, on: device.name)
         journals.dealsWith(entry.number, on: device.name)
-        oracle.saw(entry, on: device.name)
     }
 
-    /// Checks that every change of a rejected or cancelled transaction has been made again.
-    private func checkIsSaidAgain(_ entry: JournalEntry) throws {
+    /// Checks that every change of a rejected, cancelled, or lost transaction has been made again.
+    ///
+    /// - Parameter newest: the number of the newest entry before the restore. Later ones have the changes of a
+    ///   lost entry that wait for a record.
+    private func checkIsSaidAgain(_ entry: JournalEntry, after newest: Int64) throws {
         switch entry.event {
         case .rejected(let transaction, _), .cancelled(let transaction):
             var edits: [RecordEdit] = []
@@ -152,7 +206,37 @@ struct SimulatedUser: Sendable {
                 }
             }
             try checkReadsItsWrites(edits)
-        case .merged, .overwritten, .lost: return
+        case .lost(let transaction):
+            let waiting = JournalOffer(
+                try store.wholeJournal().filter { $0.number > newest && $0.state == .active })
+            for mutation in transaction.mutations {
+                for (field, value) in mutation.patch {
+                    let saved = UserOracle.Saved(
+                        field: UserOracle.FieldAddress(mutation.address, field), value: value)
+                    guard !waiting.values.contains(saved) else { continue }
+                    try checkIsRestored(saved, in: transaction.space)
+                }
+            }
+        case .merged, .overwritten: return
+        }
+    }
+
+    /// Checks that a value of a restored entry is visible: in its field, or in a record that replaces its record. A
+    /// reference to a record that is missing is left out.
+    private func checkIsRestored(_ saved: UserOracle.Saved, in space: SpaceID) throws {
+        let (address, field) = (saved.field.address, saved.field.field)
+        guard let schema = store.catalog[address.collection], let position = schema.position(of: field) else { return }
+        if try store.record(address.collection, .id(address.id))?.values[position] == saved.value { return }
+        oracle.moved(saved, on: device.name)
+        if case .reference(let id) = saved.value, let target = schema.fields[position].target,
+            try store.space(of: target, id) != space
+        {
+            return
+        }
+        let others = try store.records(matching: RecordQuery(address.collection))
+        guard others.contains(where: { $0.values[position] == saved.value }) else {
+            throw Violation(
+                .I6, "\(device.name) has restored \(saved), and shows it nowhere")
         }
     }
 

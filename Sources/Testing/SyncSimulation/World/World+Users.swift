@@ -16,7 +16,29 @@ extension World {
             operations.withLock { $0.note(error, on: device.name, diskWorks: works) }
             return
         }
-        guard let operation else { return }
+        if let operation { perform(operation, on: device) }
+    }
+
+    /// Lets every user restore everything that a restored server has lost, one after the other.
+    ///
+    /// - Returns: whether there was something to restore.
+    func restoreLost() throws -> Bool {
+        var random = simulation.random("restores of everything that was lost")
+        var isAny = false
+        for device in devices {
+            // Devices may restore at the same time, or after they have seen what others have restored.
+            let pause = random.chance(0.5) ? .zero : random.duration(in: .milliseconds(1)...(.seconds(30)))
+            guard try device.disk.withoutFaults({ try device.store?.hasLostEntries() }) == true else { continue }
+            isAny = true
+            perform(.restoreLost, on: device)
+            try simulation.advance(by: pause)
+        }
+        return isAny
+    }
+
+    /// Starts an operation as a task among all others that are ready.
+    private func perform(_ operation: Workload.Operation, on device: SimulatedDevice) {
+        guard let store = device.store, let process = device.process else { return }
         let user = SimulatedUser(
             device: device, store: store, history: history, journals: journals, oracle: userOracle,
             simulation: simulation)

@@ -7,7 +7,8 @@ import SyncModel
 ///
 /// Oracles that share no code with the parts under test watch it. A run has three phases. *Safety*: users write and
 /// faults happen as the script says, and the oracles check the invariants after every step. Slow checks, of files and
-/// of long outboxes, run less often. *Heal*: all faults end. *Liveness*: everything must arrive within bounded time.
+/// of long outboxes, run less often. *Heal*: all faults end. *Liveness*: everything must arrive within bounded time, and
+/// again after the users have restored everything that the server has lost.
 public final class World {
     public let script: WorldScript
     public let simulation: Simulation
@@ -197,9 +198,14 @@ public final class World {
                 try live(moment)
             }
             try endFaults()
-            try comeToRest()
+            report.timeToRest = try comeToRest()
             try checkEnd()
             record("everything is in sync")
+            if try restoreLost() {
+                _ = try comeToRest()
+                try checkEnd()
+                record("everything that was lost is restored")
+            }
             recording?.close()
             try end()
             recording?.add(report)
@@ -284,7 +290,8 @@ public final class World {
         return pause * 2 + .seconds(1_200)
     }
 
-    private func comeToRest() throws {
+    /// - Returns: the time that it took.
+    private func comeToRest() throws -> Duration {
         let start = simulation.now
         while true {
             try simulation.advance(by: .seconds(1))
@@ -302,7 +309,7 @@ public final class World {
                     .I18, "not at rest \(timeout) after the last fault: \(states.joined(separator: "; "))")
             }
         }
-        report.timeToRest = simulation.now - start
+        let time = simulation.now - start
         // A restore that no device could prove has lost nothing that a device had seen. From here on all devices are
         // checked against the server's history.
         if history.epoch == WorldHistories.inDoubt {
@@ -310,6 +317,7 @@ public final class World {
             forgetChecks()
             try check()
         }
+        return time
     }
 
     /// Returns the epoch that the server reports; nil when the server is down.

@@ -6,6 +6,8 @@ struct JournalOffer {
     private(set) var values: Set<UserOracle.Saved> = []
     /// The records whose deletion was rejected or cancelled, or is pending.
     private(set) var deletes: Set<RecordAddress> = []
+    /// The values that edits of the entries say they replace.
+    private(set) var replaced: Set<UserOracle.Saved> = []
 
     init(_ entries: [JournalEntry]) {
         for entry in entries {
@@ -32,6 +34,12 @@ struct JournalOffer {
         for mutation in transaction.mutations {
             let address = mutation.address
             if case .delete = mutation.intent { deletes.insert(address) }
+            if case .update(let edits) = mutation.intent {
+                for edit in edits {
+                    replaced.insert(
+                        UserOracle.Saved(field: UserOracle.FieldAddress(address, edit.field), value: edit.before))
+                }
+            }
             for (field, value) in mutation.patch {
                 values.insert(UserOracle.Saved(field: UserOracle.FieldAddress(address, field), value: value))
             }

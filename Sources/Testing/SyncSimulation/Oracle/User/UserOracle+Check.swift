@@ -8,6 +8,7 @@ extension UserOracle {
         let device: String
         /// All records that the device shows.
         let records: [RecordAddress: Record]
+        /// The values that the user can still restore, or has decided not to.
         let journal: JournalOffer
         /// The values in the outbox.
         let waiting: JournalOffer
@@ -24,7 +25,7 @@ extension UserOracle {
                 }
             }
             self.records = records
-            journal = JournalOffer(try store.wholeJournal())
+            journal = JournalOffer(try store.restorableJournal())
             waiting = JournalOffer(waiting: try store.outbox(limit: .max).map(\.transaction))
             spaces = Set((status?.spaces ?? []).filter(\.hasAccess).map(\.space))
         }
@@ -46,11 +47,15 @@ extension UserOracle {
                     found.records[saved.field.address]?.value(at: saved.field, in: catalog) == saved.value
                         || found.waiting.values.contains(saved)
                 }
-                if isFound || claim.holders.contains(where: { findings[$0]?.journal.values.contains(saved) == true }) {
-                    continue
+                let isOffered = claim.holders.union(claim.restorers).contains {
+                    findings[$0]?.journal.values.contains(saved) == true
                 }
+                if isFound || isOffered { continue }
+                let shown = Set(
+                    all.compactMap { $0.records[saved.field.address]?.value(at: saved.field, in: catalog) }
+                ).map { "\($0)" }.sorted().joined(separator: ", ")
                 lost.append(
-                    "\(claim.holders.sorted().joined(separator: " and ")) told its user that \(saved) is saved; nobody shows it, no edit that had seen it replaced it, and no journal offers it"
+                    "\(claim.holders.sorted().joined(separator: " and ")) told its user that \(saved) is saved; devices show \(shown.isEmpty ? "nothing" : shown) instead, no edit that had seen it replaced it, and no journal offers it"
                 )
             }
             if let first = lost.min() { throw Violation(.I1, first) }
@@ -88,6 +93,6 @@ extension UserOracle {
 
 extension UserOracle.Claim {
     fileprivate func mustExist(_ mayHaveLostAccess: (String, SpaceID) -> Bool) -> Bool {
-        !holders.isEmpty && !holders.contains { mayHaveLostAccess($0, space) }
+        !holders.isEmpty && !isUncertain && !holders.union(restorers).contains { mayHaveLostAccess($0, space) }
     }
 }

@@ -18,6 +18,9 @@ import SyncModel
 ///   is the only case that no user is told of.
 ///
 /// A deleted record must be gone, or the journal of the deleting device must say otherwise.
+///
+/// A user who restores everything that was lost has not chosen to give up any value. So the restore replaces only values that
+/// its entries say they replace, and an entry that was restored offers none: what it has must be current.
 final class UserOracle: Sendable {
     /// One field of one record.
     struct FieldAddress: Hashable, Sendable, CustomStringConvertible {
@@ -45,6 +48,11 @@ final class UserOracle: Sendable {
         var space: SpaceID
         /// Whether a user has seen the change in the journal.
         var isReported = false
+        /// The devices on which a user has written the value again by restoring everything that was lost, and the authors
+        /// before that. Any of them may be notified if the value gives way to another.
+        var restorers: Set<String> = []
+        /// Whether the journal of a restorer, which may have offered the value, is lost.
+        var isUncertain = false
     }
 
     struct State: Sendable {
@@ -57,6 +65,10 @@ final class UserOracle: Sendable {
         /// The values that the users of each device have entered, even if the field already had the value, and the
         /// values that came with a copy of another device's database. Never forgotten.
         var entered: [String: Set<Saved>] = [:]
+        /// The values that the users of each device have read and replaced there. Never forgotten.
+        var replacedOn: [String: Set<Saved>] = [:]
+        /// The last edits of each device's users: the values that they have replaced, and the new ones.
+        var lastEdits: [String: [FieldAddress: (old: FieldValue, new: FieldValue)]] = [:]
         /// The number of times that the server was restored from a backup.
         var restores = 0
     }
@@ -90,8 +102,50 @@ final class UserOracle: Sendable {
     ) {
         state.withLock { state in
             state.entered[device, default: []].formUnion(values(enteredBy: edits))
-            for change in changes(edits, shown) { state.note(change, on: device, in: space, isSaved: true) }
+            for change in changes(edits, shown) {
+                state.noteReplaced(by: change, on: device, isSaved: true)
+                state.note(change, on: device, in: space, isSaved: true)
+            }
         }
+    }
+
+    /// Records that restoring everything that was lost has made this edit on behalf of a user.
+    ///
+    /// - Parameter entry: the entry that the edit restores. If it has created the record under a new id, the record has
+    ///   other values, too, about which the entry says nothing. Only texts, which are unique, can be told from these.
+    func restored(
+        _ edit: RecordEdit, of entry: JournalEntry, in space: SpaceID, on device: String, having shown: Record?
+    ) {
+        let offered = JournalOffer([entry])
+        let texts = Set(offered.values.map(\.value).filter { if case .text = $0 { true } else { false } })
+        state.withLock { state in
+            state.entered[device, default: []].formUnion(values(enteredBy: [edit]))
+            for change in changes([edit], [RecordAddress(edit.collection, edit.record): shown]) {
+                state.noteReplaced(by: change, on: device, isSaved: true)
+                guard case .value(let saved, let old) = change else { continue }
+                if let old {
+                    let replaced = Saved(field: saved.field, value: old)
+                    if offered.replaced.contains(replaced) { state.replaced.insert(replaced) }
+                } else if !texts.contains(saved.value) {
+                    continue
+                }
+                state.values[saved, default: Claim(space: space)].isRestored(on: device)
+            }
+        }
+    }
+
+    /// Records that a restored entry has a value which is not in its field: the record was created again under a new
+    /// id, or the field refers to a record that is missing.
+    func moved(_ saved: Saved, on device: String) {
+        state.withLock { state in
+            guard let claim = state.values[saved], claim.holders.union(claim.restorers).contains(device) else { return }
+            state.values[saved]?.isReported = true
+        }
+    }
+
+    /// Records that a user has cancelled edits. It is then unknown which edits are the last ones.
+    func cancelled(on device: String) {
+        state.withLock { $0.lastEdits[device] = nil }
     }
 
     /// Records that a user is told that their edits failed.
@@ -105,7 +159,10 @@ final class UserOracle: Sendable {
         if let failure = failure as? StoreError, failure.advice == .changeTheRequest { return }
         state.withLock { state in
             state.entered[device, default: []].formUnion(values(enteredBy: edits))
-            for change in changes(edits, shown) { state.note(change, on: device, in: space, isSaved: false) }
+            for change in changes(edits, shown) {
+                state.noteReplaced(by: change, on: device, isSaved: false)
+                state.note(change, on: device, in: space, isSaved: false)
+            }
         }
     }
 
@@ -115,12 +172,27 @@ final class UserOracle: Sendable {
         state.withLock { state in
             guard let claim = state.values[saved] else { return false }
             return claim.holders.contains(device) && claim.authors.count == 1 && !claim.isReported
+                && claim.restorers.isSubset(of: [device])
         }
     }
 
     /// Returns whether a user of the device entered the value, or a user of a device whose database was copied to it.
     func hasEntered(_ saved: Saved, on device: String) -> Bool {
         state.withLock { $0.entered[device]?.contains(saved) ?? false }
+    }
+
+    /// Returns whether a user of the device has read the value there and replaced it.
+    func hasReplaced(_ saved: Saved, on device: String) -> Bool {
+        state.withLock { $0.replacedOn[device]?.contains(saved) ?? false }
+    }
+
+    /// Returns the value that the last edit of the field on the device has written over this value; nil when the last
+    /// edit has replaced another value or is not known.
+    func replacement(of saved: Saved, on device: String) -> FieldValue? {
+        state.withLock { state in
+            guard let last = state.lastEdits[device]?[saved.field], last.old == saved.value else { return nil }
+            return last.new
+        }
     }
 
     /// Records that a user has read an entry of the journal and is about to act on it.
@@ -143,6 +215,7 @@ final class UserOracle: Sendable {
         fileprivate let values: Set<Saved>
         fileprivate let deletes: Set<RecordAddress>
         fileprivate let entered: Set<Saved>
+        fileprivate let restored: Set<Saved>
         fileprivate let restores: Int
     }
 
@@ -152,6 +225,7 @@ final class UserOracle: Sendable {
                 values: Set(state.values.filter { $0.value.holders.contains(device) }.keys),
                 deletes: Set(state.deletes.filter { $0.value.holders.contains(device) }.keys),
                 entered: state.entered[device] ?? [],
+                restored: Set(state.values.filter { $0.value.restorers.contains(device) }.keys),
                 restores: state.restores)
         }
     }
@@ -163,7 +237,11 @@ final class UserOracle: Sendable {
         for entry in journal { saw(entry, on: device) }
         state.withLock { state in
             state.entered[device, default: []].formUnion(image.entered)
-            for key in state.values.keys { state.values[key]?.hold(image.values.contains(key), by: device) }
+            state.lastEdits[device] = nil
+            for key in state.values.keys {
+                state.values[key]?.hold(image.values.contains(key), by: device)
+                state.values[key]?.keepRestored(image.restored.contains(key), on: device)
+            }
             // A record that was deleted before the server was restored may be back.
             let deletes = image.restores == state.restores ? image.deletes : []
             for key in state.deletes.keys { state.deletes[key]?.hold(deletes.contains(key), by: device) }
@@ -173,14 +251,17 @@ final class UserOracle: Sendable {
     /// Records that a device has lost power and does not flush each commit. Its user checks what is left.
     func losePower(_ device: String, _ store: any LocalStore) throws(StoreError) {
         let held = image(of: device)
-        let offer = JournalOffer(try store.wholeJournal())
+        let offer = JournalOffer(try store.restorableJournal())
         let waiting = JournalOffer(waiting: try store.outbox(limit: .max).map(\.transaction))
-        let addresses = Set(held.values.map(\.field.address)).union(held.deletes)
+        let addresses = Set(held.values.union(held.restored).map(\.field.address)).union(held.deletes)
         let shown = try read(addresses.sorted(), in: store)
         state.withLock { state in
-            for saved in held.values
+            state.lastEdits[device] = nil
+            for saved in held.values.union(held.restored)
             where shown[saved.field.address]??.value(at: saved.field, in: catalog) != saved.value {
-                if !offer.values.contains(saved) { state.values[saved]?.holders.remove(device) }
+                guard !offer.values.contains(saved) else { continue }
+                state.values[saved]?.holders.remove(device)
+                state.values[saved]?.keepRestored(false, on: device)
             }
             // A record that is not shown may have been deleted, or its creation may have been lost with its deletion:
             // the server then shows it again. Only a deletion in the outbox is certain.
@@ -255,6 +336,18 @@ final class UserOracle: Sendable {
 }
 
 extension UserOracle.State {
+    /// - Parameter isSaved: whether the change was made. Otherwise, it may have been.
+    fileprivate mutating func noteReplaced(by change: UserOracle.Change, on device: String, isSaved: Bool) {
+        switch change {
+        case .value(let saved, let old):
+            if let old {
+                replacedOn[device, default: []].insert(UserOracle.Saved(field: saved.field, value: old))
+            }
+            lastEdits[device, default: [:]][saved.field] = isSaved ? old.map { ($0, saved.value) } : nil
+        case .delete(_, let seen, _): replacedOn[device, default: []].formUnion(seen)
+        }
+    }
+
     fileprivate mutating func note(
         _ change: UserOracle.Change, on device: String, in space: SpaceID, isSaved: Bool
     ) {
@@ -274,6 +367,24 @@ extension UserOracle.Claim {
     fileprivate mutating func add(_ device: String, isSaved: Bool) {
         authors.insert(device)
         if isSaved { holders.insert(device) }
+    }
+
+    /// Records that the user of a device has written the value again by restoring everything that was lost.
+    fileprivate mutating func isRestored(on device: String) {
+        restorers.insert(device)
+        guard isReported || holders.isEmpty || authors.count != 1 else { return }
+        // Nobody had to find the value any more. Now this user has to.
+        restorers.formUnion(authors)
+        (holders, authors, isReported) = ([device], [device], false)
+    }
+
+    /// - Parameter isKept: whether the device's new disk has the restore, too.
+    fileprivate mutating func keepRestored(_ isKept: Bool, on device: String) {
+        if isKept {
+            restorers.insert(device)
+        } else if restorers.remove(device) != nil {
+            isUncertain = true
+        }
     }
 
     fileprivate mutating func hold(_ isHeld: Bool, by device: String) {
