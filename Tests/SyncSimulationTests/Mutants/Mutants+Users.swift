@@ -77,7 +77,7 @@ extension Mutant {
                     """)
             },
             shape: { plan in
-                apart(&plan)
+                writeConcurrently(&plan)
                 plan.rates.restoreServer = 0.03
             }),
         Mutant(
