@@ -19,21 +19,21 @@ import Testing
 
     // MARK: The start
 
-    /// Contents that stop a server at its start, with a part of the error. `ED`, `EC`, and `RSA` stand for valid keys.
+    /// Contents that stop a server at its start, with a part of the error. `<ED>` and `<EC>` stand for valid keys.
     private static let invalid: [(keys: String, words: String)] = [
         ("", "byte 0: expected JSON"),
         ("garbage", "byte 0: expected JSON"),
-        (#"{"keys":[ED]"#, "expected JSON"),
-        ("[ED]", #"{"keys": [...]}"#),
-        ("ED", #"{"keys": [...]}"#),
-        (#"{"keys":ED}"#, #"{"keys": [...]}"#),
-        (#"{"keys":[ED],"keys":[EC]}"#, "expected JSON with unique keys"),
+        (#"{"keys":[<ED>]"#, "expected JSON"),
+        ("[<ED>]", #"{"keys": [...]}"#),
+        ("<ED>", #"{"keys": [...]}"#),
+        (#"{"keys":<ED>}"#, #"{"keys": [...]}"#),
+        (#"{"keys":[<ED>],"keys":[<EC>]}"#, "expected JSON with unique keys"),
         (#"{"keys":[]}"#, "has no key"),
         (#"{"keys":[1]}"#, "key 1: expected an object"),
-        (#"{"keys":[ED,{}]}"#, "key 2: it has no kty"),
-        (#"{"keys":[ED,ED]}"#, "key 2: its kid occurs twice"),
+        (#"{"keys":[<ED>,{}]}"#, "key 2: it has no kty"),
+        (#"{"keys":[<ED>,<ED>]}"#, "key 2: its kid occurs twice"),
         (
-            #"{"keys":[ED,EC,{"kty":"OKP","crv":"Ed25519","x":"X"}]}"#,
+            #"{"keys":[<ED>,<EC>,{"kty":"OKP","crv":"Ed25519","x":"X"}]}"#,
             "key 3: several keys are for EdDSA, so each needs a kid"
         ),
         (#"{"keys":[{"kty":"OKP","crv":"Ed25519","x":"X","d":"X"}]}"#, "it has the member d, a secret"),
@@ -51,7 +51,7 @@ import Testing
         (#"{"keys":[{"kty":"OKP","crv":"Ed25519","x":1}]}"#, "its x is not a string"),
         (#"{"keys":[{"kty":"OKP","crv":"Ed25519","x":"AAAA"}]}"#, "its x is not 32 bytes of base64url"),
         (#"{"keys":[{"kty":"OKP","crv":"Ed25519","x":"X="}]}"#, "its x is not 32 bytes of base64url"),
-        (#"{"keys":[{"kty":"OKP","crv":"Ed25519","x":"ZERO"}]}"#, "its x is a point of small order"),
+        (#"{"keys":[{"kty":"OKP","crv":"Ed25519","x":"<ZERO>"}]}"#, "its x is a point of small order"),
         (#"{"keys":[{"kty":"EC","crv":"P-256","x":"X","y":"X"}]}"#, "its x and y are not a point of P-256"),
         (#"{"keys":[{"kty":"OKP","crv":"Ed25519","x":"X","kid":""}]}"#, "its kid has 0 bytes"),
         (#"{"keys":[{"kty":"OKP","crv":"Ed25519","x":"X","kid":1}]}"#, "its kid is not a string"),
@@ -60,10 +60,9 @@ import Testing
 
     private static func filled(_ text: String) throws -> String {
         let issuer = try issuer()
-        return text.replacing("ED", with: try issuer.jwk(.ed)).replacing("EC\"", with: "\u{0}")
-            .replacing("EC", with: try issuer.jwk(.ec)).replacing("\u{0}", with: "EC\"")
+        return text.replacing("<ED>", with: try issuer.jwk(.ed)).replacing("<EC>", with: try issuer.jwk(.ec))
             .replacing(#""X"#, with: "\"" + TokenIssuer.base64URL([UInt8](repeating: 7, count: 32)))
-            .replacing("ZERO", with: TokenIssuer.base64URL([UInt8](repeating: 0, count: 32)))
+            .replacing("<ZERO>", with: TokenIssuer.base64URL([UInt8](repeating: 0, count: 32)))
     }
 
     @Test(arguments: invalid) func `invalid keys stop the start, and the error names the key`(
