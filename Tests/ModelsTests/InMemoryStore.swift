@@ -57,6 +57,8 @@ final class InMemoryStore: LocalStore {
         try record(collection, .id(id)) == nil ? nil : .default
     }
 
+    func replacement(of collection: CollectionName, _ id: RecordID) throws(StoreError) -> RecordID? { nil }
+
     func isPending(_ collection: CollectionName, _ id: RecordID) throws(StoreError) -> Bool {
         state.withLock { $0.outbox.contains { $0.transaction.mutations.contains { $0.record == id } } }
     }

@@ -166,6 +166,81 @@ import Testing
         }
     }
 
+    @Test func `a value that replaced this device's value at once is not taken for one of this device`() throws {
+        let (testbed, writer, other, note) = try Self.devices()
+        try Self.write(.create("note", note, ["title": .text("shopping")]), on: other)
+        try testbed.settle()
+        let backup = testbed.backUpServer()
+        writer.isOnline = false
+        try Self.write(.update("note", note, ["body": .text("mine")]), on: writer)
+        try testbed.settle()
+        try Self.write(.update("note", note, ["body": .text("theirs")]), on: other)
+        try testbed.settle()
+        // The transaction changes nothing, and has the version of the other device's commit.
+        writer.isOnline = true
+        try testbed.settle()
+        #expect(try writer.store.record("note", .id(note))?.values[1] == .text("theirs"))
+        writer.isOnline = false
+        testbed.restoreServer(backup)
+        try testbed.settle()
+        for body in ["b", "c", "d"] {
+            try Self.write(.update("note", note, ["body": .text(body)]), on: other)
+            try testbed.settle()
+        }
+        writer.isOnline = true
+        try testbed.settle()
+        // The device that wrote the value offers it.
+        #expect(try Self.lost(writer).isEmpty && Self.lost(other).count == 1)
+    }
+
+    @Test func `a field that others write after a second loss has changed, although its version is lower`() throws {
+        let (testbed, writer, other, note) = try Self.devices()
+        try Self.write(.create("note", note, ["title": .text("shopping")]), on: other)
+        try testbed.settle()
+        let first = testbed.backUpServer()
+        for body in ["a", "b", "old"] {
+            try Self.write(.update("note", note, ["body": .text(body)]), on: other)
+            try testbed.settle()
+        }
+        let second = testbed.backUpServer()
+        try Self.write(.update("note", note, ["body": .text("lost")]), on: writer)
+        try testbed.settle()
+        testbed.restoreServer(second)
+        try testbed.settle()
+        let lost = try #require(try Self.lost(writer).first)
+        #expect(try !writer.store.hasChanged(since: lost))
+        testbed.restoreServer(first)
+        try testbed.settle()
+        try Self.write(.update("note", note, ["body": .text("newer")]), on: other)
+        try testbed.settle()
+        #expect(try writer.store.hasChanged(since: lost))
+    }
+
+    @Test func `a field has changed when the record that replaces a deleted one has a newer value`() throws {
+        let (testbed, writer, other, note) = try Self.afterRestore()
+        let lost = try #require(try Self.lost(writer).first)
+        writer.isOnline = false
+        try Self.write(.update("note", note, ["title": .text("mine")]), on: writer)
+        try Self.write(.delete("note", note), on: other)
+        try testbed.settle()
+        writer.isOnline = true
+        try testbed.settle()
+        let entries = try writer.store.journal(state: .active, limit: 9)
+        let edit = try #require(entries.first { if case .lost = $0.event { false } else { true } })
+        var random = writer.runtime.generator
+        let new = RecordID.make(at: writer.runtime.now(), random: &random)
+        _ = try writer.store.restore(journal: edit.number, now: writer.runtime.now(), newID: { new })
+        #expect(try writer.store.replacement(of: "note", note) == new)
+        #expect(try writer.store.replacement(of: "note", new) == nil)
+        // The new record has the value that the lost one had replaced.
+        #expect(try writer.store.record("note", .id(new))?.values == [.text("mine"), .text("old")])
+        #expect(try !writer.store.hasChanged(since: lost))
+        try Self.write(.update("note", new, ["body": .text("newer")]), on: writer)
+        #expect(try writer.store.hasChanged(since: lost))
+        try Self.write(.update("note", new, ["body": .text("lost")]), on: writer)
+        #expect(try !writer.store.hasChanged(since: lost))
+    }
+
     @Test func `an edit of a record that was deleted since creates the record again`() throws {
         let (testbed, writer, other, note) = try Self.afterRestore()
         try Self.write(.delete("note", note), on: other)

@@ -72,6 +72,9 @@ struct PlantedStore: LocalStore, EngineStore {
     func space(of collection: CollectionName, _ id: RecordID) throws(StoreError) -> SpaceID? {
         try base.space(of: collection, id)
     }
+    func replacement(of collection: CollectionName, _ id: RecordID) throws(StoreError) -> RecordID? {
+        try base.replacement(of: collection, id)
+    }
     func isPending(_ collection: CollectionName, _ id: RecordID) throws(StoreError) -> Bool {
         try base.isPending(collection, id)
     }

@@ -90,9 +90,11 @@ extension LocalStore {
     /// Returns whether a field of the lost changes has received another value since the changes were noted.
     package func hasChanged(since lost: Transaction) throws(StoreError) -> Bool {
         for mutation in lost.mutations {
-            guard let schema = catalog[mutation.collection],
-                let record = try record(mutation.collection, .id(mutation.record))
-            else { continue }
+            guard let schema = catalog[mutation.collection] else { continue }
+            guard let record = try record(mutation.collection, .id(mutation.record)) else {
+                if try hasReplacementChanged(since: mutation, schema) { return true }
+                continue
+            }
             switch mutation.intent {
             case .create(let patch):
                 // The record has been created again.
@@ -103,14 +105,37 @@ extension LocalStore {
                     let (shown, version) = (record.values[position], record.version(ofFieldAt: position))
                     // The record had never come from a server, and still has the value over which the edit was written.
                     if edit.seen == .zero, shown == edit.before { continue }
-                    // A pending edit of this device changes the value but not its version.
-                    let isNewer = version > edit.seen || version == edit.seen && shown != edit.before
+                    // A pending edit of this device changes the value but not its version. After another loss of the
+                    // server's history, the versions cannot be compared.
+                    let isNewer = version > edit.seen || shown != edit.before
                     if isNewer, shown != edit.value { return true }
                 }
             case .delete: break
             }
         }
         return false
+    }
+
+    /// Returns whether a field of the record that replaces a deleted one has another value than the lost change
+    /// gives to the field, or found in it.
+    ///
+    /// Versions of the two records cannot be compared.
+    private func hasReplacementChanged(
+        since lost: Mutation, _ schema: ModelSchema
+    ) throws(StoreError) -> Bool {
+        guard let id = try replacement(of: lost.collection, lost.record),
+            let record = try record(lost.collection, .id(id))
+        else { return false }
+        switch lost.intent {
+        case .create(let patch):
+            return patch.contains { record.value(of: $0.field, schema) != $0.value }
+        case .update(let edits):
+            return edits.contains { edit in
+                guard let shown = record.value(of: edit.field, schema) else { return false }
+                return shown != edit.value && shown != edit.before
+            }
+        case .delete: return false
+        }
     }
 }
 

@@ -29,6 +29,11 @@ public protocol LocalStore: Sendable {
     /// Returns the space in which a record lives, or nil when it does not exist on this device. Write its edits there.
     func space(of collection: CollectionName, _ id: RecordID) throws(StoreError) -> SpaceID?
 
+    /// Returns the id under which a restore of a journal entry has created a deleted record again, or nil when none has.
+    ///
+    /// That record may have been deleted, too.
+    func replacement(of collection: CollectionName, _ id: RecordID) throws(StoreError) -> RecordID?
+
     /// Returns whether any mutation of the record is unconfirmed.
     func isPending(_ collection: CollectionName, _ id: RecordID) throws(StoreError) -> Bool
 

@@ -20,30 +20,18 @@ extension WriteTransaction {
         try statement.run()
     }
 
-    /// Returns whether the base of a record has the given version in one of the fields that the transaction wrote.
+    /// Returns whether the base of a record has a value of the transaction at the given version.
+    ///
+    /// The value matters, too: a transaction whose values all lost has the version of the commit that they lost to.
     private func shows(_ transaction: Transaction, at version: Version) throws -> Bool {
-        let select = try connection.statement(
-            """
-            SELECT version, field_versions FROM sync_base
-            WHERE collection = ?1 AND id = ?2 AND is_deleted = 0 AND version >= ?3
-            """)
-        select.bind(3, version.rawValue)
         for mutation in transaction.mutations {
             let table = try table(mutation.collection, orElse: .corrupt)
-            select.bind(1, table.name)
-            select.bind(2, mutation.record)
-            defer { select.reset() }
-            guard try select.step() else { continue }
-            let versions = try fieldVersions(select, at: 0, in: table) {
-                "the base of \(table.name) \(mutation.record)"
+            let place = RecordPlace(table: table.position, id: mutation.record)
+            guard let record = try base(place).record, record.version >= version else { continue }
+            let isShown = mutation.patch.contains { field, value in
+                guard let position = table.model.position(of: field) else { return false }
+                return record.version(ofFieldAt: position) == version && record.values[position] == value
             }
-            let isShown =
-                switch mutation.intent {
-                case .create: versions.contains(version)
-                case .update(let edits):
-                    edits.contains { table.model.position(of: $0.field).map { versions[$0] == version } ?? false }
-                case .delete: false
-                }
             if isShown { return true }
         }
         return false

@@ -55,8 +55,10 @@ extension WriteTransaction {
         ).filter { !isElsewhere || !$0.value.isNull }
         if isPending {
             let pending = try pendingEdits(of: place, in: space)
-            // The user has seen these values, and replaced them.
-            edits.removeAll { lost in pending.contains { $0.field == lost.field && $0.before == lost.value } }
+            // The user has seen these values and replaced them, or the device still sends them.
+            edits.removeAll { lost in
+                pending.contains { $0.field == lost.field && ($0.before == lost.value || $0.value == lost.value) }
+            }
         }
         edits = edits.map { edit in
             // A field with a later version than it had here was written after the backup. Its entry then says that the

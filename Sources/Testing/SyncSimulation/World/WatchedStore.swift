@@ -47,6 +47,10 @@ struct WatchedStore: LocalStore, EngineStore {
         try watch(.reading) { try store.space(of: collection, id) }
     }
 
+    func replacement(of collection: CollectionName, _ id: RecordID) throws(StoreError) -> RecordID? {
+        try watch(.reading) { try store.replacement(of: collection, id) }
+    }
+
     func isPending(_ collection: CollectionName, _ id: RecordID) throws(StoreError) -> Bool {
         try watch(.reading) { try store.isPending(collection, id) }
     }
