@@ -395,7 +395,8 @@ let package = Package(
             name: "TomboloServerTests",
             dependencies: [
                 "TestRings",
-                "TomboloServer", "TomboloModeling", "CommonNames", "SyncProgram", "SyncAuthority", "SyncModel",
+                "TomboloServer", "SyncServerRules", "TomboloModeling", "CommonNames", "SyncProgram", "SyncAuthority",
+                "SyncModel",
                 "SyncCore",
                 "SyncConcurrency", "SyncSimulation", "SyncServerHTTP", "SyncTransportHTTP", "SyncTestKit", "SyncWire",
                 "SyncRuntimeLive",

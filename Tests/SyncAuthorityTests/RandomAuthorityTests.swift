@@ -77,6 +77,50 @@ import Testing
         checkUniqueUIDs(naive)
     }
 
+    /// With few values in one record, devices often set a value again that they have not seen, create the record again,
+    /// and change it with an older clock.
+    @Test(arguments: TestRing.sample(0..<64, 0..<1_000) as Range<UInt64>)
+    func `changes of one record give the same values and conflicts as in a naive server`(seed: UInt64) throws {
+        var random = SeededRandom(seed: seed, stream: "one record")
+        let world = AuthorityWorld()
+        var naive = NaiveServer(catalog: AuthorityWorld.catalog)
+        var devices = (1...3).map { Device($0) }
+        func value(_ field: FieldName) -> FieldValue {
+            let number = random.below(3)
+            return number == 0 ? .null : field == "rank" ? .integer(Int64(number)) : .text("t\(number)")
+        }
+        let fields: [FieldName] = ["bio", "rank", "nickname"]
+        for _ in 0..<30 {
+            let time = HybridTime(
+                wall: AuthorityWorld.now.advanced(by: .milliseconds(random.below(40))), counter: 0)
+            let seen = Version(Int64(random.below(Int((naive.heads[.default] ?? .zero).rawValue) + 2)))
+            let intent: Mutation.Intent
+            switch random.below(12) {
+            case 0..<3:
+                var patch: Patch = ["username": .text("u")]
+                for field in fields where random.below(2) == 0 { patch.set(field, to: value(field)) }
+                intent = .create(patch)
+            case 3 where random.below(4) == 0: intent = .delete(seen: seen)
+            default:
+                let field = fields[random.below(fields.count)]
+                intent = .update([FieldEdit(field: field, value: value(field), before: .null, seen: seen)])
+            }
+            let mutation = Mutation(collection: "user", record: id(1), time: time, intent: intent)
+            let index = random.below(devices.count)
+            let wanted = naive.push(
+                Transaction(space: .default, mutations: [mutation]), by: devices[index].identity.client,
+                latest: AuthorityWorld.now.advanced(by: SchemaLimits.permittedSkew))
+            let outcome = try world.push(&devices[index], mutation)
+            #expect(Self.response(outcome) == wanted, "seed \(seed): \(mutation)")
+            for field in fields {
+                let expected = naive.rows[RecordAddress("user", id(1))].flatMap {
+                    $0.isDeleted ? nil : $0.cells[field]?.value
+                }
+                #expect(try world.value("user", 1, field) == expected, "seed \(seed): \(field) after \(mutation)")
+            }
+        }
+    }
+
     /// Pushes like a client until every transaction has a result, with a store that sometimes fails.
     private func push(
         _ batch: [NumberedTransaction], _ device: Device, _ world: AuthorityWorld, now: WallTime,

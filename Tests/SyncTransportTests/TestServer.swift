@@ -121,6 +121,21 @@ enum TestServer {
         return { generator.withLock { $0.next() } }
     }
 
+    /// Returns bytes of which one to three have been changed, removed, or repeated elsewhere.
+    static func changed(_ whole: [UInt8], _ random: () -> UInt64) -> [UInt8] {
+        func below(_ bound: Int) -> Int { Int(random() % UInt64(bound)) }
+        var bytes = whole
+        for _ in 0...below(3) {
+            let place = below(bytes.count)
+            switch below(3) {
+            case 0: bytes[place] = UInt8(below(256))
+            case 1: bytes.remove(at: place)
+            default: bytes.insert(whole[below(whole.count)], at: place)
+            }
+        }
+        return bytes
+    }
+
     static func subject(_ transport: any RemoteTransport, seed: UInt64 = 1) -> TransportConformance.Subject {
         TransportConformance.Subject(
             transport: transport, space: .default, collection: "notes", textField: "body",

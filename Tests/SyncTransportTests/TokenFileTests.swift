@@ -103,17 +103,8 @@ import Testing
             "# people\r\n\(TokenFile.line(principal: "ann", token: "1"))\n\(TokenFile.line(principal: "bo", token: "2"))\n"
                 .utf8)
         let random = TestServer.random(seed: seed)
-        func below(_ bound: Int) -> Int { Int(random() % UInt64(bound)) }
         for _ in 0..<100 {
-            var bytes = whole
-            for _ in 0...below(3) {
-                let place = below(bytes.count)
-                switch below(3) {
-                case 0: bytes[place] = UInt8(below(256))
-                case 1: bytes.remove(at: place)
-                default: bytes.insert(whole[below(whole.count)], at: place)
-                }
-            }
+            let bytes = TestServer.changed(whole, random)
             do throws(TokenFileError) {
                 let principals = try TokenFile.parse(String(decoding: bytes, as: UTF8.self), "tokens")
                 #expect(principals.count <= 3 && principals.keys.allSatisfy { $0.count == 32 })

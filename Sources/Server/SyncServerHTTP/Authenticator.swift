@@ -15,6 +15,6 @@ public enum Authentication: Sendable {
     case blocking(any Authenticator)
     /// Returns nil for a token that is unknown or no longer valid. When it throws, the client tries again later.
     case asynchronous(@Sendable (_ token: String) async throws -> Principal?)
-    /// The tokens of an authenticator, which is called on a thread that may block, and JSON Web Tokens.
+    /// The tokens of an authenticator, and JSON Web Tokens. Both are called on a thread that may block.
     case webTokens(WebTokens, or: any Authenticator)
 }

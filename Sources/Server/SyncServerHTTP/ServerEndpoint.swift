@@ -54,21 +54,9 @@ struct ServerEndpoint: Sendable {
             try await threads.runIfActive { authenticator.principal(bearing: token) }
         case .asynchronous(let authenticate): try await authenticate(token)
         case .webTokens(let webTokens, let authenticator):
-            try await principal(bearing: token, by: authenticator, or: webTokens)
-        }
-    }
-
-    /// Looks up the token first, because both may read a file. Signatures are verified elsewhere, because that never
-    /// waits.
-    private func principal(
-        bearing token: String, by authenticator: any Authenticator, or webTokens: WebTokens
-    ) async throws -> Principal? {
-        let found = try await threads.runIfActive {
-            authenticator.principal(bearing: token).map { .decided($0) } ?? webTokens.lookUp(token)
-        }
-        return switch found {
-        case .decided(let principal): principal
-        case .unverified(let token): webTokens.principal(of: token)
+            try await threads.runIfActive {
+                authenticator.principal(bearing: token) ?? webTokens.principal(bearing: token)
+            }
         }
     }
 

@@ -1,8 +1,13 @@
 import Crypto
-import Glibc
 public import Logging
 public import SyncAuthority
 import SyncModel
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
 
 /// An authenticator that reads bearer tokens from a file.
 ///

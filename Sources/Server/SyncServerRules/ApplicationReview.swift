@@ -86,7 +86,8 @@ struct ProposedRecords: Sendable {
         let before = records[address] ?? stored
         let after: ServerRecord? =
             switch mutation.intent {
-            case .create(let patch): before?.changed(by: patch) ?? ServerRecord(creating: mutation.record, patch)
+            case .create(let patch):
+                before?.changed(by: patch.withoutNulls) ?? ServerRecord(creating: mutation.record, patch)
             case .update: before?.changed(by: mutation.patch)
             case .delete: nil
             }

@@ -128,7 +128,7 @@ struct RestoreJournal: AsyncParsableCommand {
             let entries = try store.lostEntries()
             let (restored, left) = entries.selection()
             if restored.isEmpty, entries.outdated.isEmpty {
-                options.terminal.note("no entry of the journal is lost")
+                options.terminal.note("the journal has no open entry about lost changes")
             }
             try restore(restored, in: store, client)
             for conflict in left { sayLeft(conflict.entry, because: conflict.selected) }
@@ -220,8 +220,8 @@ extension LocalStore {
         return entry
     }
 
-    /// Returns the number of the newest active entry if that is lost and newer than `number`; nil otherwise. A
-    /// restore adds such an entry for changes that require a missing record.
+    /// Returns the number of the newest active entry if it is about lost changes, and newer than `number`; nil otherwise.
+    /// A restore adds such an entry for changes that require a missing record.
     fileprivate func lostEntry(after number: Int64) throws(StoreError) -> Int64? {
         guard let newest = try journal(state: .active, limit: 1).first, newest.number > number,
             case .lost = newest.event

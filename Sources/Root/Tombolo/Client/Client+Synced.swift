@@ -37,20 +37,24 @@ extension Client {
         try (result ?? .failure(Self.stoppedWaiting)).get()
     }
 
-    /// Returns a success once everything is in sync, and a failure when a wait would be in vain.
     private func settled(_ updates: ClientStatusUpdates) async -> Result<Void, ModelError> {
         for await status in updates {
-            switch status.phase {
-            case .live where status.isInSync: return .success(())
-            case .otherProcess where isCurrent(status), .notSyncing where isCurrent(status): return .success(())
-            case .notSyncing where status.lastInSync == nil && !parts.hasServer:
-                return .failure(ModelError(.noServer, "no server is configured, so nothing can be in sync with one"))
-            case .needsToken, .blocked: return .failure(ModelError(.notInSync, "not in sync: \(status)"))
-            case .stopped: return .failure(ModelError(.interrupted, "the sync has ended: \(status)"))
-            case .live, .offline, .paused, .connecting, .otherProcess, .notSyncing: break
-            }
+            if let result = result(of: status) { return result }
         }
         return .failure(Self.stoppedWaiting)
+    }
+
+    /// Returns a success if everything is in sync, and a failure if a wait would be in vain; nil if waiting may help.
+    private func result(of status: ClientStatus) -> Result<Void, ModelError>? {
+        switch status.phase {
+        case .live where status.isInSync: .success(())
+        case .otherProcess where isCurrent(status), .notSyncing where isCurrent(status): .success(())
+        case .notSyncing where status.lastInSync == nil && !parts.hasServer:
+            .failure(ModelError(.noServer, "no server is configured, so nothing can be in sync with one"))
+        case .needsToken, .blocked: .failure(ModelError(.notInSync, "not in sync: \(status)"))
+        case .stopped: .failure(ModelError(.interrupted, "the sync has ended: \(status)"))
+        case .live, .offline, .paused, .connecting, .otherProcess, .notSyncing: nil
+        }
     }
 
     /// Whether another process has everything in sync, and has recorded that since its last poll.

@@ -66,7 +66,7 @@ struct CommitDraft<Lookup: RecordLookup> {
                 // Two devices that create a record with the same id mean the same record, for example when both import
                 // one list. The values are merged field by field. A field that this create leaves empty is not cleared:
                 // the outcome must not depend on which device pushes first.
-                let edits = patch.filter { !$0.value.isNull }.map {
+                let edits = patch.withoutNulls.map {
                     FieldEdit(field: $0.field, value: $0.value, before: .null, seen: .zero)
                 }
                 try update(address, edits, stamp, index)
@@ -119,8 +119,8 @@ struct CommitDraft<Lookup: RecordLookup> {
     private mutating func note(_ conflict: FieldConflict, over record: PlannedRecord) throws(PlanningStop) {
         conflicts.append(try attributed(conflict))
         let equal = record.before?.field(conflict.field).equalEdits ?? []
-        let told = [planner.author.identity.client, conflict.loser.stamp.client]
-        for stamp in equal where !told.contains(stamp.client) {
+        let notified = [planner.author.identity.client, conflict.loser.stamp.client]
+        for stamp in equal where !notified.contains(stamp.client) {
             furtherLosses.append(
                 try attributed(
                     FieldConflict(

@@ -42,7 +42,7 @@ struct FeedReader {
         case .commits, .receipt:
             return .response(.page(try commits(after: start, state, extent, in: view)))
         case .snapshot(_, let last):
-            // The collection is no longer served. The client discards the rows that it has received.
+            // The store has no such collection. The client discards the rows that it has received.
             guard try models.catalog(at: state, in: view)[last.collection] != nil else {
                 return .response(.mustReset(.horizon))
             }

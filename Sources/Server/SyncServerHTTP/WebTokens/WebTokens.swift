@@ -1,6 +1,6 @@
 import Crypto
 public import Logging
-import SyncAuthority
+public import SyncAuthority
 import SyncConcurrency
 public import SyncModel
 
@@ -11,7 +11,7 @@ public import SyncModel
 /// A key that was taken out revokes its tokens.
 ///
 /// Tokens whose signature was verified are remembered by their hash until they expire or the keys change.
-public final class WebTokens: Sendable {
+public final class WebTokens: Authenticator {
     private let rules: WebTokenRules
     private let now: @Sendable () -> WallTime
     private let logger: Logger
@@ -77,35 +77,8 @@ public final class WebTokens: Sendable {
             })
     }
 
-    /// Returns the principal of a token; nil when the token is invalid.
-    func principal(bearing token: String) -> Principal? {
-        switch lookUp(token) {
-        case .decided(let principal): principal
-        case .unverified(let token): principal(of: token)
-        }
-    }
-
-    // MARK: The steps
-
-    /// The result of `lookUp`.
-    enum Lookup {
-        case decided(Principal?)
-        case unverified(Unverified)
-    }
-
-    /// A token whose signature is not known to be valid, and the key of its signature.
-    struct Unverified {
-        fileprivate let token: WebToken
-        fileprivate let key: WebKey
-        fileprivate let digest: SHA256.Digest
-        /// The version of the keys that `key` is from.
-        fileprivate let version: Int
-    }
-
-    /// Looks up a token among the verified ones, and finds its key if it is not there. Reads the keys if they have
-    /// changed.
-    func lookUp(_ token: String) -> Lookup {
-        guard token.utf8.count <= SyncServerLimits.tokenBytes, WebToken.isOne(token) else { return .decided(nil) }
+    public func principal(bearing token: String) -> Principal? {
+        guard token.utf8.count <= SyncServerLimits.tokenBytes, WebToken.isOne(token) else { return nil }
         let (keys, version) = keys.current()
         let digest = SHA256.hash(data: Array(token.utf8))
         let known = state.withLock { state -> WebTokenClaims? in
@@ -116,39 +89,30 @@ public final class WebTokens: Sendable {
             return state.version == version ? state.verified[digest] : nil
         }
         do throws(WebTokenRefusal) {
-            if let known {
-                try known.check(at: now())
-                return .decided(known.principal)
-            }
-            let token = try WebToken(token)
-            return .unverified(
-                Unverified(token: token, key: try keys.key(of: token), digest: digest, version: version))
-        } catch {
-            refuse(error)
-            return .decided(nil)
-        }
-    }
-
-    /// Verifies the signature and then checks the claims.
-    func principal(of unverified: Unverified) -> Principal? {
-        let token = unverified.token
-        guard unverified.key.verifier.isValid(token.signature, of: token.message) else {
-            refuse(.signature)
-            return nil
-        }
-        do throws(WebTokenRefusal) {
-            let claims = try WebTokenClaims(token.payload, rules)
             let now = now()
+            if let known {
+                try known.check(at: now)
+                return known.principal
+            }
+            let claims = try verifiedClaims(of: token, keys)
             try claims.check(at: now)
             state.withLock { state in
-                guard state.version == unverified.version else { return }
-                state.remember(claims, unverified.digest, within: limit, now)
+                guard state.version == version else { return }
+                state.remember(claims, digest, within: limit, now)
             }
             return claims.principal
         } catch {
             refuse(error)
             return nil
         }
+    }
+
+    /// Verifies the signature, and then reads the claims.
+    private func verifiedClaims(of text: String, _ keys: WebKeySet) throws(WebTokenRefusal) -> WebTokenClaims {
+        let token = try WebToken(text)
+        let key = try keys.key(of: token)
+        guard key.verifier.isValid(token.signature, of: token.message) else { throw .signature }
+        return try WebTokenClaims(token.payload, rules)
     }
 
     private func refuse(_ reason: WebTokenRefusal) {

@@ -24,6 +24,15 @@ public struct Patch: Hashable, Sendable {
         if case .found(let index) = index(of: field) { entries[index].value } else { nil }
     }
 
+    /// The patch without the fields that it clears.
+    ///
+    /// A create of a record that exists is merged by these alone: a field that it leaves empty is not cleared.
+    package var withoutNulls: Patch {
+        var patch = Patch()
+        patch.entries = entries.filter { !$0.value.isNull }
+        return patch
+    }
+
     public var isEmpty: Bool { entries.isEmpty }
 
     public static func == (left: Patch, right: Patch) -> Bool {
