@@ -125,7 +125,9 @@ final class UserOracle: Sendable {
                 guard case .value(let saved, let old) = change else { continue }
                 if let old {
                     let replaced = Saved(field: saved.field, value: old)
-                    if offered.replaced.contains(replaced) { state.replaced.insert(replaced) }
+                    // A reference that the entry has, too, follows its target, which was created again under a new id.
+                    let hasMoved = if case .reference = old { offered.values.contains(replaced) } else { false }
+                    if hasMoved || offered.replaced.contains(replaced) { state.replaced.insert(replaced) }
                 } else if !texts.contains(saved.value) {
                     continue
                 }
