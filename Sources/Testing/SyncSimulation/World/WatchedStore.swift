@@ -221,6 +221,6 @@ struct WatchedStore: LocalStore, EngineStore {
         let (flushes, faults) = (disk.count(of: .sync), disk.faultCount)
         try watch(.writing) { try store.checkpoint() }
         // The WAL is flushed before the first of its pages is copied into the database.
-        if disk.count(of: .sync) > flushes, disk.faultCount == faults { observer.logFlushed(of: device) }
+        if disk.count(of: .sync) > flushes, disk.faultCount == faults { observer.walFlushed(of: device) }
     }
 }
