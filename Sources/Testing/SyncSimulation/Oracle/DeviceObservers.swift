@@ -22,8 +22,8 @@ struct DeviceObservers: DeviceObserver {
         for observer in all { observer.pushRefused(refusal, of: device) }
     }
 
-    func logFlushed(of device: String) {
-        for observer in all { observer.logFlushed(of: device) }
+    func walFlushed(of device: String) {
+        for observer in all { observer.walFlushed(of: device) }
     }
 
     func pageRefused(_ failure: StoreError, by device: String) {

@@ -108,7 +108,7 @@ final class DeviceOracle: DeviceObserver, ServerObserver {
         }
     }
 
-    func logFlushed(of device: String) {}
+    func walFlushed(of device: String) {}
 
     func unreadable(_ error: any Error, on device: String) {
         violations.report(Violation(.I25, "\(device) cannot be read although its disk works: \(error)"))

@@ -106,7 +106,7 @@ extension History: DeviceObserver {
         }
     }
 
-    func logFlushed(of device: String) {
+    func walFlushed(of device: String) {
         state.withLock { $0.flushed[device] = $0.newest[device] }
     }
 
