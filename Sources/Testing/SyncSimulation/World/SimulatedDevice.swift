@@ -87,7 +87,7 @@ public final class SimulatedDevice: Sendable {
 
     /// - Parameters:
     ///   - storage: the settings of the store. Its build is the one that the device starts with.
-    ///   - diskSeed: changes the seed of the disk.
+    ///   - diskSeed: is combined with the device's own seed of the disk.
     ///   - open: opens the store. Called at each start of a process.
     ///   - connect: makes the transport of a process.
     ///   - wrap: wraps the engine's transport, for tests that intercept its calls.

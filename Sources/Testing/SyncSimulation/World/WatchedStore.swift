@@ -150,9 +150,9 @@ struct WatchedStore: LocalStore, EngineStore {
     func apply(
         _ page: PullPage, after cursor: Cursor?, brake: DeleteBrake?, now: WallTime
     ) throws(StoreError) -> ApplyResult {
-        let watches: [any PageOracle] = [lostHistory, brakes]
-        let comparisons = watches.compactMap { watch in
-            inspect { try watch.inspect(at: store, before: page, on: device) } ?? nil
+        let oracles: [any PageOracle] = [lostHistory, brakes]
+        let comparisons = oracles.compactMap { oracle in
+            inspect { try oracle.inspect(at: store, before: page, on: device) } ?? nil
         }
         let result = try watch(.applyingPage) {
             try store.apply(page, after: cursor, brake: brake, now: now)
