@@ -19,6 +19,8 @@ public struct SyncStatus: Hashable, Sendable, Coalescing {
     public var storeFailure: StoreError?
     /// Whether pushing or pulling waits because the server asked for a pause.
     public var isPaused = false
+    /// The end of the pause that the server asked for; nil if nothing waits for it, or if the server named no time.
+    public var pausedUntil: WallTime?
 
     /// The states of the connection to the server.
     public enum Connection: Hashable, Sendable {
@@ -118,9 +120,6 @@ public struct SyncStatus: Hashable, Sendable, Coalescing {
     public var waitsForNewerServer: Bool {
         outbox.held > 0 && outbox.held == outbox.count && spaces.allSatisfy(\.isInSync)
     }
-
-    /// The end of the pause that the server asked for; nil if nothing waits for it, or if the server named no time.
-    public var pausedUntil: WallTime? { isPaused ? contact.pause?.end : nil }
 
     /// The later status replaces the earlier one.
     public mutating func absorb(_ later: SyncStatus) {

@@ -102,7 +102,10 @@ public enum SyncServerProgram {
             Foundation.exit(code.rawValue)
         }
         ProgramOutput.note("\(ServerOptions.program.name): \(error)\n")
-        if let problem = error as? TooFewFiles { ProgramOutput.note("  \(problem.advice)\n") }
+        if let problem = error as? TooFewFiles {
+            ProgramOutput.note("  \(problem.advice)\n")
+            Foundation.exit(78)
+        }
         guard let problem = error as? ConfigurationError else { Foundation.exit(1) }
         if let advice = problem.advice { ProgramOutput.note("  \(advice)\n") }
         // A service manager starts the server again after status 1, and not after 78.
