@@ -329,7 +329,7 @@ import Testing
         #expect(refused.errors.contains("line 2"), "\(refused.errors)")
     }
 
-    @Test(arguments: [("syncctl", ["status"], CommandExitStatus.machine.rawValue), ("syncd", [], 1)])
+    @Test(arguments: [("syncctl", ["status"], CommandExitStatus.machine.rawValue), ("syncd", [], 78)])
     func `a program with a too low limit of open files reports it`(
         program: String, arguments: [String], status: Int32
     ) throws {

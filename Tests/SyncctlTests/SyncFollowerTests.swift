@@ -66,8 +66,7 @@ import Testing
         status.connection = .paused(busy, retryIn: .seconds(60))
         status.isPaused = true
         #expect(StatusText.connection(status) == "the server asked for a pause: too many requests")
-        let end = WallTime(milliseconds: 60_000)
-        status.contact.pause = ServerContact.Pause(until: end, of: .seconds(60), by: nil)
+        status.pausedUntil = WallTime(milliseconds: 60_000)
         #expect(
             StatusText.sentence(status).hasPrefix(
                 "the server asked for a pause until 1970-01-01T00:01:00Z: too many requests; "))

@@ -7,7 +7,7 @@ import SyncRuntimeLive
 import SyncStoreSQLite
 import TomboloCommunity
 
-/// Measures the local store against the plain SQLite C API.
+/// Compares the local store with the same work in C: on SQLite's API, and for durable writes, on a file.
 struct LocalBenchmarks {
     let folder: URL
     let rows: Int64
@@ -16,7 +16,7 @@ struct LocalBenchmarks {
     func run(rounds: Int) throws -> [Row] {
         let store = try filledStore(durability: .normal)
         defer { store.close() }
-        let raw = try rawDatabase(named: "raw.db", isFull: false)
+        let raw = try rawDatabase()
         defer { raw_close(raw) }
         let members = try communityStore()
         defer { members.close() }
@@ -79,7 +79,8 @@ struct LocalBenchmarks {
         return cost
     }
 
-    /// Empties the outbox by rejecting every transaction, so that each run starts with the same state.
+    /// Empties the outbox by rejecting every transaction, and dismisses the journal entries about them, which would
+    /// otherwise fill the journal.
     private func drain(_ store: SQLiteStore) throws {
         while let batch = try store.takeBatch(
             BatchLimit(transactions: 1_000, bytes: 8_000_000), now: WallTime(milliseconds: 0))
@@ -89,6 +90,7 @@ struct LocalBenchmarks {
                 batch.transactions.map { TransactionResult(number: $0.number, outcome: .rejected(rejection)) },
                 of: batch.identity, now: now)
         }
+        _ = try store.dismissJournal(upTo: .max)
         try store.checkpoint()
     }
 
@@ -118,7 +120,7 @@ struct LocalBenchmarks {
         return cost
     }
 
-    /// Returns a local store filled with records of the application's models.
+    /// Returns a local store filled with users of `TomboloCommunity`.
     private func communityStore() throws -> SQLiteStore {
         try store(named: "members", catalog: CommunityCatalog.catalog, durability: .normal) { uid in
             Record(
@@ -165,8 +167,8 @@ struct LocalBenchmarks {
         return store
     }
 
-    private func rawDatabase(named name: String, isFull: Bool) throws -> OpaquePointer {
-        guard let database = raw_open(folder.appending(path: name).path, isFull ? 1 : 0) else {
+    private func rawDatabase() throws -> OpaquePointer {
+        guard let database = raw_open(folder.appending(path: "raw.db").path, 0) else {
             throw BenchmarkError("the raw database could not be opened in \(folder.path)")
         }
         try check(raw_load(database, 0, rows, 1_000))

@@ -36,7 +36,7 @@ struct Routes: HTTPResponder {
     }
 
     private func response(to request: Request, _ route: Route, _ context: RouteContext) async -> Response {
-        // A body that is not needed is not read: the connection closes after the response instead.
+        // The body of an open or refused request is not read: the connection closes after the response instead.
         let closing = request.mayHaveBody ? context : nil
         if route.isOpen, request.method == route.method { return await openResponse(route, closing: closing) }
         let accepted: AcceptedRequest

@@ -7,7 +7,7 @@ public protocol Coalescing: Sendable {
 /// An in-memory fan-out that delivers each published value to every subscriber.
 ///
 /// A slow subscriber costs one value, not a queue: the values that it has not taken are merged into one.
-public final class Broadcast<News: Coalescing>: Sendable {
+public final class Broadcast<Value: Coalescing>: Sendable {
     private struct State: Sendable {
         var nextID = 0
         var mailboxes: [Int: Mailbox] = [:]
@@ -15,7 +15,7 @@ public final class Broadcast<News: Coalescing>: Sendable {
     }
 
     private struct Mailbox: Sendable {
-        var pending: News?
+        var pending: Value?
         let wakeup: AsyncStream<Void>.Continuation
     }
 
@@ -24,16 +24,16 @@ public final class Broadcast<News: Coalescing>: Sendable {
     /// Creates a broadcast without subscribers.
     public init() {}
 
-    /// Delivers `news` to every subscriber, merging it with the value that the subscriber has not taken yet. Never
+    /// Delivers `value` to every subscriber, merging it into the value that the subscriber has not taken yet. Never
     /// waits.
-    public func publish(_ news: News) {
+    public func publish(_ value: Value) {
         let wakeups = state.withLock { state in
             // Sorted, because in a simulation the order of wake-ups must not depend on hashing.
             state.mailboxes.keys.sorted().map { id in
                 if state.mailboxes[id]?.pending == nil {
-                    state.mailboxes[id]?.pending = news
+                    state.mailboxes[id]?.pending = value
                 } else {
-                    state.mailboxes[id]?.pending?.absorb(news)
+                    state.mailboxes[id]?.pending?.absorb(value)
                 }
                 return state.mailboxes[id]?.wakeup
             }
@@ -67,14 +67,14 @@ public final class Broadcast<News: Coalescing>: Sendable {
             if case .cancelled = reason { self?.drop(id) }
         }
         if isFinished { wakeup.finish() }
-        return Subscription(feed: self, id: id, stream: stream)
+        return Subscription(broadcast: self, id: id, stream: stream)
     }
 
-    private func take(_ id: Int) -> News? {
+    private func take(_ id: Int) -> Value? {
         state.withLock { state in
-            let news = state.mailboxes[id]?.pending
+            let value = state.mailboxes[id]?.pending
             if state.isFinished { state.mailboxes[id] = nil } else { state.mailboxes[id]?.pending = nil }
-            return news
+            return value
         }
     }
 
@@ -89,28 +89,28 @@ public final class Broadcast<News: Coalescing>: Sendable {
 
     /// The values for one subscriber. Iterate it only once.
     public struct Subscription: AsyncSequence, Sendable {
-        fileprivate let feed: Broadcast
+        fileprivate let broadcast: Broadcast
         fileprivate let id: Int
         fileprivate let stream: AsyncStream<Void>
 
         public func makeAsyncIterator() -> Iterator {
-            Iterator(feed: feed, id: id, wakeup: stream.makeAsyncIterator())
+            Iterator(broadcast: broadcast, id: id, wakeup: stream.makeAsyncIterator())
         }
 
-        /// Waits for the values and takes them. The end of the subscription is nil.
+        /// Waits for each value and takes it. Returns nil when the subscription has ended.
         public struct Iterator: AsyncIteratorProtocol {
-            fileprivate let feed: Broadcast
+            fileprivate let broadcast: Broadcast
             fileprivate let id: Int
             fileprivate var wakeup: AsyncStream<Void>.Iterator
 
-            public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async -> News? {
+            public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async -> Value? {
                 while await wakeup.next(isolation: actor) != nil {
-                    if let news = feed.take(id) { return news }
+                    if let value = broadcast.take(id) { return value }
                 }
-                return feed.take(id)
+                return broadcast.take(id)
             }
 
-            public mutating func next() async -> News? {
+            public mutating func next() async -> Value? {
                 await next(isolation: #isolation)
             }
         }

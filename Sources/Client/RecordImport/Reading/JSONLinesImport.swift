@@ -57,7 +57,7 @@ public struct JSONLinesImport: Sendable {
     private func schema(of value: JSONValue, _ number: Int) throws(ImportError) -> ModelSchema {
         let known = catalog.models.map(\.collection.rawValue).sorted().joined(separator: ", ")
         guard case .string(let type)? = value[Self.typeName] else {
-            throw ImportError(line: number, "\"type\" is missing; expected one of \(known)")
+            throw ImportError(line: number, "\"type\" is missing or not text; expected one of \(known)")
         }
         guard let name = CollectionName(rawValue: type), let schema = catalog[name] else {
             throw ImportError(line: number, "there is no collection '\(type.prefix(64))'; expected one of \(known)")

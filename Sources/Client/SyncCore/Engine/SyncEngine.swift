@@ -191,6 +191,11 @@ public actor SyncEngine {
     private func publishStatus() {
         var new = session.status(now: runtime.uptime())
         new.contact = contact
+        // A pause that is over may be followed by one for which the server named no time.
+        let now = runtime.now()
+        if new.isPaused {
+            new.pausedUntil = contact.restOfPause(by: commands.serverAddress, at: now).map(now.advanced(by:))
+        }
         let isNew = lastStatus.withLock { last in
             defer { last = new }
             return last != new

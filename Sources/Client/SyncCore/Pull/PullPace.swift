@@ -2,7 +2,7 @@
 package struct PullPace: Hashable, Sendable {
     /// Page size after a page came too late. It grows again with each page that arrives; nil means the policy's size.
     package private(set) var shrunkPage: Int?
-    /// Number of times that the deadline is doubled. It grows when a page is late although it is already small.
+    /// Number of times that the deadline is doubled. It grows when even a small page is late.
     package private(set) var stretch: Int
 
     package init(shrunkPage: Int? = nil, stretch: Int = 0) {
@@ -33,6 +33,6 @@ package struct PullPace: Hashable, Sendable {
         }
     }
 
-    /// Ten doublings of thirty seconds exceed any deadline.
+    /// Ten doublings of one second, the shortest deadline of the settings, exceed `SyncPolicy.longestDeadline`.
     private static let mostStretch = 10
 }

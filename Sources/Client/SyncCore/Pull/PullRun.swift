@@ -5,7 +5,7 @@
 package struct PullRun: Hashable, Sendable {
     /// Number of records that the pages have changed.
     package private(set) var changes: Int
-    /// Number of nearly empty pages, minus two for each other page.
+    /// Number of nearly empty pages, minus two for each other page; never below 0.
     package private(set) var sparsePages: Int
 
     package init(changes: Int = 0, sparsePages: Int = 0) {
@@ -21,7 +21,7 @@ package struct PullRun: Hashable, Sendable {
     /// large, because a page of the largest rows reaches its byte limit with few of them.
     private static let sparseFraction = 256
 
-    /// Counts a page that another pull follows.
+    /// Counts a page after which the machine pulls again at once.
     ///
     /// - Parameters:
     ///   - changed: number of records that the page has changed.

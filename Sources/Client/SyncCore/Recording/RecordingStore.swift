@@ -6,7 +6,7 @@ public protocol RecordingStore: Sendable {
     /// Appends parts in order, and then deletes whole segments, oldest first, until the limits hold again. The newest
     /// segment stays even when it alone exceeds them.
     ///
-    /// Turns without a preceding start, because the ring was emptied meanwhile, are dropped.
+    /// A turn without a start before it is dropped. This happens after the ring was emptied.
     ///
     /// - Throws: `busy` at once, without waiting, when another process is writing.
     func append(_ parts: [RecordingPart], keeping limits: RecordingLimits) throws(StoreError)

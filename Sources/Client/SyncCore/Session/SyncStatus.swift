@@ -19,6 +19,8 @@ public struct SyncStatus: Hashable, Sendable, Coalescing {
     public var storeFailure: StoreError?
     /// Whether pushing or pulling waits because the server asked for a pause.
     public var isPaused = false
+    /// The end of the pause that the server asked for; nil if nothing waits for it, or if the server named no time.
+    public var pausedUntil: WallTime?
 
     /// The states of the connection to the server.
     public enum Connection: Hashable, Sendable {
@@ -26,7 +28,7 @@ public struct SyncStatus: Hashable, Sendable, Coalescing {
         case notRunning
         /// The device has no network. The associated text gives the reason.
         case offline(String)
-        /// The device has a network, and the server has not responded yet.
+        /// The device has a network, and waits for the response to a hello.
         case connecting
         /// The server has responded to a hello, and no request since has put the connection in doubt.
         case online
@@ -38,7 +40,8 @@ public struct SyncStatus: Hashable, Sendable, Coalescing {
         /// The server has responded, but the local store could not record its history or the account. The engine tries
         /// again by itself.
         case storeFailed(StoreError, retryIn: Duration)
-        /// A response came too late, and the next request asks for less. If that does not help, `waiting` follows.
+        /// A response came too late. The engine tries again, with a smaller page or batch if possible. If that does not
+        /// help, `waiting` follows.
         case recovering(TransportError, retryIn: Duration)
         /// The server refuses the device, or speaks another protocol. Only a person can fix either.
         case refused(TransportError)
@@ -56,9 +59,9 @@ public struct SyncStatus: Hashable, Sendable, Coalescing {
         case waitingForConnection
         /// Something is in the way. The engine tries again by itself.
         case waiting(String, retryIn: Duration)
-        /// Something is in the way, and the engine is about to remove the obstacle: by a fresh snapshot after a
-        /// contradiction, or by withdrawing a transaction that the server refuses to take. If that does not help,
-        /// `waiting` follows.
+        /// Something is in the way that another attempt may remove: after a contradiction, the engine repeats the pull
+        /// or takes a fresh snapshot; a refused transaction is pushed again before it is withdrawn. If that does not
+        /// help, `waiting` follows.
         case recovering(String, retryIn: Duration)
         /// Stopped before deleting this many of the device's records, until a person agrees.
         case braked(deletes: Int, of: Int)
@@ -78,11 +81,11 @@ public struct SyncStatus: Hashable, Sendable, Coalescing {
         public var space: SpaceID
         /// The activity of pulling this space.
         public var pull: Activity
-        /// The version that the device has. Its records are complete as of it once `isComplete` is true.
+        /// The version that the device has. Once `isComplete`, every commit up to this version is applied.
         public var version: Version
         /// The newest version known to exist.
         public var head: Version
-        /// Whether the device holds the whole space, as of `version`.
+        /// Whether the device holds the whole space at `version`.
         public var isComplete: Bool
         /// Whether the engine has caught up with the server since it started or the server's history changed.
         public var hasCaughtUp: Bool
@@ -97,7 +100,7 @@ public struct SyncStatus: Hashable, Sendable, Coalescing {
         /// Whether notices of overwritten values wait on the server until the user has handled some journal entries.
         public var noticesWait: Bool
 
-        /// Whether the device holds everything of the space that it may hold, and nothing is in the way of more.
+        /// Whether the device holds everything of the space that it may hold, and no obstacle stops its pulls.
         public var isInSync: Bool {
             switch pull {
             case .waiting, .recovering, .braked: false
@@ -117,9 +120,6 @@ public struct SyncStatus: Hashable, Sendable, Coalescing {
     public var waitsForNewerServer: Bool {
         outbox.held > 0 && outbox.held == outbox.count && spaces.allSatisfy(\.isInSync)
     }
-
-    /// The end of the pause that the server asked for; nil if nothing waits for it, or if the server named no time.
-    public var pausedUntil: WallTime? { isPaused ? contact.pause?.end : nil }
 
     /// The later status replaces the earlier one.
     public mutating func absorb(_ later: SyncStatus) {

@@ -250,7 +250,7 @@ public struct PushBatch: Hashable, Sendable {
     /// Whether the batch's only transaction is empty, in place of a withdrawn one, or to ask for the outcome under
     /// former numbers.
     public let isEmptied: Bool
-    /// The newest proof of each space's history that the device has, for the server to compare.
+    /// Cursors and receipts that prove the histories of spaces, for the server to compare.
     public let cursors: [Cursor]
 
     /// Creates a batch as a store has frozen it. By default, it withdraws nothing and shows no cursors.

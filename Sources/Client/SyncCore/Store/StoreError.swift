@@ -15,7 +15,7 @@ public struct StoreError: Error, Hashable, Sendable {
         self.message = message
     }
 
-    /// The reasons. `ServerContact.Failure.code` keeps the raw value with a prefix.
+    /// The reasons. `ServerContact.Failure.code` keeps the raw value, with a prefix except for `contradiction`.
     public enum Code: String, Hashable, Sendable, CaseIterable {
         // The request cannot be carried out.
         /// The catalog has no such collection.
@@ -36,8 +36,10 @@ public struct StoreError: Error, Hashable, Sendable {
         case outboxFull
         /// The journal holds as many active entries as it may. Restore or dismiss some before writing more.
         case journalFull
-        /// The outbox or journal has no such entry, or the entry is past the point where this can be done.
-        case missingEntry, entryIsFrozen
+        /// The outbox or the journal has no such entry.
+        case missingEntry
+        /// The transaction has been sent and cannot be cancelled, or the journal entry has been restored already.
+        case entryIsFrozen
         /// The space holds writes that only this device has.
         case unsentWrites
 
@@ -79,7 +81,8 @@ public struct StoreError: Error, Hashable, Sendable {
 }
 
 extension StoreError {
-    /// Calls a closure that throws store errors only, and throws its error with its type.
+    /// Calls a closure that throws store errors only, and throws its error with its type. Any other error becomes
+    /// `inputOutput`.
     ///
     /// Swift infers `any Error` for a closure without an explicit signature.
     package static func typed<Value>(_ body: () throws -> Value) throws(StoreError) -> Value {
@@ -94,7 +97,7 @@ extension StoreError {
 }
 
 extension StoreError {
-    /// The code of this failure as one of a sync, for `ContactChange.failed`.
+    /// The code of this error in `ContactChange.failed`.
     ///
     /// A contradiction is a fault of the server, and has the same code wherever it was found.
     package var contactCode: String {

@@ -39,12 +39,15 @@ public final class LiveObjects: Sendable {
         var uids: [Key: RecordID] = [:]
         /// The entries whose record is not here and is known only by its uid.
         var placeholders: Set<Key> = []
+        /// The number of reads that have begun.
         var reads = 0
     }
 
     private let registry = Guarded(Registry())
+    /// The lock of all draft groups.
     private let groups = Guarded(())
     private let ended = Guarded(false)
+    /// The `LiveKind` of each model type that has been used.
     private let kinds = Guarded<[ObjectIdentifier: any Sendable]>([:])
     let writes = AsyncMutex()
     private let watcher = Guarded<Task<Void, Never>?>(nil)
@@ -56,13 +59,13 @@ public final class LiveObjects: Sendable {
         self.source = source
         self.models = models
         self.runtime = runtime
-        guard let news = source.changes?.subscribe() else { return }
+        guard let changes = source.changes?.subscribe() else { return }
         let task = runtime.spawn { [weak self] in
-            for await change in news {
+            for await change in changes {
                 guard let self else { return }
                 self.absorb(change)
             }
-            // The store is closed: sequences over the objects end.
+            // The source ends its changes when it is closed.
             self?.end()
         }
         watcher.withLock { $0 = task }
@@ -73,7 +76,7 @@ public final class LiveObjects: Sendable {
         changes.finish()
     }
 
-    /// Ends all sequences over the objects, because the source is about to be closed.
+    /// Ends all sequences over the objects. Called when the source closes.
     package func end() {
         ended.withLock { $0 = true }
         changes.finish()
@@ -144,8 +147,7 @@ public final class LiveObjects: Sendable {
         return try await source.records(matching: query).map { ($0, adopt(kind, .id($0.id), .here($0), reading)) }
     }
 
-    /// Returns the object of a reference. If the source fails, the object is a placeholder whose `load` throws the
-    /// reason.
+    /// Returns the object of a reference. If the source fails, the object is a placeholder whose `load` tries again.
     func reach<M: Model>(_ kind: LiveKind<M>, _ id: RecordID) -> Live<M> {
         if let object = registered(kind, .id(id)) { return object }
         do throws(ModelError) {
@@ -201,20 +203,20 @@ public final class LiveObjects: Sendable {
 
     /// Registers the object under the key, or returns the one that was registered in the meantime.
     private func register<M: Model>(_ candidate: Live<M>, under key: RecordKey) -> Live<M> {
-        let place = Key(collection: candidate.cell.collection, key: key)
+        let entryKey = Key(collection: candidate.cell.collection, key: key)
         while true {
-            let found = registry.withLock { $0.entries[place] }
+            let found = registry.withLock { $0.entries[entryKey] }
             if let object = found?.object as? Live<M> { return object }
-            let isPlaced = registry.withLock { registry in
-                guard registry.entries[place]?.serial == found?.serial else { return false }
+            let isRegistered = registry.withLock { registry in
+                guard registry.entries[entryKey]?.serial == found?.serial else { return false }
                 registry.serial += 1
-                registry.entries[place] = Entry(
+                registry.entries[entryKey] = Entry(
                     serial: registry.serial, cellIdentity: ObjectIdentifier(candidate.cell), cell: candidate.cell,
                     object: candidate)
-                if case .uid = key { registry.placeholders.insert(place) }
+                if case .uid = key { registry.placeholders.insert(entryKey) }
                 return true
             }
-            if isPlaced { return candidate }
+            if isRegistered { return candidate }
         }
     }
 
@@ -225,11 +227,11 @@ public final class LiveObjects: Sendable {
 
     /// Removes a cell. Called when the cell is released.
     func forget(_ collection: CollectionName, _ key: RecordKey, uid: UID, _ identity: ObjectIdentifier) {
-        let place = Key(collection: collection, key: key)
+        let entryKey = Key(collection: collection, key: key)
         registry.withLock { registry in
-            guard registry.entries[place]?.cellIdentity == identity else { return }
-            registry.entries[place] = nil
-            registry.placeholders.remove(place)
+            guard registry.entries[entryKey]?.cellIdentity == identity else { return }
+            registry.entries[entryKey] = nil
+            registry.placeholders.remove(entryKey)
             registry.uids[Key(collection: collection, key: .uid(uid))] = nil
         }
     }
@@ -243,7 +245,9 @@ public final class LiveObjects: Sendable {
         let (old, new) = (Key(collection: collection, key: key), Key(collection: collection, key: .id(record.id)))
         while true {
             let found = registry.withLock { $0.entries[new] }
-            if let other = found?.cell, other !== cell {
+            // Another thread has settled this cell in the meantime.
+            if found?.cell === cell { return cell.show(.here(record), reading) }
+            if let other = found?.cell {
                 cell.redirect(to: other)
                 registry.withLock { registry in
                     registry.entries[old] = nil
@@ -253,7 +257,7 @@ public final class LiveObjects: Sendable {
                 return true
             }
             let object = registry.withLock { $0.entries[old] }?.object
-            let isPlaced = registry.withLock { registry in
+            let isRegistered = registry.withLock { registry in
                 guard registry.entries[new]?.serial == found?.serial else { return false }
                 registry.serial += 1
                 registry.entries[new] = Entry(
@@ -262,7 +266,7 @@ public final class LiveObjects: Sendable {
                 registry.placeholders.remove(old)
                 return true
             }
-            if isPlaced { return cell.show(.here(record), reading) }
+            if isRegistered { return cell.show(.here(record), reading) }
         }
     }
 
@@ -277,7 +281,7 @@ public final class LiveObjects: Sendable {
         }
     }
 
-    /// Returns the cells of those records that are in use.
+    /// Returns the cells of the records that have a live object.
     func cells(_ records: [RecordAddress]) -> [LiveCell] {
         records.compactMap { entry($0.collection, .id($0.id))?.cell }
     }
@@ -346,7 +350,7 @@ public final class LiveObjects: Sendable {
         changes.publish(change)
     }
 
-    /// Updates the live objects among the records that the source reports as changed.
+    /// Updates the live objects of the records that the source reports as changed.
     private func absorb(_ change: StoreChange) {
         let touched = registry.withLock { registry -> [Entry] in
             var keys = registry.placeholders.filter { change.extents[$0.collection] != nil }

@@ -119,7 +119,7 @@ extension RecordingNode {
 
     private func run() throws(RecordingError) -> TransactionRun {
         let parts = try list(3) { node throws(RecordingError) in node }
-        guard parts.count >= 2 else { throw wrong("the first number, how many there are, and their space") }
+        guard parts.count >= 2 else { throw wrong("a first number, a count, and perhaps a space") }
         return TransactionRun(
             first: try parts[0].integer(0...RecordingBounds.largestNumber),
             count: try parts[1].integer(0...RecordingBounds.largestNumber),

@@ -7,7 +7,7 @@ extension StoreError {
         do { return try body() } catch { throw StoreError(error) }
     }
 
-    /// The store's error for an error that SQLite, its files, or this module have thrown.
+    /// Converts an error that SQLite, its files, or this module threw.
     init(_ error: any Error) {
         switch error {
         case let failure as StoreError: self = failure

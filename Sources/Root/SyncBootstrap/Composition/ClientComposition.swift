@@ -61,7 +61,7 @@ public final class ClientComposition {
     /// The clocks, random source, and executors that all other parts use.
     public private(set) lazy var runtime: EngineRuntime = recipes.machine.runtime(settings)
 
-    /// The watch over the network. It notices no changes until the services run.
+    /// The source of the network state. It notices no changes until the services run.
     public private(set) lazy var reachability: any Reachability = recipes.machine.reachability(settings)
 
     // MARK: Store

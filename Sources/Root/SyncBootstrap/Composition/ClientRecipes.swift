@@ -4,10 +4,10 @@ public import SyncProgram
 
 /// The functions that create the parts of a client, grouped by domain.
 ///
-/// The initializer requires every part, so a missing one does not compile. Start from `live` and replace one or two
+/// The initializer requires every part, so leaving one out does not compile. Start from `live` and replace one or two
 /// parts. Fakes come from the test kit, which no program links.
 public struct ClientRecipes: Sendable {
-    /// Creates the clocks, executors, and the watch over the network.
+    /// Creates the runtime (clocks, random numbers, and executors) and the source of the network state.
     public var machine: Machine
     /// Opens the local store, and takes its lease.
     public var store: Store
@@ -25,7 +25,7 @@ public struct ClientRecipes: Sendable {
     public struct Machine: Sendable {
         /// Returns the runtime of all parts of the client.
         public var runtime: @Sendable (ClientSettings) -> EngineRuntime
-        /// Returns the watch over the network, which is run with the engine.
+        /// Returns the source of the network state, which runs with the engine.
         public var reachability: @Sendable (ClientSettings) -> any Reachability
 
         /// Creates the recipes of a machine. A composition calls each at most once.
@@ -137,7 +137,7 @@ public struct OpenTransport: Sendable {
     }
 }
 
-/// The outcome of an attempt to take the lease of a database (I24).
+/// The result of an attempt to take the lease of a database (I24).
 public enum LeaseAttempt: Sendable {
     /// This process may sync, for as long as it holds the value.
     case acquired(any Sendable)

@@ -1,5 +1,5 @@
 /// One setting of a program: its documentation, and the place of its value. The default is the value that `Values()`
-/// has there.
+/// has there, unless it depends on the environment.
 ///
 /// `config show`, the help texts, and the JSON Schema are generated from the settings, so that they cannot disagree.
 package struct Setting<Values: Sendable>: Sendable {
@@ -8,10 +8,10 @@ package struct Setting<Values: Sendable>: Sendable {
     /// The effect of the setting, in sentences.
     package let meaning: String
     let rules: SettingRules
-    /// Whether the value is a secret. A secret is masked wherever it is shown, and refused in flags, which every user
-    /// of the machine can see.
+    /// Whether the value is a secret. A secret is masked wherever it is shown. It cannot be given as a flag, because
+    /// every user of the machine can see flags.
     let isSecret: Bool
-    /// The default in words, if it depends on the machine or the environment; nil if it is a fixed value.
+    /// The default in words; nil to show the value of `Values()`.
     let defaultInWords: String?
     /// Returns the text of the current value; nil when there is none.
     let text: @Sendable (Values) -> String?

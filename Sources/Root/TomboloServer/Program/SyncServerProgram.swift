@@ -26,13 +26,14 @@ public enum SyncServerProgram {
     public static func main(
         models: [any Model.Type], _ configure: (inout ServerApplication) -> Void = { _ in }
     ) async {
+        prepareProcess()
         let application: ServerApplication
         do throws(ModelDeclarationError) {
             application = try ServerApplication(models: models)
         } catch {
             report(ConfigurationError(error))
         }
-        await main(application, configure)
+        await run(application, configure)
     }
 
     /// Runs a server like ``main(models:_:)``, with the models as schemas.
@@ -47,10 +48,17 @@ public enum SyncServerProgram {
         models: SchemaCatalog, rule: (@Sendable (_ name: String) -> FieldRule?)? = nil,
         _ configure: (inout ServerApplication) -> Void = { _ in }
     ) async {
-        await main(ServerApplication(catalog: models, rule: rule), configure)
+        prepareProcess()
+        await run(ServerApplication(catalog: models, rule: rule), configure)
     }
 
-    private static func main(
+    /// Must be called first, because `configure` may open files, and each error is reported on a standard stream.
+    private static func prepareProcess() {
+        StandardStreams.open()
+        ProgramSignals.ignoreWriteSignals()
+    }
+
+    private static func run(
         _ application: ServerApplication, _ configure: (inout ServerApplication) -> Void
     ) async {
         var application = application
@@ -60,8 +68,6 @@ public enum SyncServerProgram {
     }
 
     private static func run(_ application: ServerApplication) async {
-        StandardStreams.open()
-        ProgramSignals.ignoreWriteSignals()
         do {
             try OpenFiles.requireEnough()
             var command = try ServerRoot.parseAsRoot()
@@ -78,7 +84,7 @@ public enum SyncServerProgram {
     }
 
     private static func report(_ error: any Error) -> Never {
-        // The status of SIGPIPE is the one that a program has in a pipeline such as `| head`.
+        // The status of a program that SIGPIPE ends, as in the pipeline `| head`.
         if let error = error as? OutputError, error.readerHasGone { Foundation.exit(ProgramOutput.brokenPipeStatus) }
         // Help and the version go to standard output. The messages of the parser quote the command line, so they are
         // escaped.
@@ -96,7 +102,10 @@ public enum SyncServerProgram {
             Foundation.exit(code.rawValue)
         }
         ProgramOutput.note("\(ServerOptions.program.name): \(error)\n")
-        if let problem = error as? TooFewFiles { ProgramOutput.note("  \(problem.advice)\n") }
+        if let problem = error as? TooFewFiles {
+            ProgramOutput.note("  \(problem.advice)\n")
+            Foundation.exit(78)
+        }
         guard let problem = error as? ConfigurationError else { Foundation.exit(1) }
         if let advice = problem.advice { ProgramOutput.note("  \(advice)\n") }
         // A service manager starts the server again after status 1, and not after 78.

@@ -32,6 +32,7 @@ struct BlobWriter {
 struct BlobReader {
     private let bytes: [UInt8]
     private var position = 0
+    /// The name of the blob in error messages.
     private let what: String
 
     init(_ bytes: [UInt8], _ what: String) {

@@ -17,28 +17,28 @@ struct FeedReader {
     }
 
     func read(
-        from text: Cursor?, receipt: Cursor?, for principal: Principal, in view: some AuthorityView
+        from cursor: Cursor?, receipt: Cursor?, for principal: Principal, in view: some AuthorityView
     ) throws(AuthorityStoreError) -> Response {
         let state = try view.state()
         let check = HistoryCheck(history: state.history, witness: .client(principal))
         if let receipt, case .lost(let lost) = try check.examine(receipt, in: view) { return .lost(lost) }
         let extent = try view.extent(of: space)
-        guard let text else {
+        guard let cursor else {
             return .response(
                 .page(try rows(after: nil, begun: try point(extent.head, in: view), state, extent, in: view)))
         }
-        let cursor: FeedCursor
-        switch try check.examine(text, in: view) {
-        case .held(let held): cursor = held
+        let decoded: FeedCursor
+        switch try check.examine(cursor, in: view) {
+        case .held(let cursor): decoded = cursor
         case .lost(let lost): return .lost(lost)
         case .otherEpoch: return .response(.mustReset(.epoch))
         case .unreadable: return .response(.mustReset(.cursor))
         // The commits after the cursor, or after the beginning of the snapshot, have been trimmed.
         case .trimmed: return .response(.mustReset(.horizon))
         }
-        guard cursor.space == space else { return .response(.mustReset(.cursor)) }
-        let start = Point(version: cursor.position.version, fingerprint: cursor.fingerprint)
-        switch cursor.position {
+        guard decoded.space == space else { return .response(.mustReset(.cursor)) }
+        let start = Point(version: decoded.position.version, fingerprint: decoded.fingerprint)
+        switch decoded.position {
         case .commits, .receipt:
             return .response(.page(try commits(after: start, state, extent, in: view)))
         case .snapshot(_, let last):
@@ -93,8 +93,8 @@ struct FeedReader {
     /// Returns rows in their current state. The commits since `begun` follow the snapshot, and bring all rows to one
     /// version.
     ///
-    /// Collections follow each other in the order of their names. A server that declares its models in another order in
-    /// the middle of a snapshot therefore goes on with the same collections.
+    /// Collections are sorted by name, so that a snapshot can continue on a server that declares its models in another
+    /// order.
     private func rows(
         after last: RecordAddress?, begun: Point, _ state: AuthorityState, _ extent: SpaceExtent,
         in view: some AuthorityView

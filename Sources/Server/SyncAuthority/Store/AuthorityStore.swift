@@ -13,7 +13,8 @@ public protocol AuthorityStore: Sendable {
         _ body: (any AuthorityView) throws -> Result
     ) throws -> Result
 
-    /// Commits everything that `body` writes, durably. If `body` throws or the commit fails, nothing is written.
+    /// Commits everything that `body` writes, durably. If `body` throws, nothing is written. A commit that fails may
+    /// have taken effect: see `AuthorityStoreError`.
     ///
     /// Everything that `body` has read must stay true until its end. An implementation that runs writers concurrently
     /// must lock the ledger and the records that are read, or throw `busy` when it cannot guarantee this.

@@ -1,5 +1,5 @@
-/// An error of the authority's store. The store was not changed, unless the connection to a database was lost during
-/// the commit.
+/// An error of the authority's store. The store was not changed, unless the disk or the connection to the database
+/// failed during the commit: the commit may then have taken effect.
 public struct AuthorityStoreError: Error, Hashable, Sendable {
     /// The reason, for programs.
     public let code: Code
@@ -17,7 +17,6 @@ public struct AuthorityStoreError: Error, Hashable, Sendable {
 
     /// The reasons. Clients learn only the kind of failure from them.
     public enum Code: String, Hashable, Sendable, CaseIterable {
-        // The database cannot be used in its current state.
         /// The file is not a SQLite database.
         case notADatabase
         /// A newer build has written the database.
@@ -26,7 +25,7 @@ public struct AuthorityStoreError: Error, Hashable, Sendable {
         case otherSchema
         /// The database is damaged, and must be restored.
         case corrupt
-        /// The file or its folder is accessible to other users.
+        /// The file or its folder is accessible to other users, or the database server denies access.
         case unsafePermissions
         /// The path leads to no file, or the file was moved or deleted while the server was using it.
         case missingFile
@@ -38,8 +37,6 @@ public struct AuthorityStoreError: Error, Hashable, Sendable {
         case notDurable
         /// A value cannot be stored: for example, the text of a JSON field is not JSON.
         case unstorable
-
-        // The cause lies in the machine, and may be temporary.
         /// The file system has no room for the write.
         case diskFull
         /// The database cannot be written.
@@ -58,9 +55,9 @@ extension AuthorityStoreError: CustomStringConvertible {
 }
 
 extension AuthorityError {
-    /// Converts a failure of the store to the failure that clients see, after which they may try again.
+    /// Converts an error of the store to the error that clients receive. Its code is `unavailable`, so they try again.
     ///
-    /// Clients get the kind of the failure. The details, which may name files, are for the operator's log.
+    /// Clients learn only the kind of failure. The details, which may name files, are for the operator's log.
     init(storeError error: any Error) {
         let failure = error as? AuthorityStoreError ?? AuthorityStoreError(.inputOutput, "the store failed: \(error)")
         let retryAfter: Duration? = failure.code == .busy ? AuthorityLimits.busyRetry : nil
@@ -79,7 +76,8 @@ extension AuthorityStoreError.Code {
         case .newerSchema, .otherSchema:
             "the server's database was made by another build; its operator must update the server"
         case .diskFull: "the server's disk is full"
-        case .readOnly, .unsafePermissions: "the server may not write to its database"
+        case .readOnly: "the server cannot write to its database"
+        case .unsafePermissions: "the server may not use its database; its operator must correct the permissions"
         case .busy, .inUse: "the server's database is busy"
         case .notDurable, .inputOutput: "the server's disk failed"
         case .unreachable: "the server has no connection to its database"

@@ -34,7 +34,7 @@ final class RequestPacer: ChannelDuplexHandler {
         guard !gate.isClosing else { return }
         var bytes = unwrapInboundIn(data)
         if held.readableBytes == 0 { held = bytes } else { held.writeBuffer(&bytes) }
-        // More bytes than one read returns arrive only from a peer that has closed its side.
+        // A read stays far below this limit. Only when the peer closes its side are all remaining bytes read unasked.
         guard held.readableBytes <= SyncServerLimits.heldBytes else { return context.close(promise: nil) }
         forward(context)
     }

@@ -10,10 +10,11 @@ package final class Connection {
     private var composed: [String: Statement] = [:]
     /// Cached statements by the caller's numbers, so that a lookup hashes nothing.
     private var numbered: [Statement?] = []
-    /// The number of pages in the WAL after this connection's last commit. See `takeOverCheckpoints()`.
+    /// The memory in which the WAL hook stores `pagesInWAL`; nil before `takeOverCheckpoints()`.
     var walPages: UnsafeMutablePointer<Int32>?
 
-    /// Maximum number of cached statements with composed SQL. More than the distinct queries of any screen.
+    /// Maximum number of cached statements with composed SQL: more than the server has statements, and more than an
+    /// ordinary application has queries.
     private static let mostComposed = 100
 
     /// Opens a connection, which closes when this object is destroyed.

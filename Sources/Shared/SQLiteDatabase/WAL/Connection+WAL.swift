@@ -30,8 +30,8 @@ extension Connection {
     /// Turns off SQLite's automatic checkpoints, and counts the pages in the WAL instead: see `pagesInWAL`.
     ///
     /// Before version 3.51.3, SQLite can corrupt a database when one connection checkpoints while another commits and
-    /// restarts the WAL. A program that has several writers therefore chooses the moment itself, and holds the write
-    /// lock during a checkpoint.
+    /// restarts the WAL. A program with several connections therefore runs checkpoints itself, while it holds the write
+    /// lock.
     package func takeOverCheckpoints() throws(DatabaseError) {
         try turnOffCheckpoints()
         let pages = walPages ?? .allocate(capacity: 1)
@@ -60,7 +60,7 @@ extension Connection {
     }
 
     package enum CheckpointMode: String, Sendable {
-        /// Copies what can be copied without waiting for anybody.
+        /// Copies what can be copied without waiting for other connections.
         case passive = "PASSIVE"
         /// Waits for readers, copies everything, and truncates the WAL file.
         case truncate = "TRUNCATE"

@@ -12,12 +12,13 @@ public struct Transaction: Hashable, Sendable {
         self.mutations = mutations
     }
 
-    /// The records that this transaction creates, in the order of its mutations.
+    /// The ids of the records that this transaction creates, in the order of its mutations.
     public var createdRecords: [RecordID] {
         mutations.compactMap { if case .create = $0.intent { $0.record } else { nil } }
     }
 
-    /// The mutations in the smallest groups such that no group refers to a later one.
+    /// The mutations in groups that are as small as possible, ordered so that no group refers to a record of a later
+    /// one.
     public var referenceGroups: [[Mutation]] {
         let places = Dictionary(mutations.indices.map { (mutations[$0].record, $0) }) { first, _ in first }
         let references = mutations.map { $0.references.compactMap { places[$0] } }
@@ -43,7 +44,7 @@ public struct PayloadHash: RawRepresentable, Hashable, Sendable, CustomStringCon
     public var description: String { rawValue }
 }
 
-/// A transaction with the number under which it is pushed. It never changes once it has a number.
+/// A transaction with the number under which it is pushed. The transaction never changes once it has a number.
 public struct NumberedTransaction: Hashable, Sendable {
     /// The number within the incarnation of the client, from 0.
     public let number: TransactionNumber

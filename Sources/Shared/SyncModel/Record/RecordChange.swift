@@ -4,7 +4,7 @@ public struct RecordChange: Hashable, Sendable {
     public let collection: CollectionName
     /// The id of the record.
     public let id: RecordID
-    /// The new state of the record, or its end.
+    /// The creation of the record, its new values, or its deletion.
     public let effect: Effect
 
     /// The effects that a commit can have on a record.
@@ -65,7 +65,7 @@ extension Record {
     /// Returns this record after an `updated` change of a commit.
     ///
     /// Fields that already have a later version keep their values, because a page of a snapshot may be ahead of the
-    /// change feed.
+    /// change feed. Fields that the schema does not know have no versions, so each commit sets them.
     public func updated(by patch: Patch, at version: Version, schema: ModelSchema) -> Record {
         var result = self
         var changed: [Int] = []

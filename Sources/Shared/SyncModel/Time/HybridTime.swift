@@ -9,8 +9,8 @@ public struct HybridTime: RawRepresentable, Hashable, Comparable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// The latest wall time of a reading, in the year 6429. With a later one, a reading would be negative in a database,
-    /// whose integers have a sign.
+    /// The latest wall time of a reading, in the year 6429. A later reading would be negative in a database, whose
+    /// integers are signed.
     public static let latestWall = WallTime(milliseconds: 0x7FFF_FFFF_FFFF)
 
     /// Creates a reading. Wall times before 1970 or after `latestWall` are clamped.
@@ -54,8 +54,7 @@ public struct HybridClock: Hashable, Sendable {
         self.last = last
     }
 
-    /// Returns a reading that is greater than all earlier ones: `now`, or, if the wall clock has gone back, the one
-    /// after the last reading.
+    /// Returns a reading that is greater than `last`: `now`, or the next reading after `last` if `now` is not greater.
     public mutating func tick(now: WallTime) -> HybridTime {
         last = max(last.next, HybridTime(wall: now))
         return last
@@ -68,7 +67,8 @@ public struct HybridClock: Hashable, Sendable {
     /// clocks that this one has observed may be ahead by one `skew`, and small corrections of the wall clock take
     /// another.
     ///
-    /// - Returns: whether the clock was set back. If so, everything stamped earlier was written no later than `now`.
+    /// - Returns: whether the clock was set back. If so, existing stamps may be later than `now`, although their edits
+    ///   were made before it.
     public mutating func correct(now: WallTime, permitting skew: Duration) -> Bool {
         guard last.wall > now.advanced(by: skew + skew) else { return false }
         last = HybridTime(wall: now)

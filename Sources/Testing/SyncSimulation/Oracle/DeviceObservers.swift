@@ -10,8 +10,8 @@ struct DeviceObservers: DeviceObserver {
         for observer in all { observer.batchTaken(batch, by: device, among: numbered) }
     }
 
-    func unreadable(_ error: any Error, on device: String) {
-        for observer in all { observer.unreadable(error, on: device) }
+    func storeReadFailed(_ error: any Error, on device: String) {
+        for observer in all { observer.storeReadFailed(error, on: device) }
     }
 
     func sessionChanged(_ session: StoredSession, of device: String) {
@@ -22,8 +22,8 @@ struct DeviceObservers: DeviceObserver {
         for observer in all { observer.pushRefused(refusal, of: device) }
     }
 
-    func logFlushed(of device: String) {
-        for observer in all { observer.logFlushed(of: device) }
+    func walFlushed(of device: String) {
+        for observer in all { observer.walFlushed(of: device) }
     }
 
     func pageRefused(_ failure: StoreError, by device: String) {

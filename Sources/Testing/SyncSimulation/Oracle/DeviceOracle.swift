@@ -108,9 +108,9 @@ final class DeviceOracle: DeviceObserver, ServerObserver {
         }
     }
 
-    func logFlushed(of device: String) {}
+    func walFlushed(of device: String) {}
 
-    func unreadable(_ error: any Error, on device: String) {
+    func storeReadFailed(_ error: any Error, on device: String) {
         violations.report(Violation(.I25, "\(device) cannot be read although its disk works: \(error)"))
     }
 

@@ -87,7 +87,7 @@ public final class SimulatedDevice: Sendable {
 
     /// - Parameters:
     ///   - storage: the settings of the store. Its build is the one that the device starts with.
-    ///   - diskSeed: changes the seed of the disk.
+    ///   - diskSeed: is combined with the device's own seed of the disk.
     ///   - open: opens the store. Called at each start of a process.
     ///   - connect: makes the transport of a process.
     ///   - wrap: wraps the engine's transport, for tests that intercept its calls.
@@ -251,7 +251,7 @@ public final class SimulatedDevice: Sendable {
                 observer.batchTaken(batch, by: name, among: numbered)
             } catch {
                 // The process may have died in an earlier call.
-                if !process.isDead { observer.unreadable(error, on: name) }
+                if !process.isDead { observer.storeReadFailed(error, on: name) }
             }
         }
         switch turn.event {
@@ -403,13 +403,13 @@ protocol DeviceObserver: Sendable {
     /// - Parameter numbered: the oldest entries of the outbox, including every entry that has a number.
     func batchTaken(_ batch: PushBatch, by device: String, among numbered: [OutboxEntry])
     /// Reports that the store of a running process cannot be read although its disk works.
-    func unreadable(_ error: any Error, on device: String)
+    func storeReadFailed(_ error: any Error, on device: String)
     /// Reports the session of an engine at its start, and after the store has given the engine a new identity or a new
     /// history.
     func sessionChanged(_ session: StoredSession, of device: String)
     func pushRefused(_ refusal: PushRefusal, of device: String)
     /// Reports a checkpoint that flushed the WAL to disk. All earlier commits now survive a loss of power.
-    func logFlushed(of device: String)
+    func walFlushed(of device: String)
     /// Reports that the store could not apply a page.
     func pageRefused(_ failure: StoreError, by device: String)
 }

@@ -150,9 +150,9 @@ struct WatchedStore: LocalStore, EngineStore {
     func apply(
         _ page: PullPage, after cursor: Cursor?, brake: DeleteBrake?, now: WallTime
     ) throws(StoreError) -> ApplyResult {
-        let watches: [any PageOracle] = [lostHistory, brakes]
-        let comparisons = watches.compactMap { watch in
-            inspect { try watch.inspect(at: store, before: page, on: device) } ?? nil
+        let oracles: [any PageOracle] = [lostHistory, brakes]
+        let comparisons = oracles.compactMap { oracle in
+            inspect { try oracle.inspect(at: store, before: page, on: device) } ?? nil
         }
         let result = try watch(.applyingPage) {
             try store.apply(page, after: cursor, brake: brake, now: now)
@@ -221,6 +221,6 @@ struct WatchedStore: LocalStore, EngineStore {
         let (flushes, faults) = (disk.count(of: .sync), disk.faultCount)
         try watch(.writing) { try store.checkpoint() }
         // The WAL is flushed before the first of its pages is copied into the database.
-        if disk.count(of: .sync) > flushes, disk.faultCount == faults { observer.logFlushed(of: device) }
+        if disk.count(of: .sync) > flushes, disk.faultCount == faults { observer.walFlushed(of: device) }
     }
 }

@@ -68,7 +68,7 @@ public final class MockServer: RemoteTransport {
         state.withLock { state in state.hintSteps += steps }
     }
 
-    /// The calls so far, in order, each with the step that it took.
+    /// The calls, with the steps that they took, and the opened hint streams, in order.
     public var log: [MockEntry] {
         state.withLock { state in state.log }
     }

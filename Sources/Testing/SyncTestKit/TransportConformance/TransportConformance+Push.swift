@@ -13,7 +13,7 @@ extension TransportConformance {
                 try fixture.expect(!fixture.hello.epoch.rawValue.isEmpty, "the epoch is empty")
                 try fixture.expect(
                     again.epoch == fixture.hello.epoch, "epoch \(again.epoch) after \(fixture.hello.epoch)")
-                try fixture.expect(again.limits == fixture.hello.limits, "other limits at the second time")
+                try fixture.expect(again.limits == fixture.hello.limits, "the second hello has other limits")
                 try fixture.expect(again.serverTime >= fixture.hello.serverTime, "the server's time went back")
             }
         ]
@@ -37,13 +37,13 @@ extension TransportConformance {
                 // another version.
                 _ = try await fixture.apply(fixture.makeClient(), [fixture.create(fixture.makeRecord())])
                 let repeated = try await fixture.push(request)
-                try fixture.expect(repeated == outcome, "\(repeated) at the second time; expected \(outcome)")
+                try fixture.expect(repeated == outcome, "\(repeated) the second time; expected \(outcome)")
                 let shown = try await fixture.fetch(record)
                 try fixture.expect(
                     shown?.uid == uids[0].uid && shown?.version == version,
                     "the record has uid \(shown?.uid.description ?? "none"), the outcome says \(uids[0].uid)")
             },
-            Check("after a lost response, the same numbers with more behind them take effect once") { fixture in
+            Check("after a lost response, a push of the same numbers and one more takes effect once") { fixture in
                 let client = fixture.makeClient()
                 let records = (0..<3).map { _ in fixture.makeRecord() }
                 let creates = records.enumerated().map { fixture.create($1, $0) }
@@ -59,12 +59,12 @@ extension TransportConformance {
                 let client = fixture.makeClient()
                 let record = fixture.makeRecord()
                 var refusal = try await fixture.refusal(fixture.request(client, [fixture.create(record)], from: 3))
-                try fixture.expect(refusal == .gap(expected: .first), "\(refusal); expected a gap before 0")
+                try fixture.expect(refusal == .gap(expected: .first), "\(refusal); expected a gap at 0")
                 _ = try await fixture.apply(client, [fixture.create(record)])
                 refusal = try await fixture.refusal(
                     fixture.request(client, [fixture.create(fixture.makeRecord())], from: 2))
                 try fixture.expect(
-                    refusal == .gap(expected: TransactionNumber(1)), "\(refusal); expected a gap before 1")
+                    refusal == .gap(expected: TransactionNumber(1)), "\(refusal); expected a gap at 1")
             },
             Check("a number with other contents is an identity conflict, and changes nothing") { fixture in
                 let client = fixture.makeClient()
@@ -103,7 +103,7 @@ extension TransportConformance {
                     rejection.code == .unknownField, "code \(rejection.code); expected \(RejectionCode.unknownField)")
                 _ = try fixture.version(of: outcomes[1])
                 let repeated = try await fixture.push(request)
-                try fixture.expect(repeated == outcomes, "other outcomes at the second time")
+                try fixture.expect(repeated == outcomes, "the second push has other outcomes")
                 try fixture.expect(
                     try await fixture.fetch(bad.mutations[0].record) == nil, "the rejected record exists")
             },
@@ -116,7 +116,7 @@ extension TransportConformance {
                 guard case .rejected = outcomes[0] else { throw fixture.violation("\(outcomes[0]); expected rejected") }
                 try fixture.expect(try await fixture.fetch(record) == nil, "half of the transaction took effect")
             },
-            Check("of two concurrent edits, one wins and the other is reported") { fixture in
+            Check("one of two concurrent edits wins, and the other is reported") { fixture in
                 let record = fixture.makeRecord()
                 let one = fixture.makeClient()
                 let other = fixture.makeClient()
@@ -133,7 +133,7 @@ extension TransportConformance {
                 try fixture.expect(
                     Set(texts) == [.text("by one"), .text("by the other")], "\(texts); expected both values")
             },
-            Check("more transactions than the server takes are too large") { fixture in
+            Check("a push of more transactions than the server allows is too large") { fixture in
                 let count = fixture.hello.limits.pushTransactions + 1
                 let transaction = fixture.delete(fixture.makeRecord(), seen: .zero)
                 let request = try fixture.request(fixture.makeClient(), Array(repeating: transaction, count: count))

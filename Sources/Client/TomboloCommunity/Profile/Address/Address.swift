@@ -11,8 +11,9 @@ public protocol Address: Sendable {
 
     /// Checks the parts against the rules of the kind.
     ///
-    /// A device checks the stored JSON before it writes a profile, and a server before it applies the write. Both read
-    /// the JSON with the kinds that their builds know: for any other kind, they check only the form.
+    /// A device checks the stored JSON before it writes a profile, and a server before it applies the write. Both check
+    /// the parts only if their builds know the kind and every part. Otherwise, they check only the form: a JSON object
+    /// with a kind.
     ///
     /// - Throws: `InvalidAddressError` for the first part that breaks its rule.
     func validate() throws(InvalidAddressError)

@@ -79,7 +79,7 @@ extension History: DeviceObserver {
         return known.isEmpty ? nil : known.sorted()[random.below(known.count)]
     }
 
-    func unreadable(_ error: any Error, on device: String) {}
+    func storeReadFailed(_ error: any Error, on device: String) {}
     func sessionChanged(_ session: StoredSession, of device: String) {}
     func pushRefused(_ refusal: PushRefusal, of device: String) {}
     func pageRefused(_ failure: StoreError, by device: String) {}
@@ -106,7 +106,7 @@ extension History: DeviceObserver {
         }
     }
 
-    func logFlushed(of device: String) {
+    func walFlushed(of device: String) {
         state.withLock { $0.flushed[device] = $0.newest[device] }
     }
 

@@ -4,23 +4,25 @@ import SyncModel
 
 /// An oracle that remembers what the users of all devices were told, and checks it once the world is at rest.
 ///
-/// It knows what a user knows: the values that users read and wrote, the reported results, and the journal. It uses no
-/// merge and no model, and knows no versions, stamps, client ids, or messages, so it shares no assumption with the
-/// parts under test or with the other oracles.
+/// It knows what a user knows: the values that users read and wrote, the reported results, and the journal. It
+/// merges nothing, predicts nothing, and knows no versions, stamps, client ids, or messages, so it shares no assumption
+/// with the parts under test or with the other oracles.
 ///
 /// In the end, each saved value must be one of these:
 ///
 /// - current;
 /// - replaced by an edit or a delete on a device that had read this value;
-/// - offered by a journal entry of a device that wrote it, or by an entry that its user has handled;
+/// - offered by the journal of a device that holds it, or by a journal entry that a user has already acted on;
 /// - still in the outbox;
 /// - in a field of a record that a user of an earlier build deleted, who could see the record but not the field. This
 ///   is the only case that no user is told of.
 ///
-/// A deleted record must be gone, or the journal of the deleting device must say otherwise.
+/// Nulls, values that users of several devices entered, and values in a space that a holder may not read are exempt.
 ///
-/// A user who restores everything that was lost has not chosen to give up any value. So the restore replaces only values that
-/// its entries say they replace, and an entry that was restored offers none: what it has must be current.
+/// A deleted record must stay deleted, unless the journal of a device that holds the deletion says otherwise.
+///
+/// A user who restores everything that was lost has not chosen to give up any value. So the restore replaces only
+/// values that its entries say they replace, and an entry that was restored offers none: what it has must be current.
 final class UserOracle: Sendable {
     /// One field of one record.
     struct FieldAddress: Hashable, Sendable, CustomStringConvertible {
@@ -39,7 +41,7 @@ final class UserOracle: Sendable {
         var description: String { "\(value) in \(field)" }
     }
 
-    /// A change that a user was told is done.
+    /// A change that a user made. It has no holder until a user is told that it is saved.
     struct Claim: Hashable, Sendable {
         /// The devices whose databases hold the change: one, or several where a database was copied.
         var holders: Set<String> = []
@@ -168,8 +170,8 @@ final class UserOracle: Sendable {
         }
     }
 
-    /// Returns whether the user of a device was told that a value is saved, nobody else wrote it, and the user has not
-    /// seen it in the journal.
+    /// Returns whether a device holds a value that was entered on only one device, and that no user has seen in the
+    /// journal.
     func holds(_ saved: Saved, on device: String) -> Bool {
         state.withLock { state in
             guard let claim = state.values[saved] else { return false }
@@ -178,7 +180,7 @@ final class UserOracle: Sendable {
         }
     }
 
-    /// Returns whether a user of the device entered the value, or a user of a device whose database was copied to it.
+    /// Returns whether the value was entered on the device, or came with a copy of another device's database.
     func hasEntered(_ saved: Saved, on device: String) -> Bool {
         state.withLock { $0.entered[device]?.contains(saved) ?? false }
     }
@@ -250,7 +252,7 @@ final class UserOracle: Sendable {
         }
     }
 
-    /// Records that a device has lost power and does not flush each commit. Its user checks what is left.
+    /// Records that a device that does not flush each commit has lost power. Its user checks what is left.
     func losePower(_ device: String, _ store: any LocalStore) throws(StoreError) {
         let held = image(of: device)
         let offer = JournalOffer(try store.restorableJournal())
