@@ -213,8 +213,9 @@ import Testing
 
     @Test(arguments: [
         ("host=localhost password=secret", "the connection string contains a password"),
-        ("host", "the connection string is invalid: missing \"=\" after \"host\""),
-        ("colour=red", "the connection string is invalid: invalid connection option \"colour\""),
+        ("host", "the connection string is invalid: missing \"=\" after \"…\""),
+        ("postgresql://ned:can%ry@db/sync", "the connection string is invalid: invalid percent-encoded token: \"…\""),
+        ("colour=red", "the connection string is invalid: invalid connection option \"…\""),
     ])
     func `an invalid connection string is refused with its reason`(connection: String, words: String) throws {
         let failure = #expect(throws: AuthorityStoreError.self) {

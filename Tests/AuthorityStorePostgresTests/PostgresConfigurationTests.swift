@@ -28,6 +28,8 @@ import Testing
             "user=ned password=******** dbname=sync host=db sslpassword=********"
         ),
         ("host=db password=can ary", "********"),
+        // The password has a slash, and libpq takes its end for the name of the database.
+        ("postgresql://ned:12/canary@db/sync", "host=ned port=12 password=********"),
     ])
     func `the secrets of a connection string are masked`(connection: String, shown: String) {
         // The order of the keywords is that of libpq.
@@ -41,6 +43,7 @@ import Testing
             "contains a password, which others could read; expected it in the file that PGPASS"
         ),
         ("postgres://ned:canary@db/sync", "contains a password, which others could read; expected it in the file that"),
+        ("postgres://ned:12/canary@db/sync", "contains a password, which others could read; expected it in the file th"),
         ("host=db sslpassword=canary", "the secret sslpassword, which others could read; expected service=NAME, and "),
         ("postgres://db/sync?sslpassword=canary", "the secret sslpassword, which others could read; expected service="),
     ])

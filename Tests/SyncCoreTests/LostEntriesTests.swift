@@ -20,7 +20,7 @@ import Testing
     private static func selection(_ entries: [Mutation]...) -> (restored: [Int64], left: [LostEntries.Conflict]) {
         var lost = LostEntries()
         for (index, mutations) in entries.enumerated().reversed() {
-            lost.add(Int64(index + 1), Transaction(space: .default, mutations: mutations), isOutdated: false)
+            lost.add(Int64(index + 1), Transaction(space: .default, mutations: mutations), nil)
         }
         return lost.selection()
     }
@@ -48,10 +48,16 @@ import Testing
     @Test func `an entry whose field has been changed since is left, and does not take the place of another`() {
         var lost = LostEntries()
         let older = Transaction(space: .default, mutations: [Self.change(1, "name", "first")])
-        lost.add(2, Transaction(space: .default, mutations: [Self.change(1, "name", "second")]), isOutdated: true)
-        lost.add(1, older, isOutdated: false)
+        lost.add(2, Transaction(space: .default, mutations: [Self.change(1, "name", "second")]), .isOutdated)
+        lost.add(1, older, nil)
         #expect(lost.selection().restored == [1] && lost.selection().left.isEmpty)
         #expect(lost.outdated == [2])
+    }
+
+    @Test func `an entry that would empty a field is left`() {
+        var lost = LostEntries()
+        lost.add(1, Transaction(space: .default, mutations: [Self.change(1, "name", "first")]), .empties)
+        #expect(lost.selection().restored.isEmpty && lost.emptying == [1] && lost.outdated.isEmpty)
     }
 
     @Test func `without entries, nothing is selected`() {

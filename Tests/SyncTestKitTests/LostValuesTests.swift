@@ -1,3 +1,4 @@
+import SyncConcurrency
 import SyncCore
 import SyncModel
 import SyncTestKit
@@ -214,6 +215,110 @@ import Testing
         try Self.write(.update("note", note, ["body": .text("newer")]), on: other)
         try testbed.settle()
         #expect(try writer.store.hasChanged(since: lost))
+    }
+
+    @Test func `a field that others wrote with the version that it had in the lost history has changed`() throws {
+        let (testbed, writer, other, note) = try Self.devices()
+        try Self.write(.create("note", note, ["title": .text("shopping"), "body": .text("old")]), on: writer)
+        try testbed.settle()
+        let backup = testbed.backUpServer()
+        try Self.write(.update("note", note, ["body": .text("lost")]), on: writer)
+        try testbed.settle()
+        let version = try writer.store.record("note", .id(note))?.version
+        for device in [writer, other] { device.isOnline = false }
+        testbed.restoreServer(backup)
+        try Self.write(.update("note", note, ["body": .text("newer")]), on: other)
+        other.isOnline = true
+        try testbed.settle()
+        #expect(try other.store.record("note", .id(note))?.version == version)
+        writer.isOnline = true
+        try testbed.settle()
+        #expect(try Self.hasChanged(writer))
+    }
+
+    /// The lost record never had a body. Its new creation by another device has lower versions than the lost one.
+    @Test func `restoring everything that was lost leaves a field alone that only the server has a value of`() throws {
+        let (testbed, writer, other, note) = try Self.devices()
+        var random = other.runtime.generator
+        let first = RecordID.make(at: other.runtime.now(), random: &random)
+        try Self.write(.create("note", first, ["title": .text("a")]), on: other)
+        try testbed.settle()
+        let backup = testbed.backUpServer()
+        for title in ["b", "c", "d", "e"] {
+            try Self.write(.update("note", first, ["title": .text(title)]), on: other)
+            try testbed.settle()
+        }
+        try Self.write(.create("note", note, ["title": .text("shopping")]), on: writer)
+        try testbed.settle()
+        writer.isOnline = false
+        testbed.restoreServer(backup)
+        try testbed.settle()
+        try Self.restoreLost(on: other)
+        try Self.write(.update("note", note, ["body": .text("precious")]), on: other)
+        try testbed.settle()
+        writer.isOnline = true
+        try testbed.settle()
+        // The journal still offers to empty the field, because the user may have emptied it.
+        let offered = try Self.lost(writer).map { $0.mutations.map(\.patch) }
+        #expect(offered == [[["body": .null]]], "\(offered)")
+        try Self.restoreLost(on: writer)
+        try testbed.settle()
+        #expect(try Self.lost(writer).count == 1)
+        #expect(try other.store.record("note", .id(note))?.values == [.text("shopping"), .text("precious")])
+    }
+
+    /// Restores all lost entries that may be restored together.
+    private static func restoreLost(on device: TestbedDevice) throws {
+        for entry in try device.store.lostEntries().selection().restored { try restore(entry, on: device) }
+    }
+
+    /// One entry is about the note, which is deleted and replaced, and another about its replacement, which is deleted
+    /// as well.
+    @Test(arguments: [true, false])
+    func `restoring edits of a record and of its replacement leads to one record`(oldestFirst: Bool) throws {
+        let (testbed, writer, other, note) = try Self.devices()
+        try Self.write(.create("note", note, ["title": .text("a"), "body": .text("b")]), on: writer)
+        try testbed.settle()
+        writer.isOnline = false
+        try Self.write(.update("note", note, ["body": .text("mine")]), on: writer)
+        try testbed.advance(by: .seconds(60))
+        try Self.write(.update("note", note, ["body": .text("theirs")]), on: other)
+        try testbed.settle()
+        writer.isOnline = true
+        try testbed.settle()
+        let merged = try Self.newestEntry(writer)
+        /// Lets the other device delete a note while the writer edits it, and returns the writer's entry.
+        func delete(_ id: RecordID, during patch: Patch) throws -> Int64 {
+            writer.isOnline = false
+            try Self.write(.update("note", id, patch), on: writer)
+            try Self.write(.delete("note", id), on: other)
+            try testbed.settle()
+            writer.isOnline = true
+            try testbed.settle()
+            return try Self.newestEntry(writer)
+        }
+        try Self.restore(try delete(note, during: ["title": .text("second")]), on: writer)
+        try testbed.settle()
+        let second = try #require(try writer.store.replacement(of: "note", note))
+        let rejected = try delete(second, during: ["title": .text("third")])
+        for entry in oldestFirst ? [merged, rejected] : [rejected, merged] { try Self.restore(entry, on: writer) }
+        try testbed.settle()
+        let notes = try other.store.records(matching: RecordQuery("note"))
+        #expect(notes.map(\.values) == [[.text("third"), .text("mine")]])
+        #expect(try writer.store.replacement(of: "note", note) == notes.first?.id)
+        #expect(try writer.store.replacement(of: "note", second) == notes.first?.id)
+    }
+
+    private static func newestEntry(_ device: TestbedDevice) throws -> Int64 {
+        try #require(try device.store.journal(state: .active, limit: 1).first).number
+    }
+
+    private static func restore(_ entry: Int64, on device: TestbedDevice) throws {
+        let now = device.runtime.now()
+        let random = Guarded(device.runtime.generator)
+        _ = try device.store.restore(journal: entry, now: now) {
+            random.withLock { RecordID.make(at: now, random: &$0) }
+        }
     }
 
     @Test func `a field has changed when the record that replaces a deleted one has a newer value`() throws {

@@ -54,6 +54,26 @@ import Tombolo
     }
 
     @Test(.timeLimit(.minutes(10)))
+    func `an older build ends its sync when a newer one has changed the database, which then syncs`() async throws {
+        let home = try Home()
+        let server = try TestServer(models: [Todo.self, Person.self])
+        var options = home.options
+        options.transport = server.transport(for: "ned")
+        options.reachability = FakeReachability()
+        let older = try await Client.open("todo", models: [Person.self], options: options)
+        for await status in older.statusUpdates where status.phase == .live { break }
+        let newer = try await Client.open("todo", models: [Todo.self, Person.self], options: options)
+        try await newer.create(Todo.self) { $0.title = "Milk" }
+        for await status in older.statusUpdates where status.phase == .blocked {
+            #expect(status.reason.hasPrefix("the sync has ended: "), "\(status.reason)")
+            break
+        }
+        try await newer.synced()
+        #expect(newer.status.phase == .live)
+        for client in [older, newer] { await client.close() }
+    }
+
+    @Test(.timeLimit(.minutes(10)))
     func `a program waits until everything is in sync, whichever client of the database syncs it`() async throws {
         let (home, other) = (try Home(), try Home())
         let server = try TestServer(models: [Person.self])

@@ -5,12 +5,21 @@ package import SyncModel
 /// After two restores of a server, the journal may have two values of one field. If both were written, the first would
 /// be gone although its entry counts as restored. Of such entries, one that creates records is selected, or else the
 /// newest one. The others stay in the journal. An entry with a field that was changed after the entry was made stays,
-/// too, because the field's current value is newer.
+/// too, because the field's current value is newer. So does one that would empty a field: it may only be that the field
+/// had no value yet in the lost history.
 package struct LostEntries: Sendable {
     /// An entry that is not selected, because another one has a different value of the same field.
     package struct Conflict: Hashable, Sendable {
         package let entry: Int64
         package let selected: Int64
+    }
+
+    /// What keeps an entry from being restored together with others.
+    package enum Obstacle: Hashable, Sendable {
+        /// A field has been changed since the entry was made.
+        case isOutdated
+        /// A field would lose its value.
+        case empties
     }
 
     private struct Field: Hashable {
@@ -28,14 +37,20 @@ package struct LostEntries: Sendable {
     private var entries: [Entry] = []
     /// The numbers of the entries with a field that was changed after the entry was made.
     package private(set) var outdated: [Int64] = []
+    /// The numbers of the entries that would take the value of a field away and not give it another.
+    package private(set) var emptying: [Int64] = []
 
     package init() {}
 
     /// Adds an entry.
     ///
-    /// - Parameter isOutdated: Whether a field has been changed since the entry was made.
-    package mutating func add(_ number: Int64, _ changes: Transaction, isOutdated: Bool) {
-        guard !isOutdated else { return outdated.append(number) }
+    /// - Parameter obstacle: Why the entry is not restored together with others; nil when it may be.
+    package mutating func add(_ number: Int64, _ changes: Transaction, _ obstacle: Obstacle?) {
+        switch obstacle {
+        case .isOutdated: return outdated.append(number)
+        case .empties: return emptying.append(number)
+        case nil: break
+        }
         var values: [Field: Int] = [:]
         var createsRecords = false
         for mutation in changes.mutations {
@@ -80,7 +95,11 @@ extension LocalStore {
         var lost = LostEntries()
         try forEachJournalEntry(state: .active) { entry throws(StoreError) in
             if case .lost(let changes) = entry.event {
-                lost.add(entry.number, changes, isOutdated: try hasChanged(since: changes))
+                let obstacle: LostEntries.Obstacle? =
+                    if try hasChanged(since: changes) { .isOutdated } else if try hasValues(emptiedBy: changes) {
+                        .empties
+                    } else { nil }
+                lost.add(entry.number, changes, obstacle)
             }
             return true
         }
@@ -111,6 +130,21 @@ extension LocalStore {
                     if isNewer, shown != edit.value { return true }
                 }
             case .delete: break
+            }
+        }
+        return false
+    }
+
+    /// Returns whether lost changes would take the value of a field away and not give it another.
+    private func hasValues(emptiedBy lost: Transaction) throws(StoreError) -> Bool {
+        for mutation in lost.mutations {
+            guard case .update(let edits) = mutation.intent, edits.contains(where: \.value.isNull),
+                let schema = catalog[mutation.collection]
+            else { continue }
+            let id = try replacement(of: mutation.collection, mutation.record) ?? mutation.record
+            guard let record = try record(mutation.collection, .id(id)) else { continue }
+            for edit in edits where edit.value.isNull {
+                if let shown = record.value(of: edit.field, schema), !shown.isNull { return true }
             }
         }
         return false

@@ -91,14 +91,9 @@ extension SQLiteStore: LocalStore {
     }
 
     public func replacement(of collection: CollectionName, _ id: RecordID) throws(StoreError) -> RecordID? {
-        let table = try table(collection)
+        _ = try table(collection)
         return try read { connection in
-            let statement = try connection.statement(
-                "SELECT replacement FROM sync_replacement WHERE collection = ?1 AND id = ?2")
-            statement.bind(1, table.name)
-            statement.bind(2, id)
-            defer { statement.reset() }
-            return try statement.step() ? try statement.recordID(0) : nil
+            try Replacements.newest(of: RecordAddress(collection, id), connection)
         }
     }
 

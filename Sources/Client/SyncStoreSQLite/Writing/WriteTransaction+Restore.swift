@@ -260,23 +260,12 @@ extension WriteTransaction {
         return nil
     }
 
-    /// Returns the record that was created in place of a deleted one; nil when there is none.
     private func replacement(of collection: CollectionName, _ id: RecordID) throws -> RecordID? {
-        let statement = try connection.statement(
-            "SELECT replacement FROM sync_replacement WHERE collection = ?1 AND id = ?2")
-        statement.bind(1, collection.rawValue)
-        statement.bind(2, id)
-        defer { statement.reset() }
-        return try statement.step() ? try statement.recordID(0) : nil
+        try Replacements.newest(of: RecordAddress(collection, id), connection)
     }
 
     private func keep(_ made: RestorePlan.Replacement) throws {
-        let statement = try connection.statement(
-            "INSERT OR REPLACE INTO sync_replacement (collection, id, replacement) VALUES (?1, ?2, ?3)")
-        statement.bind(1, made.collection.rawValue)
-        statement.bind(2, made.deleted)
-        statement.bind(3, made.replacement)
-        try statement.run()
+        try Replacements.add(made.replacement, for: RecordAddress(made.collection, made.deleted), connection)
     }
 }
 

@@ -104,7 +104,8 @@ struct RestoreJournal: AsyncParsableCommand {
         help: """
             Restore everything that was lost by a restored server or with a damaged database: all open entries listed as \
             lost. Of several values of one field, only one is restored, that of the newest entry or of the one that \
-            creates the record; the others stay in the journal, and so do entries whose records have been changed since.
+            creates the record; the others stay in the journal, and so do entries whose records have been changed since, \
+            and entries that would only empty fields.
             """)
     var lost = false
 
@@ -127,12 +128,17 @@ struct RestoreJournal: AsyncParsableCommand {
             }
             let entries = try store.lostEntries()
             let (restored, left) = entries.selection()
-            if restored.isEmpty, entries.outdated.isEmpty {
+            if restored.isEmpty, entries.outdated.isEmpty, entries.emptying.isEmpty {
                 options.terminal.note("the journal has no open entry about lost changes")
             }
             try restore(restored, in: store, client)
-            for conflict in left { sayLeft(conflict.entry, because: conflict.selected) }
-            for entry in entries.outdated.sorted() { sayLeft(entry, because: nil) }
+            for conflict in left {
+                sayLeft(
+                    conflict.entry, because: "entry \(conflict.selected) has another value of the same field",
+                    selected: conflict.selected)
+            }
+            for entry in entries.outdated.sorted() { sayLeft(entry, because: "its records have been changed since") }
+            for entry in entries.emptying.sorted() { sayLeft(entry, because: "it would empty fields") }
         }
     }
 
@@ -169,8 +175,8 @@ struct RestoreJournal: AsyncParsableCommand {
 
     /// Reports an entry that stays in the journal.
     ///
-    /// - Parameter selected: The entry that has another value; nil when the record has been changed since.
-    private func sayLeft(_ entry: Int64, because selected: Int64?) {
+    /// - Parameter selected: The entry that has another value, and is restored instead; nil when there is none.
+    private func sayLeft(_ entry: Int64, because reason: TerminalText, selected: Int64? = nil) {
         if options.json {
             var line = JSONLine()
             line.set("entry", entry)
@@ -178,10 +184,6 @@ struct RestoreJournal: AsyncParsableCommand {
             if let selected { line.set("selected", selected) }
             options.terminal.say(line, after: nil)
         } else {
-            let reason: TerminalText =
-                if let selected { "entry \(selected) has another value of the same field" } else {
-                    "its records have been changed since"
-                }
             options.terminal.say(
                 "entry \(entry) was left: \(reason); restore it by its number if you want its values")
         }

@@ -66,10 +66,15 @@ enum JournalShape {
                     }
                 lines.append("\(verb) \(mutation.collection.rawValue) \(mutation.record)")
                 let row = rows[mutation.record]
+                let replaced = values(replacedBy: mutation, of: entry)
                 for (field, value) in mutation.patch {
                     let slot = catalog[mutation.collection]?.position(of: field)
                     let server =
-                        if let row, let slot { "; the server has \(TransactionText.text(row.values[slot]))" } else {
+                        if let row, let slot {
+                            "; the server has \(TransactionText.text(row.values[slot]))"
+                        } else if let old = replaced[field] {
+                            "; the server had \(TransactionText.text(old)) instead"
+                        } else {
                             ""
                         }
                     lines.append("  \(field): \(TransactionText.text(value))\(server)")
@@ -86,6 +91,14 @@ enum JournalShape {
             }
         }
         return lines
+    }
+
+    /// Returns the values that a restored server had in the fields of a lost update.
+    private static func values(replacedBy mutation: Mutation, of entry: JournalEntry) -> Patch {
+        var values = Patch()
+        guard case .lost = entry.event, case .update(let edits) = mutation.intent else { return values }
+        for edit in edits { values.set(edit.field, to: edit.before) }
+        return values
     }
 
     private static func side(_ side: Contender, isDelete: Bool, _ clients: [ClientID]) -> String {
@@ -124,6 +137,8 @@ enum JournalShape {
         case .lost(let transaction):
             line.set("event", "lost")
             line.set("changes", transaction.mutations.map(TransactionText.line))
+            let server = transaction.mutations.compactMap { serverLine(of: $0, values(replacedBy: $0, of: entry)) }
+            if !server.isEmpty { line.set("server", server) }
         case .merged(let conflicts):
             line.set("event", "merged")
             line.set("conflicts", conflicts.map { conflictLine($0, clients) })
@@ -140,14 +155,22 @@ enum JournalShape {
     ) -> [JSONLine] {
         transaction.mutations.compactMap { mutation in
             guard let row = rows[mutation.record], let schema = catalog[mutation.collection] else { return nil }
-            var line = JSONLine()
-            line.set("type", mutation.collection.rawValue)
-            line.set("id", mutation.record.description)
+            var values = Patch()
             for (field, _) in mutation.patch {
-                if let slot = schema.position(of: field) { line.set(field.rawValue, row.values[slot]) }
+                if let slot = schema.position(of: field) { values.set(field, to: row.values[slot]) }
             }
-            return line
+            return serverLine(of: mutation, values)
         }
+    }
+
+    /// Returns the values that the server has, or had, in the fields of a mutation; nil without any.
+    private static func serverLine(of mutation: Mutation, _ values: Patch) -> JSONLine? {
+        guard !values.isEmpty else { return nil }
+        var line = JSONLine()
+        line.set("type", mutation.collection.rawValue)
+        line.set("id", mutation.record.description)
+        for (field, value) in values { line.set(field.rawValue, value) }
+        return line
     }
 
     private static func conflictLine(_ conflict: FieldConflict, _ clients: [ClientID]) -> JSONLine {

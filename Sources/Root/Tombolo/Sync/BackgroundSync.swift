@@ -79,11 +79,10 @@ final class BackgroundSync: Sendable {
             return true
         }
         guard mayRun else { return }
-        let watch = token.map { token in
-            [
-                parts.runtime.spawn { [self] in await renew(token) },
-                parts.runtime.spawn { [self] in await renewBeforeExpiry(token) },
-            ]
+        var watch = [parts.runtime.spawn { [self] in await stopForNewerBuild() }]
+        if let token {
+            watch.append(parts.runtime.spawn { [self] in await renew(token) })
+            watch.append(parts.runtime.spawn { [self] in await renewBeforeExpiry(token) })
         }
         do {
             try await services.run()
@@ -92,7 +91,7 @@ final class BackgroundSync: Sendable {
             parts.logger.error("The sync has ended.", metadata: ["reason": "\(error)"])
             board.update { $0.failure = "the sync has ended: \(error)" }
         }
-        for task in watch ?? [] { task.cancel() }
+        for task in watch { task.cancel() }
     }
 
     /// Waits until this process may sync the database, and returns the lease; nil if the task is cancelled first.
@@ -118,6 +117,17 @@ final class BackgroundSync: Sendable {
             guard (try? await parts.runtime.clock.sleep(for: Self.leaseInterval)) != nil else { return nil }
         }
         return nil
+    }
+
+    /// Ends the sync if the database has become one that this build cannot use, so that a newer build gets the lease.
+    private func stopForNewerBuild() async {
+        for await news in services.engine.status.subscribe() {
+            guard let failure = news.storeFailure, failure.advice == .useTheRightBuild else { continue }
+            parts.logger.error("The sync has ended.", metadata: ["reason": "\(failure.message)"])
+            board.update { $0.failure = "the sync has ended: \(failure.message)" }
+            await services.stop()
+            return
+        }
     }
 
     /// Calls the token closure while the server refuses the token, with growing waits in between.

@@ -112,23 +112,34 @@ extension PostgresConfiguration {
         let isSecret: Bool
     }
 
+    /// Returns a message of libpq on one line, without the parts that it quotes from a connection string: they may be
+    /// secret.
+    private static func withoutQuotations(_ message: String) -> String {
+        message.split(whereSeparator: \.isNewline).joined(separator: "; ")
+            .replacing(/"([^"]*)"/) { $0.1 == "=" ? "\"=\"" : "\"…\"" }
+    }
+
     /// Parses a connection string in either of its forms.
     private static func words(of connection: String) throws(AuthorityStoreError) -> [Word] {
         var message: UnsafeMutablePointer<CChar>?
         guard let options = PQconninfoParse(connection, &message) else {
             defer { PQfreemem(message) }
-            let reason = message.map { String(cString: $0).split(whereSeparator: \.isNewline).joined(separator: "; ") }
+            let reason = message.map { Self.withoutQuotations(String(cString: $0)) }
             throw AuthorityStoreError(.unstorable, "the connection string is invalid: \(reason ?? "out of memory")")
         }
         defer { PQconninfoFree(options) }
+        let isURL = connection.hasPrefix("postgres")
         var words: [Word] = []
         var option = options
         while let name = option.pointee.keyword {
             if let value = option.pointee.val {
+                let word = Word(
+                    keyword: String(cString: name), value: String(cString: value),
+                    isSecret: option.pointee.dispchar.map { String(cString: $0) } == "*")
+                // A password with a slash that is not written as %2F ends up in the name of the database.
+                let isRestOfPassword = isURL && word.keyword == "dbname" && word.value.contains("@")
                 words.append(
-                    Word(
-                        keyword: String(cString: name), value: String(cString: value),
-                        isSecret: option.pointee.dispchar.map { String(cString: $0) } == "*"))
+                    isRestOfPassword ? Word(keyword: "password", value: word.value, isSecret: true) : word)
             }
             option += 1
         }

@@ -85,12 +85,12 @@ struct SimulatedUser: Sendable {
                 try queue.refused(error)
             }
         }
-        let told = Set(chosen + left.map(\.entry) + lost.outdated)
+        let told = Set(chosen + left.map(\.entry) + lost.outdated + lost.emptying)
         if let untold = before.first(where: { !told.contains($0) }) {
             throw Violation(
                 .I15, "\(device.name) restores everything that was lost, and says nothing about entry \(untold)")
         }
-        let kept = Set(left.map(\.entry) + lost.outdated + queue.failures.map(\.entry))
+        let kept = Set(left.map(\.entry) + lost.outdated + lost.emptying + queue.failures.map(\.entry))
         let open = Set(try lostEntries())
         if let closed = kept.sorted().first(where: { !open.contains($0) }) {
             throw Violation(.I15, "\(device.name) has not restored entry \(closed), which is no longer open")
