@@ -43,7 +43,7 @@ import Testing
             "contains a password, which others could read; expected it in the file that PGPASS"
         ),
         ("postgres://ned:canary@db/sync", "contains a password, which others could read; expected it in the file that"),
-        ("postgres://ned:12/canary@db/sync", "contains a password, which others could read; expected it in the file th"),
+        ("postgres://ned:12/canary@db/sync", "contains a password, which others could read; expected it in the fi"),
         ("host=db sslpassword=canary", "the secret sslpassword, which others could read; expected service=NAME, and "),
         ("postgres://db/sync?sslpassword=canary", "the secret sslpassword, which others could read; expected service="),
     ])

@@ -159,7 +159,8 @@ final class InMemoryStore: LocalStore {
     func dismissJournal(upTo number: Int64) throws(StoreError) -> Int { 0 }
 
     func restore(
-        journal number: Int64, now: WallTime, newID: @escaping @Sendable () -> RecordID
+        journal number: Int64, leaving left: Set<LostChange>, now: WallTime,
+        newID: @escaping @Sendable () -> RecordID
     ) throws(StoreError) -> [OutboxSequence] { [] }
 
     func dismiss(journal number: Int64) throws(StoreError) {}

@@ -2,66 +2,100 @@ import SyncCore
 import SyncModel
 import Testing
 
-/// The selection of lost entries that are restored together.
+/// The selection of lost changes that are restored together.
 @Suite struct LostEntriesTests {
-    private static func id(_ number: UInt64) -> RecordID { RecordID(bits: Identifier128(high: 7, low: number)) }
-
-    private static func change(_ record: UInt64, _ field: FieldName, _ value: String) -> Mutation {
-        let edit = FieldEdit(field: field, value: .text(value), before: .null, seen: .zero)
-        return Mutation(collection: "users", record: id(record), time: .zero, intent: .update([edit]))
+    private static func record(_ number: UInt64) -> RecordAddress {
+        RecordAddress("users", RecordID(bits: Identifier128(high: 7, low: number)))
     }
 
-    private static func creation(_ record: UInt64, _ name: String) -> Mutation {
-        Mutation(collection: "users", record: id(record), time: .zero, intent: .create(["name": .text(name)]))
+    /// - Parameter value: nil empties the field.
+    private static func change(
+        _ number: UInt64, _ field: FieldName, _ value: String?, over before: String? = nil
+    ) -> Mutation {
+        let edit = FieldEdit(
+            field: field, value: value.map { .text($0) } ?? .null, before: before.map { .text($0) } ?? .null,
+            seen: .zero)
+        return Mutation(collection: "users", record: record(number).id, time: .zero, intent: .update([edit]))
+    }
+
+    private static func creation(_ number: UInt64, _ name: String) -> Mutation {
+        Mutation(
+            collection: "users", record: record(number).id, time: .zero, intent: .create(["name": .text(name)]))
     }
 
     /// Returns the selection from entries with the numbers 1, 2, and so on. The entries are added newest first, as the
     /// journal lists them.
-    private static func selection(_ entries: [Mutation]...) -> (restored: [Int64], left: [LostEntries.Conflict]) {
+    ///
+    /// - Parameter obstacles: what keeps changes of each entry in the journal, by its number.
+    private static func selection(
+        _ entries: [Mutation]..., obstacles: [Int64: [LostChange: LostEntries.Obstacle]] = [:]
+    ) -> [LostEntries.Selection] {
         var lost = LostEntries()
         for (index, mutations) in entries.enumerated().reversed() {
-            lost.add(Int64(index + 1), Transaction(space: .default, mutations: mutations), nil)
+            let number = Int64(index + 1)
+            lost.add(number, Transaction(space: .default, mutations: mutations), obstacles: obstacles[number] ?? [:])
         }
         return lost.selection()
     }
 
-    @Test func `of two values of one field, only the newest is restored`() {
-        let (restored, left) = Self.selection(
+    @Test func `of two values of one field, only the newest is restored, and other fields of both entries are`() {
+        let selection = Self.selection(
             [Self.change(1, "name", "first"), Self.change(2, "name", "x")], [Self.change(1, "name", "second")],
             [Self.change(1, "bio", "text")], [Self.change(3, "name", "third")])
-        #expect(restored == [2, 3, 4])
-        #expect(left.map(\.entry) == [1] && left.map(\.selected) == [2])
+        #expect(selection.map(\.entry) == [1, 2, 3, 4])
+        #expect(selection[0].left == [LostChange(Self.record(1), "name"): .otherEntry(2)] && !selection[0].isLeft)
+        #expect(selection.map(\.left.isEmpty) == [false, true, true, true])
     }
 
     @Test func `equal values of one field are restored together`() {
-        let (restored, left) = Self.selection([Self.change(1, "name", "same")], [Self.change(1, "name", "same")])
-        #expect(restored == [1, 2] && left.isEmpty)
+        let selection = Self.selection([Self.change(1, "name", "same")], [Self.change(1, "name", "same")])
+        #expect(selection.map(\.entry) == [1, 2] && selection.map(\.left.isEmpty) == [true, true])
     }
 
-    @Test func `a creation is restored, and a later value of its field is left`() {
-        let (restored, left) = Self.selection(
-            [Self.creation(1, "first")], [Self.change(1, "name", "second")], [Self.change(1, "bio", "text")])
-        #expect(restored == [1, 3])
-        #expect(left.map(\.entry) == [2] && left.map(\.selected) == [1])
+    @Test func `a creation is restored first, and a later value of its field is left`() {
+        let selection = Self.selection(
+            [Self.change(1, "bio", "text")], [Self.creation(1, "first")], [Self.change(1, "name", "second")])
+        #expect(selection.map(\.entry) == [2, 1, 3])
+        #expect(selection.map(\.isLeft) == [false, false, true])
+        #expect(selection[2].left == [LostChange(Self.record(1), "name"): .otherEntry(2)])
     }
 
-    @Test func `an entry whose field has been changed since is left, and does not take the place of another`() {
-        var lost = LostEntries()
-        let older = Transaction(space: .default, mutations: [Self.change(1, "name", "first")])
-        lost.add(2, Transaction(space: .default, mutations: [Self.change(1, "name", "second")]), .isOutdated)
-        lost.add(1, older, nil)
-        #expect(lost.selection().restored == [1] && lost.selection().left.isEmpty)
-        #expect(lost.outdated == [2])
+    @Test func `a change of a field that was changed since is left, and does not take the place of another`() {
+        let place = LostChange(Self.record(1), "name")
+        let selection = Self.selection(
+            [Self.change(1, "name", "first")], [Self.change(1, "name", "second"), Self.change(2, "name", "x")],
+            obstacles: [2: [place: .isOutdated]])
+        #expect(selection[0].left.isEmpty)
+        #expect(selection[1].left == [place: .isOutdated] && !selection[1].isLeft)
     }
 
-    @Test func `an entry that would empty a field is left`() {
-        var lost = LostEntries()
-        lost.add(1, Transaction(space: .default, mutations: [Self.change(1, "name", "first")]), .empties)
-        #expect(lost.selection().restored.isEmpty && lost.emptying == [1] && lost.outdated.isEmpty)
+    @Test func `a creation whose record has been changed is left as a whole`() {
+        let creation = LostChange(Self.record(1))
+        let selection = Self.selection(
+            [Self.creation(1, "first"), Self.change(2, "name", "x")], obstacles: [1: [creation: .isOutdated]])
+        #expect(selection.map(\.left) == [[creation: .isOutdated]] && !selection[0].isLeft)
+    }
+
+    /// A server was put back to a newer backup, and then to an older one: the field now has a third value.
+    @Test func `a value that replaced the one that was lost afterward is restored instead of it`() {
+        let place = LostChange(Self.record(1), "name")
+        let older = [Self.change(1, "name", "second", over: "first")]
+        let selection = Self.selection(
+            older, [Self.change(1, "name", "first", over: "backup")], obstacles: [1: [place: .isOutdated]])
+        #expect(selection[0].left.isEmpty)
+        #expect(selection[1].left == [place: .otherEntry(1)])
+        // A value that others have written since is newer than both.
+        let changed = Self.selection(
+            older, [Self.change(1, "name", "first", over: "backup")],
+            obstacles: [1: [place: .isOutdated], 2: [place: .isOutdated]])
+        #expect(changed.map(\.isLeft) == [true, true])
+        let emptied = Self.selection(
+            [Self.change(1, "name", nil, over: "first")], [Self.change(1, "name", "first", over: "backup")],
+            obstacles: [1: [place: .isOutdated]])
+        #expect(emptied.map(\.left) == [[place: .empties], [:]])
     }
 
     @Test func `without entries, nothing is selected`() {
-        let (restored, left) = Self.selection()
-        #expect(restored.isEmpty && left.isEmpty)
+        #expect(Self.selection().isEmpty)
     }
 }

@@ -42,7 +42,11 @@ import Testing
             Issue.record("the journal has \(entries)")
             return false
         }
-        return try writer.store.hasChanged(since: changes)
+        return try Self.hasChanged(since: changes, on: writer)
+    }
+
+    private static func hasChanged(since lost: Transaction, on device: TestbedDevice) throws -> Bool {
+        try device.store.obstacles(to: lost).values.contains(.isOutdated)
     }
 
     private static func lost(_ writer: TestbedDevice) throws -> [Transaction] {
@@ -209,12 +213,12 @@ import Testing
         testbed.restoreServer(second)
         try testbed.settle()
         let lost = try #require(try Self.lost(writer).first)
-        #expect(try !writer.store.hasChanged(since: lost))
+        #expect(try !Self.hasChanged(since: lost, on: writer))
         testbed.restoreServer(first)
         try testbed.settle()
         try Self.write(.update("note", note, ["body": .text("newer")]), on: other)
         try testbed.settle()
-        #expect(try writer.store.hasChanged(since: lost))
+        #expect(try Self.hasChanged(since: lost, on: writer))
     }
 
     @Test func `a field that others wrote with the version that it had in the lost history has changed`() throws {
@@ -267,9 +271,31 @@ import Testing
         #expect(try other.store.record("note", .id(note))?.values == [.text("shopping"), .text("precious")])
     }
 
+    @Test func `one changed field keeps no other values of its entry from being restored with everything`() throws {
+        let (testbed, writer, other, note) = try Self.devices()
+        try Self.write(.create("note", note, ["title": .text("old"), "body": .text("old")]), on: writer)
+        try testbed.settle()
+        let backup = testbed.backUpServer()
+        try Self.write(.update("note", note, ["title": .text("lost"), "body": .text("lost")]), on: writer)
+        try testbed.settle()
+        testbed.restoreServer(backup)
+        try testbed.settle()
+        try Self.write(.update("note", note, ["title": .text("newer")]), on: other)
+        try testbed.settle()
+        try Self.restoreLost(on: writer)
+        try testbed.settle()
+        #expect(try other.store.record("note", .id(note))?.values == [.text("newer"), .text("lost")])
+        // The other value stays in the journal, and can still be restored by its entry's number.
+        #expect(try Self.lost(writer).map { $0.mutations.map(\.patch) } == [[["title": .text("lost")]]])
+        try Self.restore(try Self.newestEntry(writer), on: writer)
+        #expect(try writer.store.record("note", .id(note))?.values == [.text("lost"), .text("lost")])
+    }
+
     /// Restores all lost entries that may be restored together.
     private static func restoreLost(on device: TestbedDevice) throws {
-        for entry in try device.store.lostEntries().selection().restored { try restore(entry, on: device) }
+        for entry in try device.store.lostEntries().selection() where !entry.isLeft {
+            try restore(entry.entry, leaving: Set(entry.left.keys), on: device)
+        }
     }
 
     /// One entry is about the note, which is deleted and replaced, and another about its replacement, which is deleted
@@ -313,10 +339,12 @@ import Testing
         try #require(try device.store.journal(state: .active, limit: 1).first).number
     }
 
-    private static func restore(_ entry: Int64, on device: TestbedDevice) throws {
+    private static func restore(
+        _ entry: Int64, leaving left: Set<LostChange> = [], on device: TestbedDevice
+    ) throws {
         let now = device.runtime.now()
         let random = Guarded(device.runtime.generator)
-        _ = try device.store.restore(journal: entry, now: now) {
+        _ = try device.store.restore(journal: entry, leaving: left, now: now) {
             random.withLock { RecordID.make(at: now, random: &$0) }
         }
     }
@@ -339,11 +367,11 @@ import Testing
         #expect(try writer.store.replacement(of: "note", new) == nil)
         // The new record has the value that the lost one had replaced.
         #expect(try writer.store.record("note", .id(new))?.values == [.text("mine"), .text("old")])
-        #expect(try !writer.store.hasChanged(since: lost))
+        #expect(try !Self.hasChanged(since: lost, on: writer))
         try Self.write(.update("note", new, ["body": .text("newer")]), on: writer)
-        #expect(try writer.store.hasChanged(since: lost))
+        #expect(try Self.hasChanged(since: lost, on: writer))
         try Self.write(.update("note", new, ["body": .text("lost")]), on: writer)
-        #expect(try !writer.store.hasChanged(since: lost))
+        #expect(try !Self.hasChanged(since: lost, on: writer))
     }
 
     @Test func `an edit of a record that was deleted since creates the record again`() throws {

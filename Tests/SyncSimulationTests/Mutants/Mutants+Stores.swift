@@ -50,7 +50,7 @@ extension Mutant {
             }
         },
         store("nothing is sent again", breaks: [.I6], "restoring a journal entry only dismisses it") {
-            $0.onRestore = { (base, number, _, _) throws(StoreError) in
+            $0.onRestore = { (base, number, _, _, _) throws(StoreError) in
                 try base.dismiss(journal: number)
                 return []
             }
@@ -64,9 +64,9 @@ extension Mutant {
                 plan.rates.dropLink = max(plan.rates.dropLink, 0.05)
             },
             plant: {
-                $0.onRestore = { (base, number, now, newID) throws(StoreError) in
+                $0.onRestore = { (base, number, left, now, newID) throws(StoreError) in
                     let newest = try base.journal(state: nil, limit: 1).first?.number ?? 0
-                    let sequences = try base.restore(journal: number, now: now, newID: newID)
+                    let sequences = try base.restore(journal: number, leaving: left, now: now, newID: newID)
                     if let rest = try base.journal(state: .active, limit: 1).first, rest.number > newest {
                         try base.dismiss(journal: rest.number)
                     }

@@ -44,10 +44,11 @@ struct PlantedStore: LocalStore, EngineStore {
         (base) throws(StoreError) in try base.checkpoint()
     }
     var onRestore:
-        @Sendable (SimulatedDevice.Store, Int64, WallTime, @escaping @Sendable () -> RecordID) throws(StoreError) ->
-            [OutboxSequence] = { (base, number, now, newID) throws(StoreError) in
-                try base.restore(journal: number, now: now, newID: newID)
-            }
+        @Sendable (
+            SimulatedDevice.Store, Int64, Set<LostChange>, WallTime, @escaping @Sendable () -> RecordID
+        ) throws(StoreError) -> [OutboxSequence] = { (base, number, left, now, newID) throws(StoreError) in
+            try base.restore(journal: number, leaving: left, now: now, newID: newID)
+        }
     var onRead: @Sendable (Record) -> Record = { $0 }
     var onRecords: @Sendable ([Record]) -> [Record] = { $0 }
     var onOutbox: @Sendable ([OutboxEntry]) -> [OutboxEntry] = { $0 }
@@ -103,9 +104,10 @@ struct PlantedStore: LocalStore, EngineStore {
     func journalEntry(_ number: Int64) throws(StoreError) -> JournalEntry? { try base.journalEntry(number) }
     func dismissJournal(upTo number: Int64) throws(StoreError) -> Int { try base.dismissJournal(upTo: number) }
     func restore(
-        journal number: Int64, now: WallTime, newID: @escaping @Sendable () -> RecordID
+        journal number: Int64, leaving left: Set<LostChange>, now: WallTime,
+        newID: @escaping @Sendable () -> RecordID
     ) throws(StoreError) -> [OutboxSequence] {
-        try onRestore(base, number, now, newID)
+        try onRestore(base, number, left, now, newID)
     }
     func dismiss(journal number: Int64) throws(StoreError) { try base.dismiss(journal: number) }
 

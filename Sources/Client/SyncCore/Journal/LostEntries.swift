@@ -1,91 +1,131 @@
-package import SyncModel
+public import SyncModel
 
-/// Selects which of several lost entries to restore together, so that none overwrites the value of another.
+/// A change of a lost entry that is restored, or left in the journal, as a whole: an edit of one field, or the creation
+/// or deletion of a record.
+public struct LostChange: Hashable, Sendable {
+    /// The record.
+    public let record: RecordAddress
+    /// The edited field; nil for a creation or deletion.
+    public let field: FieldName?
+
+    /// Names a change.
+    public init(_ record: RecordAddress, _ field: FieldName? = nil) {
+        self.record = record
+        self.field = field
+    }
+}
+
+/// Selects which changes of several lost entries to restore together, so that none replaces a newer value.
 ///
-/// After two restores of a server, the journal may have two values of one field. If both were written, the first would
-/// be gone although its entry counts as restored. Of such entries, one that creates records is selected, or else the
-/// newest one. The others stay in the journal. An entry with a field that was changed after the entry was made stays,
-/// too, because the field's current value is newer. So does one that would empty a field: it may only be that the field
-/// had no value yet in the lost history.
+/// A change is left in the journal for one of these reasons:
+///
+/// - Its field has been changed since the entry was made. For a creation, the record is here, with another value.
+/// - It would empty a field. Perhaps the field had no value yet in the lost history.
+/// - Another entry has another value of its field. Of several values, the one of an entry that creates the record is
+///   restored. Otherwise, the newest one is. After two restores of a server, that may be the value of the older entry:
+///   if it says that it has replaced the value of the newer entry, its author had seen that value.
 package struct LostEntries: Sendable {
-    /// An entry that is not selected, because another one has a different value of the same field.
-    package struct Conflict: Hashable, Sendable {
-        package let entry: Int64
-        package let selected: Int64
-    }
-
-    /// What keeps an entry from being restored together with others.
+    /// The reason why a change is not restored together with others.
     package enum Obstacle: Hashable, Sendable {
-        /// A field has been changed since the entry was made.
+        /// The field has been changed since the entry was made.
         case isOutdated
-        /// A field would lose its value.
+        /// The field would lose its value.
         case empties
+        /// Another entry, which has this number, has another value of the field.
+        case otherEntry(Int64)
     }
 
-    private struct Field: Hashable {
-        let record: RecordAddress
-        let name: FieldName
+    /// An entry, and what keeps some of its changes in the journal.
+    package struct Selection: Hashable, Sendable {
+        package let entry: Int64
+        package internal(set) var left: [LostChange: Obstacle]
+        /// The number of the changes in the entry.
+        package let changes: Int
+
+        /// Whether nothing of the entry is restored.
+        package var isLeft: Bool { left.count == changes }
     }
 
     private struct Entry {
         let number: Int64
         let createsRecords: Bool
-        /// The hash of each value, because the values of a whole journal may not fit in memory.
-        let values: [Field: Int]
+        /// The values of all fields that the entry sets.
+        var values: [LostChange: Value] = [:]
+        var left: [LostChange: Obstacle]
+        var changes = 0
     }
 
+    private struct Value {
+        /// The hash of the value, because the values of a whole journal may not fit in memory.
+        let hash: Int
+        /// The hash of the value that an edit replaced; nil for a creation.
+        let before: Int?
+        /// The edit or the creation that sets the value.
+        let change: LostChange
+    }
+
+    /// The entries, newest first.
     private var entries: [Entry] = []
-    /// The numbers of the entries with a field that was changed after the entry was made.
-    package private(set) var outdated: [Int64] = []
-    /// The numbers of the entries that would take the value of a field away and not give it another.
-    package private(set) var emptying: [Int64] = []
+    /// The hashes of the values in the entries that were added last, unless the fields have been changed since.
+    private var newest: [LostChange: Int] = [:]
 
     package init() {}
 
-    /// Adds an entry.
+    /// Adds an entry. The newest entry is the first one.
     ///
-    /// - Parameter obstacle: Why the entry is not restored together with others; nil when it may be.
-    package mutating func add(_ number: Int64, _ changes: Transaction, _ obstacle: Obstacle?) {
-        switch obstacle {
-        case .isOutdated: return outdated.append(number)
-        case .empties: return emptying.append(number)
-        case nil: break
-        }
-        var values: [Field: Int] = [:]
-        var createsRecords = false
+    /// - Parameter obstacles: What keeps changes from being restored, apart from other entries.
+    package mutating func add(_ number: Int64, _ changes: Transaction, obstacles: [LostChange: Obstacle]) {
+        let createsRecords = changes.mutations.contains { if case .create = $0.intent { true } else { false } }
+        var entry = Entry(number: number, createsRecords: createsRecords, left: obstacles)
         for mutation in changes.mutations {
-            if case .create = mutation.intent { createsRecords = true }
-            let record = RecordAddress(mutation.collection, mutation.record)
-            for (name, value) in mutation.patch { values[Field(record: record, name: name)] = value.hashValue }
+            switch mutation.intent {
+            case .create(let patch):
+                let creation = LostChange(mutation.address)
+                entry.changes += 1
+                for (name, value) in patch {
+                    entry.values[LostChange(mutation.address, name)] = Value(
+                        hash: value.hashValue, before: nil, change: creation)
+                }
+            case .update(let edits):
+                entry.changes += edits.count
+                for edit in edits {
+                    let change = LostChange(mutation.address, edit.field)
+                    let value = Value(hash: edit.value.hashValue, before: edit.before.hashValue, change: change)
+                    entry.values[change] = value
+                    // The field has only changed because the value that this edit replaced was lost, too.
+                    if entry.left[change] == .isOutdated, newest[change] == value.before {
+                        entry.left[change] = edit.value.isNull ? .empties : nil
+                    }
+                    newest[change] = entry.left[change] == nil ? value.hash : nil
+                }
+            case .delete: break
+            }
         }
-        entries.append(Entry(number: number, createsRecords: createsRecords, values: values))
+        entries.append(entry)
     }
 
-    /// Returns the numbers of the entries to restore, in the order to restore them, and the conflicting entries to
-    /// leave in the journal.
+    /// Returns all entries, in the order to restore them.
     ///
     /// Entries that create records come first, because changes and references of other entries need these records.
     /// Otherwise, the oldest is first.
-    package func selection() -> (restored: [Int64], left: [Conflict]) {
-        var selected: [Field: (value: Int, entry: Int64)] = [:]
-        var (restored, left): ([Int64], [Conflict]) = ([], [])
-        let newestFirst = entries.sorted {
-            $0.createsRecords == $1.createsRecords ? $0.number > $1.number : $0.createsRecords
-        }
-        for entry in newestFirst {
-            let others = entry.values.compactMap { field, value in
-                selected[field].flatMap { $0.value == value ? nil : $0.entry }
+    package func selection() -> [Selection] {
+        let creating = entries.filter(\.createsRecords)
+        let others = entries.filter { !$0.createsRecords }
+        var selected: [LostChange: (value: Value, entry: Int64)] = [:]
+        for entry in creating + others {
+            for (field, value) in entry.values where entry.left[value.change] == nil {
+                if let other = selected[field]?.value, other.before == nil || value.before != other.hash { continue }
+                selected[field] = (value, entry.number)
             }
-            if let other = others.max() {
-                left.append(Conflict(entry: entry.number, selected: other))
-                continue
-            }
-            for (field, value) in entry.values { selected[field] = (value, entry.number) }
-            restored.append(entry.number)
         }
-        let creating = Set(entries.filter(\.createsRecords).map(\.number))
-        restored.sort { creating.contains($0) == creating.contains($1) ? $0 < $1 : creating.contains($0) }
-        return (restored, left.sorted { $0.entry < $1.entry })
+        return (creating.reversed() + others.reversed()).map { entry in
+            var left = entry.left
+            for (field, value) in entry.values where left[value.change] == nil {
+                guard let other = selected[field], other.value.hash != value.hash else { continue }
+                left[value.change] = .otherEntry(other.entry)
+            }
+            return Selection(entry: entry.number, left: left, changes: entry.changes)
+        }
     }
 }
 
@@ -95,86 +135,83 @@ extension LocalStore {
         var lost = LostEntries()
         try forEachJournalEntry(state: .active) { entry throws(StoreError) in
             if case .lost(let changes) = entry.event {
-                let obstacle: LostEntries.Obstacle? =
-                    if try hasChanged(since: changes) { .isOutdated } else if try hasValues(emptiedBy: changes) {
-                        .empties
-                    } else { nil }
-                lost.add(entry.number, changes, obstacle)
+                lost.add(entry.number, changes, obstacles: try obstacles(to: changes))
             }
             return true
         }
         return lost
     }
 
-    /// Returns whether a field of the lost changes has received another value since the changes were noted.
-    package func hasChanged(since lost: Transaction) throws(StoreError) -> Bool {
+    /// Returns what keeps lost changes from being restored together with others, apart from other entries.
+    package func obstacles(to lost: Transaction) throws(StoreError) -> [LostChange: LostEntries.Obstacle] {
+        var obstacles: [LostChange: LostEntries.Obstacle] = [:]
         for mutation in lost.mutations {
             guard let schema = catalog[mutation.collection] else { continue }
-            guard let record = try record(mutation.collection, .id(mutation.record)) else {
-                if try hasReplacementChanged(since: mutation, schema) { return true }
-                continue
+            var record = try record(mutation.collection, .id(mutation.record))
+            var isReplacement = false
+            if record == nil, let id = try replacement(of: mutation.collection, mutation.record) {
+                record = try self.record(mutation.collection, .id(id))
+                isReplacement = true
             }
+            guard let record else { continue }
             switch mutation.intent {
             case .create(let patch):
                 // The record has been created again.
-                for (field, value) in patch where record.value(of: field, schema) != value { return true }
+                let isChanged = patch.contains { name, value in
+                    schema.position(of: name).map { record.values[$0] != value } ?? false
+                }
+                if isChanged { obstacles[LostChange(mutation.address)] = .isOutdated }
             case .update(let edits):
                 for edit in edits {
-                    guard let position = schema.position(of: edit.field) else { continue }
-                    let (shown, version) = (record.values[position], record.version(ofFieldAt: position))
-                    // The record had never come from a server, and still has the value over which the edit was written.
-                    if edit.seen == .zero, shown == edit.before { continue }
-                    // A pending edit of this device changes the value but not its version. After another loss of the
-                    // server's history, the versions cannot be compared.
-                    let isNewer = version > edit.seen || shown != edit.before
-                    if isNewer, shown != edit.value { return true }
+                    obstacles[LostChange(mutation.address, edit.field)] = record.obstacle(
+                        to: edit, isReplacement: isReplacement, schema)
                 }
             case .delete: break
             }
         }
-        return false
-    }
-
-    /// Returns whether lost changes would take the value of a field away and not give it another.
-    private func hasValues(emptiedBy lost: Transaction) throws(StoreError) -> Bool {
-        for mutation in lost.mutations {
-            guard case .update(let edits) = mutation.intent, edits.contains(where: \.value.isNull),
-                let schema = catalog[mutation.collection]
-            else { continue }
-            let id = try replacement(of: mutation.collection, mutation.record) ?? mutation.record
-            guard let record = try record(mutation.collection, .id(id)) else { continue }
-            for edit in edits where edit.value.isNull {
-                if let shown = record.value(of: edit.field, schema), !shown.isNull { return true }
-            }
-        }
-        return false
-    }
-
-    /// Returns whether a field of the record that replaces a deleted one has another value than the lost change
-    /// gives to the field, or found in it.
-    ///
-    /// Versions of the two records cannot be compared.
-    private func hasReplacementChanged(
-        since lost: Mutation, _ schema: ModelSchema
-    ) throws(StoreError) -> Bool {
-        guard let id = try replacement(of: lost.collection, lost.record),
-            let record = try record(lost.collection, .id(id))
-        else { return false }
-        switch lost.intent {
-        case .create(let patch):
-            return patch.contains { record.value(of: $0.field, schema) != $0.value }
-        case .update(let edits):
-            return edits.contains { edit in
-                guard let shown = record.value(of: edit.field, schema) else { return false }
-                return shown != edit.value && shown != edit.before
-            }
-        case .delete: return false
-        }
+        return obstacles
     }
 }
 
 extension Record {
-    fileprivate func value(of field: FieldName, _ schema: ModelSchema) -> FieldValue? {
-        schema.position(of: field).map { values[$0] }
+    /// - Parameter isReplacement: Whether the record replaces the edited one, which was deleted. Versions of the two
+    ///   cannot be compared.
+    fileprivate func obstacle(
+        to edit: FieldEdit, isReplacement: Bool, _ schema: ModelSchema
+    ) -> LostEntries.Obstacle? {
+        guard let position = schema.position(of: edit.field) else { return nil }
+        let (shown, version) = (values[position], version(ofFieldAt: position))
+        guard shown != edit.value else { return nil }
+        if shown != edit.before { return .isOutdated }
+        // The record had never come from a server, and still has the value over which the edit was written.
+        if !isReplacement, edit.seen != .zero, version > edit.seen { return .isOutdated }
+        return edit.value.isNull ? .empties : nil
+    }
+}
+
+extension [Mutation] {
+    /// Separates the named changes from the others. Both keep their order.
+    func separating(_ changes: Set<LostChange>) -> (others: [Mutation], named: [Mutation]) {
+        guard !changes.isEmpty else { return (self, []) }
+        var (others, named): ([Mutation], [Mutation]) = ([], [])
+        for mutation in self {
+            guard case .update = mutation.intent else {
+                let isNamed = changes.contains(LostChange(mutation.address))
+                if isNamed { named.append(mutation) } else { others.append(mutation) }
+                continue
+            }
+            let isNamed = { (edit: FieldEdit) in changes.contains(LostChange(mutation.address, edit.field)) }
+            if let part = mutation.update(where: isNamed) { named.append(part) }
+            if let part = mutation.update(where: { !isNamed($0) }) { others.append(part) }
+        }
+        return (others, named)
+    }
+}
+
+extension Mutation {
+    /// Returns an update with those of its edits that match; nil if none does, or if the mutation is not an update.
+    fileprivate func update(where matches: (FieldEdit) -> Bool) -> Mutation? {
+        guard case .update(let edits) = intent, edits.contains(where: matches) else { return nil }
+        return Mutation(collection: collection, record: record, time: time, intent: .update(edits.filter(matches)))
     }
 }

@@ -8,8 +8,8 @@ package struct RestorePlan {
     /// For each transaction of a lost entry, the changes that it restores, which do not depend on the other
     /// transactions' success. Empty for other entries, which are restored whole.
     package internal(set) var parts: [[Mutation]] = []
-    /// Mutations that cannot be restored yet: they require a record that is not on this device, or their record is in
-    /// another space. They stay in the journal, in a new entry.
+    /// Mutations that are not restored: they require a record that is not on this device, their record is in another
+    /// space, or the caller has left them out. They stay in the journal, in a new entry.
     package internal(set) var postponed: [Mutation] = []
     /// The new records that replace deleted records, which the entry changes or its changes refer to.
     package internal(set) var replacements: [Replacement] = []
@@ -99,11 +99,15 @@ package struct RestorePlan {
     /// out. Lost changes are restored in the smallest parts that can stand alone: the changes were not written
     /// together, and a part that the server rejects must not affect the others.
     ///
-    /// - Parameter space: The space of an entry about conflicts. A transaction names its own space.
+    /// - Parameters:
+    ///   - left: Changes of a lost entry that are not restored, and are added to `postponed`.
+    ///   - space: The space of an entry about conflicts. A transaction names its own space.
     /// - Throws: `StoreError` with the code `entryIsFrozen` when the entry has been restored already;
     ///   `danglingReference` when no part of the entry can be restored; `missingRecord` when too few values of a
     ///   deleted record are known to create it again; or an error that `records` throws.
-    package init(of entry: JournalEntry, in space: SpaceID, _ records: Records) throws {
+    package init(
+        of entry: JournalEntry, leaving left: Set<LostChange> = [], in space: SpaceID, _ records: Records
+    ) throws {
         try entry.requireNotRestored()
         self.records = records
         var creates = entry.records?.mutations ?? []
@@ -121,7 +125,9 @@ package struct RestorePlan {
             try restoreTransaction(transaction, nil, of: entry.number)
         case .lost(let transaction):
             self.space = transaction.space
-            try restoreLost(transaction)
+            let (restored, rest) = transaction.mutations.separating(left)
+            try restoreLost(Transaction(space: space, mutations: restored))
+            postponed += rest
         }
     }
 }

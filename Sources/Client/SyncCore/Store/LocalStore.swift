@@ -94,13 +94,16 @@ public protocol LocalStore: Sendable {
     /// created again under a new id, because ids are never reused. So are deleted records that it refers to, if their
     /// values are known.
     ///
-    /// - Parameter newID: Makes the id of a record.
+    /// - Parameters:
+    ///   - left: Changes of a lost entry that are not restored. They stay in the journal, in a new entry.
+    ///   - newID: Makes the id of a record.
     /// - Returns: The places of the new transactions in the outbox; empty when nothing would change.
     /// - Throws: `StoreError` with the code `missingEntry`; `entryIsFrozen` when the entry has been restored already;
     ///   `missingRecord` or `danglingReference` when the entry requires a record that is not here (the message names an
     ///   entry that creates the record, if there is one); or a code that `commit` throws.
     func restore(
-        journal number: Int64, now: WallTime, newID: @escaping @Sendable () -> RecordID
+        journal number: Int64, leaving left: Set<LostChange>, now: WallTime,
+        newID: @escaping @Sendable () -> RecordID
     ) throws(StoreError) -> [OutboxSequence]
 
     /// Returns the client ids under which this device pushes and has pushed, the current one first.
@@ -153,6 +156,13 @@ extension LocalStore {
     /// Returns the newest entries of the journal, newest first, as one page.
     public func journal(state: JournalEntry.State?, limit: Int) throws(StoreError) -> [JournalEntry] {
         try journal(state: state, after: nil, limit: limit)
+    }
+
+    /// Writes all changes of a journal entry again. See `restore(journal:leaving:now:newID:)`.
+    public func restore(
+        journal number: Int64, now: WallTime, newID: @escaping @Sendable () -> RecordID
+    ) throws(StoreError) -> [OutboxSequence] {
+        try restore(journal: number, leaving: [], now: now, newID: newID)
     }
 
     /// Calls `body` with each entry of the journal, newest first, until it returns false.

@@ -248,10 +248,11 @@ extension SQLiteStore: LocalStore {
     }
 
     public func restore(
-        journal number: Int64, now: WallTime, newID: @escaping @Sendable () -> RecordID
+        journal number: Int64, leaving left: Set<LostChange>, now: WallTime,
+        newID: @escaping @Sendable () -> RecordID
     ) throws(StoreError) -> [OutboxSequence] {
         try write { transaction in
-            try transaction.restore(journal: number, now: now, newID: newID)
+            try transaction.restore(journal: number, leaving: left, now: now, newID: newID)
         }
     }
 

@@ -148,28 +148,11 @@ extension WriteTransaction {
 
     /// Offers changes that only a lost history, or the rows of a damaged database, had. Creates that refer to each
     /// other stay in one entry.
-    ///
-    /// Edits that empty a field are in entries of their own, because `LostEntries` leaves these out.
     func offer(lost changes: [Mutation], in space: SpaceID, now: WallTime) throws {
-        let emptying = changes.compactMap { $0.update(where: \.value.isNull) }
-        let others = changes.compactMap { change in
-            guard case .update = change.intent else { return change }
-            return change.update { !$0.value.isNull }
+        var entry = TransactionPacker(space: space)
+        for group in Transaction(space: space, mutations: changes).referenceGroups {
+            if let full = entry.add(group) { try note(lost: full, now: now) }
         }
-        for part in [others, emptying] {
-            var entry = TransactionPacker(space: space)
-            for group in Transaction(space: space, mutations: part).referenceGroups {
-                if let full = entry.add(group) { try note(lost: full, now: now) }
-            }
-            if let rest = entry.take() { try note(lost: rest, now: now) }
-        }
-    }
-}
-
-extension Mutation {
-    /// Returns an update with those of its edits that match; nil if none does, or if the mutation is not an update.
-    fileprivate func update(where matches: (FieldEdit) -> Bool) -> Mutation? {
-        guard case .update(let edits) = intent, edits.contains(where: matches) else { return nil }
-        return Mutation(collection: collection, record: record, time: time, intent: .update(edits.filter(matches)))
+        if let rest = entry.take() { try note(lost: rest, now: now) }
     }
 }

@@ -5,11 +5,12 @@ import SyncModel
 // Writes the changes of a journal entry again, over the current records.
 extension WriteTransaction {
     func restore(
-        journal number: Int64, now: WallTime, newID: @escaping @Sendable () -> RecordID
+        journal number: Int64, leaving left: Set<LostChange>, now: WallTime,
+        newID: @escaping @Sendable () -> RecordID
     ) throws -> [OutboxSequence] {
         let entry = try journalEntry(number)
         do {
-            return try restore(entry, now: now, newID: newID)
+            return try restore(entry, leaving: left, now: now, newID: newID)
         } catch let error as StoreError {
             guard error.code == .missingRecord || error.code == .danglingReference else { throw error }
             if let (record, first) = try recordAndEntryToRestore(before: entry) {
@@ -27,14 +28,14 @@ extension WriteTransaction {
     }
 
     private func restore(
-        _ entry: JournalEntry, now: WallTime, newID: @escaping @Sendable () -> RecordID
+        _ entry: JournalEntry, leaving left: Set<LostChange>, now: WallTime, newID: @escaping @Sendable () -> RecordID
     ) throws -> [OutboxSequence] {
         // Many changes can name one record.
         var offered: [RecordAddress: Bool] = [:]
         var restored: [RecordAddress: Patch?] = [:]
         let search = CreationSearch()
         let plan = try RestorePlan(
-            of: entry, in: try JournalReading.space(of: entry.number, connection),
+            of: entry, leaving: left, in: try JournalReading.space(of: entry.number, connection),
             RestorePlan.Records(
                 catalog, newID: newID, replacement: { try self.replacement(of: $0.collection, $0.id) },
                 space: { try self.table($0.collection).space(of: $0.id, on: self.connection) },

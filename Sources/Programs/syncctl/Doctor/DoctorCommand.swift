@@ -136,7 +136,19 @@ private final class DatabaseCheck {
                     ))
                 return false
             }
-            let salvaged = try client.salvageStore(for: models)
+            let salvaged: SalvageReport
+            do throws(StoreError) {
+                salvaged = try client.salvageStore(for: models)
+            } catch  where stored == nil && error.code == .contradiction {
+                findings.append(
+                    Finding(
+                        check: "database", level: .broken,
+                        sentence: "its records do not fit the models of the file: \(error.message)",
+                        advice:
+                            "run the command again with the file of its models, as syncd catalog show prints it on the server"
+                    ))
+                return false
+            }
             let sentence = "a new database took the place of this one: \(failure.message)"
             findings.append(Finding(check: "database", level: .fixed, sentence: sentence))
             findings += salvaged.findings

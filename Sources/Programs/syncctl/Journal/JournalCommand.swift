@@ -104,8 +104,8 @@ struct RestoreJournal: AsyncParsableCommand {
         help: """
             Restore everything that was lost by a restored server or with a damaged database: all open entries listed as \
             lost. Of several values of one field, only one is restored, that of the newest entry or of the one that \
-            creates the record; the others stay in the journal, and so do entries whose records have been changed since, \
-            and entries that would only empty fields.
+            creates the record. The others stay in the journal, and so do changes of fields that have been changed \
+            since, and changes that would empty a field.
             """)
     var lost = false
 
@@ -126,31 +126,32 @@ struct RestoreJournal: AsyncParsableCommand {
                 for entry in entries { try store.requiredEntry(entry).requireNotRestored() }
                 return try restore(entries, in: store, client)
             }
-            let entries = try store.lostEntries()
-            let (restored, left) = entries.selection()
-            if restored.isEmpty, entries.outdated.isEmpty, entries.emptying.isEmpty {
-                options.terminal.note("the journal has no open entry about lost changes")
+            let lost = try store.lostEntries().selection()
+            if lost.isEmpty { options.terminal.note("the journal has no open entry about lost changes") }
+            let obstacles = Dictionary(uniqueKeysWithValues: lost.map { ($0.entry, $0.left) })
+            try restore(lost.filter { !$0.isLeft }.map(\.entry), leaving: obstacles, in: store, client)
+            for entry in lost.filter(\.isLeft).map(\.entry).sorted() {
+                sayLeft(entry, because: obstacles[entry] ?? [:])
             }
-            try restore(restored, in: store, client)
-            for conflict in left {
-                sayLeft(
-                    conflict.entry, because: "entry \(conflict.selected) has another value of the same field",
-                    selected: conflict.selected)
-            }
-            for entry in entries.outdated.sorted() { sayLeft(entry, because: "its records have been changed since") }
-            for entry in entries.emptying.sorted() { sayLeft(entry, because: "it would empty fields") }
         }
     }
 
-    private func restore(_ numbers: [Int64], in store: any LocalStore, _ client: ClientComposition) throws {
+    /// - Parameter obstacles: What keeps changes of an entry in the journal.
+    private func restore(
+        _ numbers: [Int64], leaving obstacles: [Int64: [LostChange: LostEntries.Obstacle]] = [:],
+        in store: any LocalStore, _ client: ClientComposition
+    ) throws {
         var queue = RestoreQueue(numbers)
         var saved = false
         while let number = queue.next() {
             do {
                 let before = try store.journal(state: nil, limit: 1).first?.number ?? 0
-                let sequences = try restore(number, in: store, client)
+                let left = obstacles[number] ?? [:]
+                let sequences = try restore(number, leaving: Set(left.keys), in: store, client)
                 if !sequences.isEmpty { saved = true }
-                say(number, sequences, rest: try store.lostEntry(after: before), isSaved: saved)
+                let rest = try store.lostEntry(after: before)
+                say(number, sequences, rest: rest, isSaved: saved)
+                if let rest, !left.isEmpty { sayLeft(rest, because: left) }
             } catch {
                 try queue.refused(error)
             }
@@ -164,26 +165,36 @@ struct RestoreJournal: AsyncParsableCommand {
     }
 
     private func restore(
-        _ entry: Int64, in store: any LocalStore, _ client: ClientComposition
+        _ entry: Int64, leaving left: Set<LostChange>, in store: any LocalStore, _ client: ClientComposition
     ) throws(StoreError) -> [OutboxSequence] {
         let runtime = client.runtime
-        return try store.restore(journal: entry, now: runtime.now()) {
+        return try store.restore(journal: entry, leaving: left, now: runtime.now()) {
             var random = runtime.generator
             return RecordID.make(at: runtime.now(), random: &random)
         }
     }
 
     /// Reports an entry that stays in the journal.
-    ///
-    /// - Parameter selected: The entry that has another value, and is restored instead; nil when there is none.
-    private func sayLeft(_ entry: Int64, because reason: TerminalText, selected: Int64? = nil) {
+    private func sayLeft(_ entry: Int64, because obstacles: [LostChange: LostEntries.Obstacle]) {
+        var reasons: [TerminalText] = []
+        if obstacles.values.contains(.isOutdated) { reasons.append("its fields have been changed since") }
+        if obstacles.values.contains(.empties) { reasons.append("it would empty fields") }
+        let others = Set(
+            obstacles.values.compactMap { if case .otherEntry(let number) = $0 { number } else { nil } }
+        ).sorted()
+        switch others.count {
+        case 0: break
+        case 1: reasons.append("entry \(others[0]) has another value of the same field")
+        default: reasons.append("other entries have other values of its fields")
+        }
         if options.json {
             var line = JSONLine()
             line.set("entry", entry)
             line.set("result", "left")
-            if let selected { line.set("selected", selected) }
+            if others.count == 1 { line.set("selected", others[0]) }
             options.terminal.say(line, after: nil)
         } else {
+            let reason = reasons.dropFirst().reduce(reasons[0]) { "\($0), and \($1)" }
             options.terminal.say(
                 "entry \(entry) was left: \(reason); restore it by its number if you want its values")
         }

@@ -71,26 +71,27 @@ struct SimulatedUser: Sendable {
     /// Restores everything that the server has lost, and checks that the user is told about each entry.
     private func restoreLost(now: WallTime) throws {
         let before = try lostEntries()
-        let lost = try store.lostEntries()
-        let (chosen, left) = lost.selection()
-        var queue = RestoreQueue(chosen)
+        let selection = try store.lostEntries().selection()
+        let chosen = selection.filter { !$0.isLeft }
+        let left = Dictionary(uniqueKeysWithValues: chosen.map { ($0.entry, Set($0.left.keys)) })
+        var queue = RestoreQueue(chosen.map(\.entry))
         while let number = queue.next() {
             guard let entry = try store.journalEntry(number) else {
                 throw Violation(
                     .I15, "\(device.name) wants to restore entry \(number), which its journal does not have")
             }
             do {
-                try restore(entry, now: now, isChosen: false)
+                try restore(entry, leaving: left[number] ?? [], now: now, isChosen: false)
             } catch let error as StoreError {
                 try queue.refused(error)
             }
         }
-        let told = Set(chosen + left.map(\.entry) + lost.outdated + lost.emptying)
+        let told = Set(selection.map(\.entry))
         if let untold = before.first(where: { !told.contains($0) }) {
             throw Violation(
                 .I15, "\(device.name) restores everything that was lost, and says nothing about entry \(untold)")
         }
-        let kept = Set(left.map(\.entry) + lost.outdated + lost.emptying + queue.failures.map(\.entry))
+        let kept = Set(selection.filter(\.isLeft).map(\.entry) + queue.failures.map(\.entry))
         let open = Set(try lostEntries())
         if let closed = kept.sorted().first(where: { !open.contains($0) }) {
             throw Violation(.I15, "\(device.name) has not restored entry \(closed), which is no longer open")
@@ -105,8 +106,12 @@ struct SimulatedUser: Sendable {
         }.map(\.number)
     }
 
-    /// - Parameter isChosen: whether the user has read the entry, and not only asked for all of its kind.
-    private func restore(_ entry: JournalEntry, now: WallTime, isChosen: Bool = true) throws {
+    /// - Parameters:
+    ///   - left: changes of a lost entry that stay in the journal.
+    ///   - isChosen: whether the user has read the entry, and not only asked for all of its kind.
+    private func restore(
+        _ entry: JournalEntry, leaving left: Set<LostChange> = [], now: WallTime, isChosen: Bool = true
+    ) throws {
         if isChosen { oracle.saw(entry, on: device.name) }
         saw(entry)
         let newest = try store.journal(state: nil, limit: 1).first?.number ?? 0
@@ -124,7 +129,7 @@ struct SimulatedUser: Sendable {
         let made = Guarded([RecordID]())
         let sequences: [OutboxSequence]
         do {
-            sequences = try store.restore(journal: entry.number, now: now) {
+            sequences = try store.restore(journal: entry.number, leaving: left, now: now) {
                 let id = identifiers.withLock { RecordID.make(at: now, random: &$0) }
                 made.withLock { $0.append(id) }
                 return id

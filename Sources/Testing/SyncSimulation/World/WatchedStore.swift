@@ -114,9 +114,10 @@ struct WatchedStore: LocalStore, EngineStore {
     }
 
     func restore(
-        journal number: Int64, now: WallTime, newID: @escaping @Sendable () -> RecordID
+        journal number: Int64, leaving left: Set<LostChange>, now: WallTime,
+        newID: @escaping @Sendable () -> RecordID
     ) throws(StoreError) -> [OutboxSequence] {
-        try watch(.writing) { try store.restore(journal: number, now: now, newID: newID) }
+        try watch(.writing) { try store.restore(journal: number, leaving: left, now: now, newID: newID) }
     }
 
     func dismiss(journal number: Int64) throws(StoreError) {
