@@ -291,6 +291,39 @@ import Testing
         #expect(try writer.store.record("note", .id(note))?.values == [.text("lost"), .text("lost")])
     }
 
+    /// The record is created again with later versions than it had, and without the value.
+    @Test func `a value that a new creation of its record lacks is offered by each device that had it`() throws {
+        let (testbed, writer, other, note) = try Self.devices()
+        let third = try testbed.device("third")
+        var random = other.runtime.generator
+        let first = RecordID.make(at: other.runtime.now(), random: &random)
+        try Self.write(.create("note", first, ["title": .text("a")]), on: other)
+        try testbed.settle()
+        let backup = testbed.backUpServer()
+        try Self.write(.create("note", note, ["title": .text("shopping")]), on: writer)
+        try testbed.settle()
+        other.isOnline = false
+        try Self.write(.update("note", note, ["body": .text("lost")]), on: writer)
+        try testbed.settle()
+        for device in [writer, third] { device.isOnline = false }
+        other.isOnline = true
+        testbed.restoreServer(backup)
+        for title in ["b", "c", "d", "e", "f"] {
+            try Self.write(.update("note", first, ["title": .text(title)]), on: other)
+            try testbed.settle()
+        }
+        try Self.restoreLost(on: other)
+        try testbed.settle()
+        for device in [writer, third] { device.isOnline = true }
+        try testbed.settle()
+        for device in [writer, third] {
+            #expect(try Self.lost(device).map { $0.mutations.map(\.patch) } == [[["body": .text("lost")]]])
+        }
+        try Self.restoreLost(on: third)
+        try testbed.settle()
+        #expect(try other.store.record("note", .id(note))?.values == [.text("shopping"), .text("lost")])
+    }
+
     /// Restores all lost entries that may be restored together.
     private static func restoreLost(on device: TestbedDevice) throws {
         for entry in try device.store.lostEntries().selection() where !entry.isLeft {

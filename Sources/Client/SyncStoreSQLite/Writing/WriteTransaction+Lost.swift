@@ -63,7 +63,7 @@ extension WriteTransaction {
         edits = edits.map { edit in
             // A field with a later version than it had here was written after the backup, and so was one with the same
             // version and another value. Its entry then says that the field has changed since.
-            guard !isElsewhere, let position = model.position(of: edit.field),
+            guard !isElsewhere, let position = model.position(of: edit.field), !record.isEmptySinceCreation(position),
                 let version = Self.unmarked(former[position]), version <= edit.seen
             else { return edit }
             return FieldEdit(field: edit.field, value: edit.value, before: edit.value, seen: version)

@@ -169,7 +169,7 @@ enum JournalShape {
         var line = JSONLine()
         line.set("type", mutation.collection.rawValue)
         line.set("id", mutation.record.description)
-        for (field, value) in values { line.set(field.rawValue, value) }
+        for (field, value) in values { line.set(field.key, value) }
         return line
     }
 

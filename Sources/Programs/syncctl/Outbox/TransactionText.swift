@@ -35,7 +35,7 @@ enum TransactionText {
         }
         line.set("type", mutation.collection.rawValue)
         line.set("id", mutation.record.description)
-        for (field, value) in mutation.patch { line.set(field.rawValue, value) }
+        for (field, value) in mutation.patch { line.set(field.key, value) }
         return line
     }
 

@@ -14,16 +14,8 @@ struct RecordShape {
         line.set("uid", record.uid.rawValue)
         line.set("version", record.version.rawValue)
         line.set("pending", try store.isPending(schema.collection, record.id))
-        for (field, value) in zip(schema.fields, record.values) { line.set(Self.key(of: field), value) }
+        for (field, value) in zip(schema.fields, record.values) { line.set(field.name.key, value) }
         return line
-    }
-
-    /// Returns the JSON key of a field. A field with the name of a key that every record has gets the prefix `field.`.
-    private static func key(of field: FieldSchema) -> String {
-        switch field.name {
-        case "type", "id", "uid", "version", "pending", "result": "field.\(field.name)"
-        default: field.name.rawValue
-        }
     }
 
     static func columns(_ schema: ModelSchema) -> [Table.Column] {
@@ -65,5 +57,15 @@ struct RecordShape {
             return text
         }
         return record.uid.isValid ? "#\(record.uid)" : record.id.description
+    }
+}
+
+extension FieldName {
+    /// The JSON key of the field. A field with the name of a key that lines about records have gets the prefix `field.`.
+    var key: String {
+        switch self {
+        case "type", "id", "uid", "version", "pending", "result", "intent": "field.\(self)"
+        default: rawValue
+        }
     }
 }

@@ -7,6 +7,9 @@ extension Record {
     /// it is impossible to tell whether the author of that version had seen the value here. Such a value does not count
     /// as lost if another device wrote it, because that device offers to restore it (I15).
     ///
+    /// A field that is empty with the oldest version of the record has no author there: the record was probably created
+    /// again without the value.
+    ///
     /// - Parameters:
     ///   - restored: the record as the server shows it now.
     ///   - former: the versions of this record's fields in the lost history, in the schema's order. A field that this
@@ -15,10 +18,19 @@ extension Record {
         var edits: [FieldEdit] = []
         for (position, field) in schema.fields.enumerated() {
             let seen = restored.version(ofFieldAt: position)
-            guard former[position] >= seen, values[position] != restored.values[position] else { continue }
+            guard values[position] != restored.values[position],
+                former[position] >= seen || restored.isEmptySinceCreation(position)
+            else { continue }
             edits.append(
                 FieldEdit(field: field.name, value: values[position], before: restored.values[position], seen: seen))
         }
         return edits
+    }
+
+    /// Returns whether a field is empty with the oldest version of the record. If the creation did not leave it empty,
+    /// all other fields have been changed since somebody emptied it.
+    public func isEmptySinceCreation(_ position: Int) -> Bool {
+        values[position].isNull
+            && values.indices.allSatisfy { version(ofFieldAt: $0) >= version(ofFieldAt: position) }
     }
 }

@@ -105,7 +105,9 @@ final class LostHistoryOracle: PageOracle {
                     // Versions of two spaces cannot be compared.
                     let isLost =
                         space == page.space
-                        ? versions[position] >= record.version(ofFieldAt: position) : !old.values[position].isNull
+                        ? versions[position] >= record.version(ofFieldAt: position)
+                            || record.isEmptySinceCreation(position)
+                        : !old.values[position].isNull
                     let saved = UserOracle.Saved(
                         field: UserOracle.FieldAddress(address, field.name), value: old.values[position])
                     let pending = known.pending[field.name] ?? []
