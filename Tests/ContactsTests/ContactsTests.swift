@@ -81,7 +81,7 @@ import Tombolo
         try testbed.settle()
         #expect(try run(testbed, phone, "list").isEmpty)
         let problem = try #require(try run(testbed, phone, "problems").first)
-        #expect(problem.contains("rejected (phone): "))
+        #expect(problem.contains("rejected (phone): ") && problem.hasSuffix(": create Ned name, phone"), "\(problem)")
         _ = try run(testbed, phone, "discard", String(problem.prefix { $0 != " " }))
         #expect(try run(testbed, phone, "problems").isEmpty)
         try testbed.finish()

@@ -375,6 +375,29 @@ import Testing
         #expect(error?.mayPass == false)
     }
 
+    @Test(arguments: [
+        ("key", 0o644, "the private key is not safe: everybody may read KEY, so run chmod o-r on it"),
+        ("key", 0o660, "the private key is not safe: others may write in KEY: run chmod go-w on it"),
+        ("certificate", 0o666, "the certificate is not safe: others may write in CERTIFICATE: run chmod go-w on it"),
+    ])
+    func `a key that everybody can read, or a file that others can write, stops the server at startup`(
+        which: String, mode: Int, text: String
+    ) async throws {
+        let files = try TestCertificate.make()
+        defer { files.remove() }
+        try FileManager.default.setAttributes(
+            [.posixPermissions: mode], ofItemAtPath: which == "key" ? files.key : files.certificate)
+        let server = SyncServer(
+            configuration: SyncServerConfiguration(
+                port: 0, tls: .init(certificateChain: files.certificate, privateKey: files.key)),
+            authority: TestServer.authority(), catalog: TestServer.catalog,
+            authenticator: OneToken(token: "t", principal: TestServer.principal), now: TestServer.now,
+            logger: TestServer.quiet)
+        let error = await #expect(throws: SyncServerConfigurationError.self) { try await server.run() }
+        let expected = text.replacing("KEY", with: files.key).replacing("CERTIFICATE", with: files.certificate)
+        #expect(error?.description == expected && error?.mayPass == false)
+    }
+
     @Test(arguments: [(EADDRINUSE, true), (EADDRNOTAVAIL, true), (EACCES, false)])
     func `only a port that this user may not take stays out of reach`(code: Int32, mayPass: Bool) throws {
         let error = try SyncServerConfigurationError(

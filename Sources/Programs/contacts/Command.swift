@@ -11,15 +11,15 @@ enum Command: Equatable {
         contacts add NAME [DETAIL…]      adds one: phone=, email=, company=, notes=
         contacts edit NAME DETAIL…       changes details; phone= removes the phone
         contacts remove NAME
-        contacts problems                shows changes that the server rejected, and values that lost against \
-        other devices
+        contacts problems                shows changes that the server rejected or lost, and values that lost \
+        against other devices
         contacts retry NUMBER            writes again what a problem lost
         contacts discard NUMBER          accepts a problem
         contacts sync [SECONDS]          syncs now, and waits for it: up to 10 seconds, or the given number
         contacts status
 
         Exit status of sync: 0 in sync; 4 not in sync in time, and the changes are kept; 5 the server refuses the token;
-        9 a person has to act. Exit status of all commands: 0 done; 1 not done, and the message says why.
+        9 a person has to act; syncctl sync --allow-deletes --store FOLDER agrees to many deletions. Exit status of all commands: 0 done; 1 not done, and the message says why.
         """
 
     init(_ arguments: [String]) throws {

@@ -51,14 +51,25 @@ struct ContactBook: Sendable {
 
     // MARK: Decisions
 
-    /// Returns the changes that the server has rejected, and then the values that lost against other devices: one line
-    /// each, which begins with the number of the journal entry.
+    /// Returns the changes that the server has rejected or lost, and then the values that lost against other devices: one
+    /// line each, which begins with the number of the journal entry.
     func problems() throws -> [String] {
         let rejected = try access.rejections.all().map { rejection in
             let fields = rejection.fields.map(\.field).joined(separator: ", ")
-            return "\(rejection.id) rejected\(fields.isEmpty ? "" : " (\(fields))"): \(rejection.message)"
+            let kind = rejection.code.rawValue == "lost" ? "lost" : "rejected"
+            let changes = try rejection.changes.map { try text(of: $0) }.joined(separator: "; ")
+            return "\(rejection.id) \(kind)\(fields.isEmpty ? "" : " (\(fields))"): \(rejection.message): \(changes)"
         }
         return try rejected + access.merges.all().map { "\($0.id) \($0)" }
+    }
+
+    private func text(of change: AttemptedChange) throws -> String {
+        var name: String?
+        if change.collection == Contact.collection {
+            let contact = try access.object(Contact.self, id: change.record)
+            name = change.value(contact.fields.name) ?? contact.name
+        }
+        return "\(change.kind) \(name ?? change.collection) \(change.fields.joined(separator: ", "))"
     }
 
     /// Sends a rejected change again, or writes the values again that were lost in a merge.

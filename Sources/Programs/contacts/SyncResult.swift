@@ -25,7 +25,7 @@ struct SyncResult: Equatable {
         switch status.phase {
         case .live where status.isInSync:
             let rejected =
-                status.rejected > 0 ? "; the server has rejected \(status.rejected): see contacts problems" : ""
+                status.rejected > 0 ? "; the server has rejected or lost \(status.rejected): see contacts problems" : ""
             self.init("in sync\(rejected)", 0)
         case .notSyncing:
             self.init("no server is configured: set CONTACTS_SERVER_URL and CONTACTS_SERVER_TOKEN_FILE", 1)

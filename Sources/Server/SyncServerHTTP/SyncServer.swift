@@ -165,7 +165,7 @@ public struct SyncServer: Service {
     }
 
     private static func certificates(_ path: String) throws -> [NIOSSLCertificateSource] {
-        try checkReadable(path, "certificate")
+        try check(path, "certificate", isSecret: false)
         guard let chain = try? NIOSSLCertificate.fromPEMFile(path), !chain.isEmpty else {
             throw SyncServerConfigurationError(
                 description: "\(path) contains no certificate; expected PEM, with a BEGIN CERTIFICATE line")
@@ -174,7 +174,7 @@ public struct SyncServer: Service {
     }
 
     private static func key(_ path: String) throws -> NIOSSLPrivateKeySource {
-        try checkReadable(path, "private key")
+        try check(path, "private key", isSecret: true)
         guard let key = try? NIOSSLPrivateKey(file: path, format: .pem) else {
             throw SyncServerConfigurationError(
                 description:
@@ -184,9 +184,10 @@ public struct SyncServer: Service {
         return .privateKey(key)
     }
 
-    /// Throws if a file cannot be opened. A named pipe is refused, because the server would wait for its writer, unless
-    /// a shell has given the pipe to this process.
-    private static func checkReadable(_ path: String, _ what: String) throws {
+    /// Throws if a file cannot be opened, if another user could change it, or if everybody could read a secret one. A
+    /// group may read a key, as Debian's group `ssl-cert` does. A named pipe is refused, because the server would wait
+    /// for its writer, unless a shell has given the pipe to this process.
+    private static func check(_ path: String, _ what: String, isSecret: Bool) throws {
         let file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
         guard file >= 0 else {
             throw SyncServerConfigurationError(
@@ -198,6 +199,17 @@ public struct SyncServer: Service {
         guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG || isInherited else {
             throw SyncServerConfigurationError(
                 description: "the \(what) cannot be read from \(path): it is not a regular file")
+        }
+        guard !isInherited else { return }
+        do {
+            try TrustedFile.requireOwner(status, path)
+            try TrustedFile.requireUnwritable(status, path)
+        } catch {
+            throw SyncServerConfigurationError(description: "the \(what) is not safe: \(error)")
+        }
+        guard !isSecret || status.st_mode & 0o004 == 0 else {
+            throw SyncServerConfigurationError(
+                description: "the \(what) is not safe: everybody may read \(path), so run chmod o-r on it")
         }
     }
 }
