@@ -385,8 +385,7 @@ import Testing
     ) async throws {
         let files = try TestCertificate.make()
         defer { files.remove() }
-        try FileManager.default.setAttributes(
-            [.posixPermissions: mode], ofItemAtPath: which == "key" ? files.key : files.certificate)
+        #expect(chmod(which == "key" ? files.key : files.certificate, mode_t(mode)) == 0)
         let server = SyncServer(
             configuration: SyncServerConfiguration(
                 port: 0, tls: .init(certificateChain: files.certificate, privateKey: files.key)),
