@@ -198,6 +198,7 @@ import Testing
 
     @Test(arguments: [
         "INSERT INTO sync_contact (one, failure_code, failure_message, failure_at) VALUES (1, 'contradiction', 'x', 1)",
+        "INSERT INTO sync_contact (one, failure_code, failure_message, failure_at) VALUES (1, 'history_in_doubt', 'x', 1)",
         "UPDATE sync_space SET cursor = NULL", "UPDATE sync_space SET name = 'A B'", "DELETE FROM sync_meta",
     ])
     func `records without proof of their history are compared even in the same history`(damage: String) throws {

@@ -458,6 +458,36 @@ import Testing
         #expect(try programs.run("syncctl", ["doctor"] + there).status == 0)
     }
 
+    /// A response with a wrong version puts the server's history in doubt for good.
+    @Test(.timeLimit(.minutes(10)))
+    func `doctor --fix asks again about transactions that were confirmed at a version which the server does not have`()
+        throws
+    {
+        let programs = try Programs()
+        #expect(try programs.run("syncd", ["token", "add", "ned", "--output", programs.folder + "/token"]).status == 0)
+        let (_, url) = try programs.serve()
+        let there = ["--server", url, "--token-file", programs.folder + "/token"]
+        try programs.syncctl("init")
+        try programs.syncctl("user", "create", "username=Ned")
+        #expect(try programs.run("syncctl", ["sync"] + there).status == 0)
+        let file = programs.folder + "/.local/share/syncctl/tombolo.sqlite"
+        try programs.syncctl("user", "create", "username=Arya")
+        let edit = try programs.tool(
+            "sqlite3", [file, "UPDATE sync_space SET receipt = coalesce(receipt, cursor), receipt_version = 1 << 53"])
+        #expect(edit == 0)
+        let doubt = try programs.run("syncctl", ["sync", "--wait", "4s"] + there)
+        #expect(doubt.errors.contains("syncd epoch renew"), "\(doubt)")
+        let doctor = try programs.run("syncctl", ["doctor"] + there)
+        #expect(doctor.output.contains("syncctl doctor --fix downloads a fresh snapshot"), "\(doctor)")
+        let fixed = try programs.run("syncctl", ["doctor", "--fix"] + there).output
+        #expect(fixed.contains("fixed      database: a new database took the place of this one: "), "\(fixed)")
+        let synced = try programs.run("syncctl", ["sync"] + there)
+        #expect(synced.status == 0, "\(synced)")
+        let users = try programs.syncctl("user", "list").output
+        #expect(users.contains("Ned") && users.contains("Arya"), "\(users)")
+        #expect(try programs.run("syncctl", ["doctor"] + there).status == 0)
+    }
+
     @Test func `doctor detects a damaged database`() throws {
         let programs = try Programs()
         try programs.syncctl("init")

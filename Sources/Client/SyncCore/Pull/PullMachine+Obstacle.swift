@@ -47,7 +47,7 @@ extension PullMachine.Obstacle {
         case .store(let failure): failure.contactCode
         case .contradiction: ServerContact.Failure.contradiction
         case .reset: "reset"
-        case .historyInDoubt: "history_in_doubt"
+        case .historyInDoubt: ServerContact.Failure.historyInDoubt
         }
     }
 

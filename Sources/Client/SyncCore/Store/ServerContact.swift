@@ -43,6 +43,8 @@ public struct ServerContact: Hashable, Sendable {
         public static let braked = "braked"
         /// The code of a server that contradicts itself or this database, whose file may be intact.
         public static let contradiction = "contradiction"
+        /// The code of a server that is at an earlier version than it has confirmed to this device.
+        public static let historyInDoubt = "history_in_doubt"
         /// The start of the code of a failure of the local store.
         static let storePrefix = "store."
 

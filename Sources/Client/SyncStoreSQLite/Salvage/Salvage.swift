@@ -204,8 +204,18 @@ struct Salvage {
 
     /// Whether the last contact ended because the server contradicted the database; true if this cannot be read.
     private var wasContradicted: Bool {
-        let code = ServerContact.Failure.contradiction
-        return damaged.integer("SELECT count(*) FROM sync_contact WHERE failure_code = '\(code)'") != 0
+        hasFailed(as: ServerContact.Failure.contradiction) != false || isInDoubt
+    }
+
+    /// Whether the server was at an earlier version than it has confirmed to the database.
+    ///
+    /// Either the server was restored, or a version in a response was wrong. In both cases, pushing the confirmed
+    /// transactions again tells: the server repeats its results, or does not have the transactions.
+    private var isInDoubt: Bool { hasFailed(as: ServerContact.Failure.historyInDoubt) == true }
+
+    /// Returns whether the last contact ended with this code; nil if this cannot be read.
+    private func hasFailed(as code: String) -> Bool? {
+        damaged.integer("SELECT count(*) FROM sync_contact WHERE failure_code = '\(code)'").map { $0 != 0 }
     }
 
     /// Copies what the server has shown, and computes the records with pending changes.
@@ -408,6 +418,7 @@ struct Salvage {
                 refusal_code, refusal_message)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
             """)
+        let forgetsResults = isInDoubt
         var unreadable = 0
         var numbers: Set<Int64> = []
         let isWhole = try damaged.forEachRow(of: "sync_outbox", by: "sequence", last: last) {
@@ -427,12 +438,13 @@ struct Salvage {
             insert.bind(5, number)
             insert.bind(6, readableFormerNumbers(row.text("formerly")))
             insert.bind(7, number == nil ? 0 : max(row.integer("attempts") ?? 1, 0))
-            insert.bind(8, number == nil ? nil : row.integer("version"))
+            let version = number == nil || forgetsResults ? nil : row.integer("version")
+            insert.bind(8, version)
             insert.bind(9, row.integer("written_at") ?? now.milliseconds)
             insert.bind(10, row.text("refusal_code"))
             insert.bind(11, row.text("refusal_message"))
             try insert.run()
-            count(payload.count, isNumbered: number != nil, isAnswered: row.integer("version") != nil)
+            count(payload.count, isNumbered: number != nil, isAnswered: version != nil)
         }
         let saved = transaction.meta.outbox.count
         let lost = lost(saved, unreadable, expected: expected, isWhole: isWhole && !repaired.contains("sync_outbox"))

@@ -240,6 +240,13 @@ private struct DeviceCheck {
         if let pause = contact.restOfPause(by: server, at: now) {
             sentence += "; \(StatusText.pause(until: now.advanced(by: pause)))"
         }
+        if failure.code == ServerContact.Failure.historyInDoubt {
+            return .attention(
+                "contact", sentence,
+                advice:
+                    "if the operator cannot help, syncctl doctor --fix downloads a fresh snapshot and sends the confirmed transactions that it lacks again"
+            )
+        }
         if failure.code == ServerContact.Failure.contradiction {
             return .attention(
                 "contact", sentence,

@@ -124,7 +124,8 @@ public final class ClientComposition {
         throw StoreError(.corrupt, "the last sync found damage: \(failure.message)")
     }
 
-    /// Throws if the last contact ended because the server contradicted the database.
+    /// Throws if the last contact ended because the server contradicted the database, or was at an earlier version than
+    /// it has confirmed.
     ///
     /// The file of such a database may be undamaged and still hold wrong versions. `salvageStore(for:)` replaces it
     /// with a new database, which downloads the server's data again.
@@ -132,7 +133,7 @@ public final class ClientComposition {
     /// - Throws: `contradiction`, with the server's message.
     public func requireAgreement() throws(StoreError) {
         guard let failure = try store.contact().lastFailure,
-            failure.code == ServerContact.Failure.contradiction
+            [ServerContact.Failure.contradiction, ServerContact.Failure.historyInDoubt].contains(failure.code)
         else { return }
         throw StoreError(.contradiction, "the server contradicts this database: \(failure.message)")
     }
