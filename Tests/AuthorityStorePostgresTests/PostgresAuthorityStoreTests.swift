@@ -224,7 +224,7 @@ import Testing
         #expect(failure?.message.hasPrefix(words) == true, "\(failure?.message ?? "")")
     }
 
-    @Test(arguments: ["", "Main", "a;b", "a b", "1a", String(repeating: "a", count: 64)])
+    @Test(arguments: ["", "Main", "pg_main", "a;b", "a b", "1a", String(repeating: "a", count: 64)])
     func `an invalid name of a schema is refused`(schema: String) throws {
         let failure = #expect(throws: AuthorityStoreError.self) {
             try open(PostgresConfiguration(connection: "host=/nowhere", schema: schema))

@@ -108,7 +108,8 @@ import Testing
                 ("requested without contact", { ($0.requested(by: .request, hello: nil, &$1), nil) }),
                 ("response to a push", { ($0.requested(by: .response, hello: hello, &$1), nil) }),
                 ("hint", { ($0.requested(by: .hint(Version(9)), hello: hello, &$1), nil) }),
-                ("old hint", { ($0.requested(by: .hint(Version(4)), hello: hello, &$1), nil) }),
+                ("equal hint", { ($0.requested(by: .hint(stored.version), hello: hello, &$1), nil) }),
+                ("old hint", { ($0.requested(by: .hint(Version(1)), hello: hello, &$1), nil) }),
                 pullEnded("page", .success(.page(page))),
                 pullEnded(
                     "page of another epoch",
@@ -154,6 +155,7 @@ import Testing
         resting | requested without contact | idle | disarm#2
         resting | response to a push | pulling, then rest | disarm#2 pull arm
         resting | hint | pulling, then rest | disarm#2 pull arm
+        resting | old hint | resting | disarm#2 arm
         resting | timer | pulling, then rest | pull arm
         resting | timer without contact | idle |
         resting | hints lost | resting | disarm#2 arm

@@ -36,7 +36,7 @@ import Testing
         Failure(
             name: "no database", arguments: ["status"], preparation: .nothing, status: .noStore,
             text: """
-                syncctl: there is no database at $HOME/.local/share/syncctl/tombolo.sqlite, and the caller did not ask to create one
+                syncctl: there is no database at $HOME/.local/share/syncctl/tombolo.sqlite
                   create it with syncctl init, or give its folder with --store
 
                 """),

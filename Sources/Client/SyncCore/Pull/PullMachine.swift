@@ -94,7 +94,11 @@ package struct PullMachine: Hashable, Sendable {
     mutating func requested(by reason: Reason, hello: ServerHello?, _ turn: inout Turn) -> [SyncAction] {
         var isHint = false
         if case .hint(let version) = reason {
-            guard version > head else { return [] }
+            guard version > head else {
+                // Either the hint is older than the last pull, or the server was restored from a backup while the stream
+                // of hints stayed open.
+                return version < head ? pollSooner(&turn) : []
+            }
             hinted.note(version)
             isHint = true
         }
@@ -337,9 +341,9 @@ package struct PullMachine: Hashable, Sendable {
         }
     }
 
-    /// Replaces a long rest with a short one, because no hints will announce changes.
+    /// Replaces a long rest with a short one, because hints will not announce changes.
     ///
-    /// A rest that would end sooner does not change, so that repeated losses of the hint stream cannot postpone it.
+    /// A rest that would end sooner does not change, so that repeated calls cannot postpone it.
     mutating func pollSooner(_ turn: inout Turn) -> [SyncAction] {
         guard case .resting(let poll?) = state, poll.due > turn.now + turn.policy.pollInterval else { return [] }
         var actions = disarm(poll)

@@ -198,8 +198,15 @@ public struct TokenRegistry: Sendable {
     }
 
     private func failure(_ verb: String, _ code: Int32) -> ConfigurationError {
-        ConfigurationError("authority.token-file: \(path) cannot be \(verb): \(String(cString: strerror(code)))")
+        ConfigurationError(
+            "authority.token-file: \(path) cannot be \(verb): \(String(cString: strerror(code)))",
+            mayPass: code.isAboutFullDisk)
     }
+}
+
+extension Int32 {
+    /// Whether the error code says that the disk, or the user's part of it, is full.
+    fileprivate var isAboutFullDisk: Bool { self == ENOSPC || self == EDQUOT }
 }
 
 extension [String] {
@@ -222,7 +229,8 @@ extension Token {
         close(file)
         if let code {
             unlink(path)
-            throw ConfigurationError("\(path) cannot be written: \(String(cString: strerror(code)))")
+            throw ConfigurationError(
+                "\(path) cannot be written: \(String(cString: strerror(code)))", mayPass: code.isAboutFullDisk)
         }
     }
 }

@@ -66,11 +66,12 @@ extension PostgresConfiguration {
             schema.utf8.allSatisfy({ byte in
                 UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte || UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte
                     || byte == UInt8(ascii: "_")
-            })
+            }), !schema.hasPrefix("pg_")
         else {
             throw AuthorityStoreError(
                 .unstorable,
-                "'\(schema)' is not a valid name of a schema: expected a-z, then a-z, 0-9 or _, at most 55 characters")
+                "'\(schema)' is not a valid name of a schema: expected a-z, then a-z, 0-9 or _, at most 55 characters, and not pg_ at the beginning"
+            )
         }
         guard let secret = try Self.words(of: connection).first(where: \.isSecret) else { return }
         guard secret.keyword != "password" else {

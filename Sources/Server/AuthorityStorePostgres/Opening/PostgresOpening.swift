@@ -30,7 +30,7 @@ struct PostgresOpening {
 
     private func checkDurability(_ connection: PostgresConnection) throws {
         guard configuration.durability == .full else { return }
-        for setting in ["fsync", "full_page_writes", "synchronous_commit"] {
+        for setting in ["fsync", "full_page_writes"] {
             let value = try text(connection, "SELECT current_setting($1)", [.text(setting)])
             guard value == "off" else { continue }
             throw AuthorityStoreError(

@@ -100,7 +100,7 @@ package struct DatabaseFiles: Hashable, Sendable {
 
     /// The error for a database that does not exist and must not be created.
     package var missing: DatabaseError {
-        DatabaseError(.noDatabase, "there is no database at \(path), and the caller did not ask to create one")
+        DatabaseError(.noDatabase, "there is no database at \(path)")
     }
 
     /// Throws if this process cannot write the files, before SQLite fails halfway.
