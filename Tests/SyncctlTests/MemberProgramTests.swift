@@ -69,14 +69,14 @@ import Testing
         let stranger = try space("remove", "team_7", "rob")
         #expect(
             stranger.errors == """
-                syncd: rob is no member of team_7; it has arya (reader), ned (writer)
+                syncd: rob is not a member of team_7; it has arya (reader), ned (writer)
                   syncd space list shows the spaces with members
 
                 """)
         #expect(stranger.status == CommandExitStatus.configuration.rawValue)
         _ = try programs.serve()
         #expect(
-            try space("remove", "team_7", "arya").output == "arya is no member of team_7 now, and was a reader\n")
+            try space("remove", "team_7", "arya").output == "arya is no longer a member of team_7, and was a reader\n")
         let empty = try space("members", "team_8")
         #expect(empty.status == 0 && empty.output.isEmpty && empty.errors == "team_8 has no members\n", "\(empty)")
         let closing = try space("set", "default", "ned", "writer")

@@ -29,22 +29,22 @@ import Testing
         #expect(try set("team_7", "arya", .writer) == "arya is a writer of team_7 already\n")
         #expect(try registry.lines(of: "team_7").map(\.rendered) == ["arya\twriter\n", "ned\twriter\n"])
         #expect(try registry.spaces().map(\.rendered) == ["team_7\t2\t0\n"])
-        #expect(try remove("team_7", "ned") == "ned is no member of team_7 now, and was a writer\n")
+        #expect(try remove("team_7", "ned") == "ned is no longer a member of team_7, and was a writer\n")
         #expect(
             try remove("team_7", "arya")
-                == "arya is no member of team_7 now, and was a writer; team_7 has no members, so nobody may read or write in it\n"
+                == "arya is no longer a member of team_7, and was a writer; team_7 has no members, so nobody may read or write in it\n"
         )
     }
 
     @Test func `removing an account that is no member is an error that says who is one`() throws {
         let none = #expect(throws: ConfigurationError.self) { try remove("team_7", "ned") }
-        #expect(none?.message == "ned is no member of team_7; it has no members")
+        #expect(none?.message == "ned is not a member of team_7; it has no members")
         #expect(none?.advice?.hasSuffix(" space list shows the spaces with members") == true)
         #expect(none?.mayPass == false)
         for number in 10...22 { _ = try set("team_7", "a\(number)", .reader) }
         let many = #expect(throws: ConfigurationError.self) { try remove("team_7", "ned") }
         let names = (10...19).map { "a\($0) (reader)" }.joined(separator: ", ")
-        #expect(many?.message == "ned is no member of team_7; it has \(names), and 3 more")
+        #expect(many?.message == "ned is not a member of team_7; it has \(names), and 3 more")
     }
 
     @Test func `default is closed, and opened again, only with consent`() throws {
@@ -59,7 +59,7 @@ import Testing
         #expect(opening?.advice?.contains("--open-default") == true)
         #expect(
             try remove(.default, "ned", opening: true)
-                == "ned is no member of default now, and was a writer; default has no members, so every account may read and write in it\n"
+                == "ned is no longer a member of default, and was a writer; default has no members, so every account may read and write in it\n"
         )
     }
 

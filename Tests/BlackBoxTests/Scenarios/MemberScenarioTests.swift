@@ -21,7 +21,9 @@ import Testing
             try arya.expect(0, "user", "set", "Milk", "username=Cream")
             try arya.expect(6, "sync")
             let journal = try arya.expect(0, "journal", "list").output
-            try require(journal.contains("Cream"), "the rejected change is not in the journal: \(journal)")
+            try require(
+                journal.contains("phone may not write in space team_7"),
+                "the rejected change is not in the journal: \(journal)")
             try ned.expect(0, "sync")
             try ned.requireUsers(["Milk"])
 

@@ -52,14 +52,14 @@ public struct MemberRegistry {
     ///
     /// - Parameter opens: whether `default` may lose its last member, which opens it to every account.
     /// - Returns: a sentence about what has changed.
-    /// - Throws: also if the account is no member of the space, with the members that it has.
+    /// - Throws: also if the account is not a member of the space, with the members that it has.
     public func remove(
         _ account: Principal, from space: SpaceID, openingDefault opens: Bool
     ) throws -> TerminalText {
         switch try authority.dismiss(account, from: space, openingDefault: opens) {
         case .changed(let former, let others):
             let was: TerminalText =
-                "\(account.name) is no member of \(space) now, and was a \(former?.rawValue ?? "member")"
+                "\(account.name) is no longer a member of \(space), and was a \(former?.rawValue ?? "member")"
             guard others == 0 else { return "\(was)\n" }
             return space == .default
                 ? "\(was); \(space) has no members, so every account may read and write in it\n"
@@ -71,7 +71,7 @@ public struct MemberRegistry {
                     "with --open-default, \(account.name) is removed, and every account may read and write in \(space)")
         case .unchanged, .tooMany:
             throw ConfigurationError(
-                "\(account.name) is no member of \(space); \(try describeMembers(of: space))",
+                "\(account.name) is not a member of \(space); \(try describeMembers(of: space))",
                 advice: "\(ServerOptions.program.name) space list shows the spaces with members")
         }
     }

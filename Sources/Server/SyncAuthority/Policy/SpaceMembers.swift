@@ -1,6 +1,6 @@
 public import SyncModel
 
-/// What a member may do in a space.
+/// The rights of a member in a space.
 public enum SpaceRole: String, Hashable, Sendable, CaseIterable {
     /// Reads the records of the space.
     case reader
@@ -21,7 +21,7 @@ public struct SpaceMember: Hashable, Sendable {
     public let space: SpaceID
     /// The account, which need not have a token yet.
     public let principal: Principal
-    /// What the account may do in the space.
+    /// The rights of the account in the space.
     public let role: SpaceRole
 
     /// Creates a member.

@@ -60,7 +60,7 @@ extension Authority {
     }
 }
 
-/// What became of a change of a space's members.
+/// The result of a change of a space's members.
 public enum MemberChange: Hashable, Sendable {
     /// The change was made. The principal had the role `from` before, or none, and the space has this number of other
     /// members.
