@@ -22,14 +22,14 @@ struct SetMember: ServerCommand {
     static let configuration = CommandConfiguration(
         commandName: "set", abstract: "Make an account a reader or a writer of a space.",
         discussion: """
-            The account replaces its former role. It needs no token yet, and the space no record. Account names are those \
-            of tokens, and the subjects of JSON Web Tokens.
+            The role replaces the former one. The account needs no token yet, and the space no record. Account names are \
+            those of tokens, and the subjects of JSON Web Tokens.
             """)
 
     @OptionGroup var options: ServerOptions
     @Argument(help: "Name of the space.", transform: MemberArgument.space) var space: SpaceID
     @Argument(help: "Name of the account.", transform: MemberArgument.account) var account: Principal
-    @Argument(help: "reader, or writer, who also reads.", transform: MemberArgument.role) var role: SpaceRole
+    @Argument(help: "reader or writer. A writer also reads.", transform: MemberArgument.role) var role: SpaceRole
     @Flag(help: "Agree that the first member of the space default closes it to all other accounts.")
     var closeDefault = false
 
