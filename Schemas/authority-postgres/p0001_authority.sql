@@ -2,13 +2,14 @@
 -- Names are names of the model, and sort by their bytes. Ids are the 16 bytes of a UUID. Numbers in blobs are big-endian.
 
 -- The identity of the history, the secret key that authenticates its cursors, the last value of the server's hybrid clock (all 64
--- bits), and the number of times that the stored models have changed.
+-- bits), and the numbers of times that the stored models and the members have changed.
 CREATE TABLE server (
     singleton BIGINT PRIMARY KEY CHECK (singleton = 1),
     epoch TEXT COLLATE "C" NOT NULL CHECK (length(epoch) BETWEEN 1 AND 64),
     key BYTEA NOT NULL CHECK (length(key) = 32),
     clock BIGINT NOT NULL,
-    catalog_revision BIGINT NOT NULL DEFAULT 0
+    catalog_revision BIGINT NOT NULL DEFAULT 0,
+    member_revision BIGINT NOT NULL DEFAULT 0
 );
 
 -- The extent of the change feed of each space: its newest version, and its horizon, the oldest version from which it is complete,
@@ -19,6 +20,14 @@ CREATE TABLE space (
     horizon BIGINT NOT NULL,
     horizon_chain BYTEA NOT NULL DEFAULT decode(repeat('00', 16), 'hex') CHECK (length(horizon_chain) = 16),
     CHECK (0 <= horizon AND horizon <= head)
+);
+
+-- The accounts that may read and write in each space, by their roles. A space with members is for its members only.
+CREATE TABLE member (
+    space TEXT COLLATE "C" NOT NULL,
+    principal TEXT COLLATE "C" NOT NULL,
+    role TEXT COLLATE "C" NOT NULL CHECK (role IN ('reader', 'writer')),
+    PRIMARY KEY (space, principal)
 );
 
 -- Live and deleted records. A deleted record keeps its id and uid forever, so that neither is reused.

@@ -2,13 +2,14 @@
 -- blobs are big-endian.
 
 -- The identity of the history, the secret key that authenticates its cursors, the last value of the server's hybrid clock (all 64
--- bits), and the number of times that the stored models have changed.
+-- bits), and the numbers of times that the stored models and the members have changed.
 CREATE TABLE server (
     only INTEGER PRIMARY KEY CHECK (only = 1),
     epoch TEXT NOT NULL CHECK (length(epoch) BETWEEN 1 AND 64),
     key BLOB NOT NULL CHECK (length(key) = 32),
     clock INTEGER NOT NULL,
-    catalog_revision INTEGER NOT NULL DEFAULT 0
+    catalog_revision INTEGER NOT NULL DEFAULT 0,
+    member_revision INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 -- The models with which the records were written, as Schemas/catalog describes them. A server compares its own with them before
@@ -26,6 +27,14 @@ CREATE TABLE space (
     horizon INTEGER NOT NULL,
     horizon_chain BLOB NOT NULL DEFAULT (zeroblob(16)) CHECK (length(horizon_chain) = 16),
     CHECK (0 <= horizon AND horizon <= head)
+) STRICT, WITHOUT ROWID;
+
+-- The accounts that may read and write in each space, by their roles. A space with members is for its members only.
+CREATE TABLE member (
+    space TEXT NOT NULL,
+    principal TEXT NOT NULL,
+    role TEXT NOT NULL CHECK (role IN ('reader', 'writer')),
+    PRIMARY KEY (space, principal)
 ) STRICT, WITHOUT ROWID;
 
 -- Live and deleted records. A deleted record keeps its id and uid forever, so that neither is reused.

@@ -110,6 +110,30 @@ import Testing
             try first.read { view in try view.extent(of: .default).head } == Version(1))
     }
 
+    @Test func `a server follows a change of members on another machine with its next call`() throws {
+        let configuration = try configuration()
+        let stores = (try open(configuration), try open(configuration))
+        defer {
+            stores.0.close()
+            stores.1.close()
+        }
+        let (server, command) = (Self.authority(over: stores.0), Self.authority(over: stores.1))
+        let ned = Principal(name: "ned")
+        for _ in 0..<2 {
+            #expect(try server.readable(among: ["team"], by: ned) == [])
+            #expect(try command.admit(ned, to: "team", as: .reader) == .changed(from: nil, others: 0))
+            #expect(try server.readable(among: ["team"], by: ned) == ["team"])
+            #expect(try command.dismiss(ned, from: "team") == .changed(from: .reader, others: 0))
+        }
+        #expect(try server.readable(among: ["team"], by: ned) == [])
+    }
+
+    private static func authority(over store: PostgresAuthorityStore) -> Authority {
+        Authority(
+            store: store, catalog: SchemaCatalog([]), policy: AuthorityPolicy(access: .members),
+            histories: CountedHistories())
+    }
+
     @Test func `a write that fails leaves nothing, and the next one takes the same version`() throws {
         let store = try open(try configuration())
         defer { store.close() }

@@ -336,8 +336,8 @@ import Testing
         let world = try world()
         #expect(try world.page(nil, in: "secret") == .noAccess(AuthorityWorld.epoch))
         #expect(try world.fetch("user", .id(id(1)), in: "secret") == nil)
-        #expect(!world.authority.mayRead("secret", Principal(name: "anna")))
-        #expect(world.authority.mayRead(.default, Principal(name: "anna")))
+        #expect(
+            try world.authority.readable(among: ["secret", .default], by: Principal(name: "anna")) == [.default])
     }
 
     @Test func `a live record can be fetched by id or uid, but only from its own space`() throws {

@@ -153,5 +153,7 @@ private struct CountingAuthority: AuthorityService {
         try authority.fetch(request, by: principal, now: now)
     }
 
-    func mayRead(_ space: SpaceID, _ principal: Principal) -> Bool { authority.mayRead(space, principal) }
+    func readable(among spaces: [SpaceID], by principal: Principal) throws(AuthorityError) -> [SpaceID] {
+        try authority.readable(among: spaces, by: principal)
+    }
 }

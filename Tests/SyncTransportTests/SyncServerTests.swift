@@ -339,6 +339,31 @@ import Testing
         #expect(text.contains(": welcome") && text.hasSuffix("0\r\n\r\n"), "\(text)")
     }
 
+    @Test(arguments: [false, true])
+    func `an event stream ends when another process changes the members`(isGrant: Bool) async throws {
+        var configuration = SyncServerConfiguration()
+        configuration.heartbeat = .milliseconds(30)
+        let store = InMemoryAuthorityStore(epoch: Epoch(rawValue: "test-epoch"))
+        func server() -> Authority {
+            Authority(store: store, catalog: TestServer.catalog, policy: AuthorityPolicy(access: .members))
+        }
+        if !isGrant { _ = try server().admit(TestServer.principal, to: "team", as: .reader) }
+        let command = server()
+        let text = try await TestServer.run(server(), configuration: configuration) { port in
+            let request = RawRequest.http("GET /v1/hints?space=team&space=default", [Self.authorized])
+            return try await RawRequest.send([request], to: port) { text in
+                guard text.contains(": alive") else { return false }
+                _ =
+                    isGrant
+                    ? try? command.admit(TestServer.principal, to: "team", as: .reader)
+                    : try? command.dismiss(TestServer.principal, from: "team")
+                return false
+            }
+        }
+        #expect(RawRequest.status(text) == "200")
+        #expect(text.contains(": welcome") && text.hasSuffix("0\r\n\r\n"), "\(text)")
+    }
+
     @Test func `a stream reveals no activity in spaces that the client may not read`() async throws {
         let hidden: SpaceID = "hidden"
         let policy = AuthorityPolicy(
@@ -447,5 +472,5 @@ struct FailingAuthority: AuthorityService {
     func fetch(
         _ request: FetchRequest, by principal: Principal, now: WallTime
     ) throws(AuthorityError) -> Record? { throw failure }
-    func mayRead(_ space: SpaceID, _ principal: Principal) -> Bool { false }
+    func readable(among spaces: [SpaceID], by principal: Principal) throws(AuthorityError) -> [SpaceID] { [] }
 }

@@ -3,8 +3,9 @@ public import SyncModel
 
 /// The server's policy over a store: it orders, authorizes, and merges transactions, and remembers their outcomes.
 ///
-/// An authority keeps nothing between calls but a copy of the stored models. Several authorities may serve one store, if
-/// that store can be shared by several processes. Their models may differ while they are upgraded; see `StoredModels`.
+/// An authority keeps nothing between calls but copies of the stored models and members. Several authorities may serve one
+/// store, if that store can be shared by several processes. Their models may differ while they are upgraded; see
+/// `StoredModels`.
 public struct Authority: AuthorityService {
     /// The models that the server accepts.
     public let catalog: SchemaCatalog
@@ -14,6 +15,7 @@ public struct Authority: AuthorityService {
     let store: any AuthorityStore
     let histories: any HistoryKeeper
     let models: StoredModels
+    let members: StoredMembers
 
     /// Creates an authority.
     ///
@@ -26,6 +28,7 @@ public struct Authority: AuthorityService {
         self.histories = histories
         self.catalog = catalog
         models = StoredModels(served: catalog)
+        members = StoredMembers(for: policy.access)
         self.policy = policy
     }
 
@@ -41,9 +44,9 @@ public struct Authority: AuthorityService {
     public func fetch(
         _ request: FetchRequest, by principal: Principal, now: WallTime
     ) throws(AuthorityError) -> Record? {
-        guard mayRead(request.space, principal) else { return nil }
         let stored = try read { view -> StoredRecord? in
-            switch request.key {
+            guard try members.rights(in: view).mayRead(request.space, principal) else { return nil }
+            return switch request.key {
             case .id(let id): try view.record(RecordAddress(request.collection, id))
             case .uid(let uid): try view.record(request.collection, uid)
             }
@@ -56,8 +59,13 @@ public struct Authority: AuthorityService {
         do { try store.check() } catch { throw AuthorityError(storeError: error) }
     }
 
-    public func mayRead(_ space: SpaceID, _ principal: Principal) -> Bool {
-        policy.access.mayRead(space, principal)
+    public func readable(
+        among spaces: [SpaceID], by principal: Principal
+    ) throws(AuthorityError) -> [SpaceID] {
+        // Rules without members are in memory, and the streams of hints ask often.
+        guard policy.access.membersDecide else { return spaces.filter { policy.access.mayRead($0, principal) } }
+        let rights = try read { view in try members.rights(in: view) }
+        return spaces.filter { rights.mayRead($0, principal) }
     }
 
     /// Reads from the store, and converts its failure to a failure of the service.

@@ -37,8 +37,8 @@ public protocol AuthorityService: Sendable {
         _ request: FetchRequest, by principal: Principal, now: WallTime
     ) throws(AuthorityError) -> Record?
 
-    /// Returns whether the principal may read the space, and so receive hints about its commits.
-    func mayRead(_ space: SpaceID, _ principal: Principal) -> Bool
+    /// Returns those `spaces` that the principal may read, and so receive hints about their commits, in the same order.
+    func readable(among spaces: [SpaceID], by principal: Principal) throws(AuthorityError) -> [SpaceID]
 
     /// Looks for damage in the whole store, which may take long. The health check calls it after a call has found
     /// damage.
@@ -82,7 +82,7 @@ extension AuthorityService {
         of spaces: [SpaceID], for principal: Principal, now: WallTime
     ) throws(AuthorityError) -> SpaceHeads {
         var heads: [SpaceID: Version] = [:]
-        for space in spaces where mayRead(space, principal) {
+        for space in try readable(among: spaces, by: principal) {
             let first = PullRequest(space: space, cursor: nil, limit: 1)
             if case .page(let page) = try pull(first, by: principal, now: now) { heads[space] = page.head }
         }

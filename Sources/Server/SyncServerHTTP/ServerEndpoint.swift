@@ -80,6 +80,6 @@ struct ServerEndpoint: Sendable {
 
     /// Returns those `spaces` that the principal may read.
     func readable(among spaces: [SpaceID], to principal: Principal) async throws -> [SpaceID] {
-        try await threads.runIfActive { spaces.filter { authority.mayRead($0, principal) } }
+        try await threads.runIfActive { try authority.readable(among: spaces, by: principal) }
     }
 }

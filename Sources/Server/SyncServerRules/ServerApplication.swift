@@ -15,7 +15,8 @@ public import TomboloModeling
 ///     }
 ///
 /// Without an application's rules, a server accepts the tokens of its token file, and JSON Web Tokens if it has keys for
-/// them, and every principal may read and write in the space `default`.
+/// them. Its operator names the members of spaces, and every principal may read and write in `default` while that space
+/// has none.
 public struct ServerApplication: Sendable {
     /// The models to serve.
     public var catalog: SchemaCatalog
@@ -79,8 +80,8 @@ public struct ServerApplication: Sendable {
         authentication = body
     }
 
-    /// Sets the function that decides who may read and write in which space. Without it, every principal may read and
-    /// write in the space `default`.
+    /// Sets the function that decides who may read and write in which space. Without it, the members of spaces decide,
+    /// whom the operator names, and every principal may read and write in `default` while that space has none.
     ///
     /// A space is the unit of reading: a device holds all records of a space, or none. If the body does not allow a
     /// principal to write in a space, the server rejects the transaction as `forbidden`.

@@ -18,6 +18,7 @@ final class Server: Sendable {
         var last: Child?
         var launcher: [String] = []
         var starts = 0
+        var commands = 0
     }
 
     init(
@@ -46,12 +47,24 @@ final class Server: Sendable {
         try manage(["epoch", "renew"], log: "epoch")
     }
 
-    private func manage(_ words: [String], log: String) throws {
+    /// Runs a command of the server's program until it ends, and returns its output. It must succeed.
+    @discardableResult
+    func manage(_ words: [String]) throws -> String {
+        let number = state.withLock { state in
+            state.commands += 1
+            return state.commands
+        }
+        return try manage(words, log: "command-\(number)")
+    }
+
+    @discardableResult
+    private func manage(_ words: [String], log: String) throws -> String {
         let name = "syncd " + words.joined(separator: " ")
         let child = try Child(
             name, [BuiltProgram.syncd.path] + words + ["--folder", folder], variables: variables,
             log: "\(logs)/\(log)")
         try require(try child.wait(atMost: .processTimeout) == 0, "\(name): \(child.errors)")
+        return child.output
     }
 
     /// Starts the server and waits until it listens.

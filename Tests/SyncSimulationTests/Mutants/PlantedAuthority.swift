@@ -48,7 +48,9 @@ struct PlantedAuthority: AuthorityService {
     ) throws(AuthorityError) -> Record? {
         try onFetch(base, request, principal, now)
     }
-    func mayRead(_ space: SpaceID, _ principal: Principal) -> Bool { base.mayRead(space, principal) }
+    func readable(among spaces: [SpaceID], by principal: Principal) throws(AuthorityError) -> [SpaceID] {
+        try base.readable(among: spaces, by: principal)
+    }
 }
 
 extension WorldParts {

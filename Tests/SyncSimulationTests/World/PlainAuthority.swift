@@ -113,7 +113,7 @@ final class PlainAuthority: AuthorityService {
             limits: Self.limits)
     }
 
-    func mayRead(_ space: SpaceID, _ principal: Principal) -> Bool { true }
+    func readable(among spaces: [SpaceID], by principal: Principal) -> [SpaceID] { spaces }
 
     func push(
         _ request: PushRequest, by principal: Principal, now: WallTime

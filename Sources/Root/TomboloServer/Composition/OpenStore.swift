@@ -26,9 +26,13 @@ struct OpenStore {
                 let opened = try PostgresAuthorityStore(postgres, newHistory: newHistory, creating: isCreating)
                 (store, close) = (opened, { opened.close() })
             } else {
-                let opened = try SQLiteAuthorityStore(
-                    at: settings.file, newHistory: newHistory, creating: isCreating,
-                    configuration: SQLiteAuthorityConfiguration(durability: settings.durability))
+                let configuration = SQLiteAuthorityConfiguration(durability: settings.durability)
+                let opened =
+                    opening == .shared
+                    ? try SQLiteAuthorityStore(
+                        visiting: settings.file, newHistory: newHistory, configuration: configuration)
+                    : try SQLiteAuthorityStore(
+                        at: settings.file, newHistory: newHistory, creating: isCreating, configuration: configuration)
                 (store, close) = (opened, { try? opened.close() })
             }
         } catch {

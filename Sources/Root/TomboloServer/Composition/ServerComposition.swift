@@ -92,6 +92,15 @@ public final class ServerComposition {
         return try authority(.existing).conflicts(in: space, after: number, limit: limit).map(ConflictText.line)
     }
 
+    /// The registry of the members of spaces. Servers may be using the database meanwhile.
+    ///
+    /// - Throws: `ConfigurationError` if the database cannot be opened or does not exist yet.
+    public var members: MemberRegistry {
+        get throws(ConfigurationError) {
+            MemberRegistry(try authority(.shared), haveEffect: application.access == nil)
+        }
+    }
+
     /// Serves and keeps the change feeds within their bound until SIGTERM or SIGINT, and then finishes open requests,
     /// up to the deadline.
     ///

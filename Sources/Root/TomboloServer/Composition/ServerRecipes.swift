@@ -45,6 +45,8 @@ public struct ServerRecipes: Sendable {
         case creatingIfMissing
         /// A missing store is an error, because a command that only reads must not create one.
         case existing
+        /// A missing store is an error, and other processes may serve the store, which is used for short transactions.
+        case shared
     }
 
     /// The parts that a listener needs.

@@ -4,8 +4,9 @@ import SyncWire
 
 extension SQLTransaction: AuthorityView {
     package func state() throws(AuthorityStoreError) -> AuthorityState {
-        let state = try row("read the server's state", "SELECT epoch, clock, key, catalog_revision FROM server", []) {
-            row in
+        let state = try row(
+            "read the server's state", "SELECT epoch, clock, key, catalog_revision, member_revision FROM server", []
+        ) { row in
             let secret = row.bytes(2)
             guard let key = HistoryKey(bytes: secret) else {
                 throw AuthorityStoreError(
@@ -14,7 +15,7 @@ extension SQLTransaction: AuthorityView {
             return AuthorityState(
                 history: HistoryIdentity(epoch: Epoch(rawValue: row.text(0)), key: key),
                 clock: HybridClock(last: HybridTime(rawValue: UInt64(bitPattern: row.integer(1)))),
-                catalogRevision: row.integer(3))
+                catalogRevision: row.integer(3), memberRevision: row.integer(4))
         }
         guard let state else { throw AuthorityStoreError(.corrupt, "the database has no row in server") }
         return state
@@ -32,6 +33,18 @@ extension SQLTransaction: AuthorityView {
     /// Returns the stored models as JSON; nil when there are none.
     func storedModels() throws(AuthorityStoreError) -> String? {
         try row("read the stored models", "SELECT models FROM catalog", []) { $0.text(0) }
+    }
+
+    package func members() throws(AuthorityStoreError) -> [SpaceMember] {
+        try rows("read the members", "SELECT space, principal, role FROM member ORDER BY space, principal", []) {
+            let role = $0.text(2)
+            guard let known = SpaceRole(rawValue: role) else {
+                throw AuthorityStoreError(.corrupt, "a row of member has the role '\(role)'; expected reader or writer")
+            }
+            return SpaceMember(
+                space: try SpaceID(stored: $0.text(0), "the space in a row of member"),
+                principal: Principal(name: $0.text(1)), role: known)
+        }
     }
 
     package func extent(of space: SpaceID) throws(AuthorityStoreError) -> SpaceExtent {

@@ -29,6 +29,21 @@ extension SQLTransaction: AuthorityTransaction {
         try execute("count the models", "UPDATE server SET catalog_revision = catalog_revision + 1", [])
     }
 
+    package func set(_ role: SpaceRole?, of principal: Principal, in space: SpaceID) throws(AuthorityStoreError) {
+        let member: [StoredValue?] = [.text(space.rawValue), .text(principal.name)]
+        if let role {
+            try execute(
+                "write a member",
+                """
+                INSERT INTO member (space, principal, role) VALUES ($1, $2, $3)
+                ON CONFLICT (space, principal) DO UPDATE SET role = excluded.role
+                """, member + [.text(role.rawValue)])
+        } else {
+            try execute("remove a member", "DELETE FROM member WHERE space = $1 AND principal = $2", member)
+        }
+        try execute("count the members", "UPDATE server SET member_revision = member_revision + 1", [])
+    }
+
     // MARK: Numbers
 
     package func takeVersion(in space: SpaceID) throws(AuthorityStoreError) -> Version {

@@ -18,10 +18,12 @@ struct AuthorityOpening: Sendable {
         "an authority's database", applicationID: 0x546D_626C,
         AuthoritySchema.migrations.map { Migrations.Step(name: $0.name, sql: $0.sql) })
 
+    /// The number of pages in the WAL at which a checkpoint is due: SQLite's own default, 4 MB.
+    static let checkpointPages = 1_000
+
     /// Opens the connection that writes, migrates the schema, and begins a history in a new database.
     ///
-    /// This connection runs SQLite's automatic checkpoints, directly after its own commits. No other connection
-    /// commits, which rules out the race between a commit and a checkpoint in SQLite before 3.51.3.
+    /// The connection runs SQLite's automatic checkpoints, directly after its own commits.
     func writer(to location: String, newHistory: HistoryIdentity) throws -> Connection {
         let connection = try Connection(opening: location, busyTimeout: configuration.busyTimeout)
         try connection.checkFormat()
@@ -41,7 +43,30 @@ struct AuthorityOpening: Sendable {
         return connection
     }
 
-    /// Opens a connection that reads.
+    /// Opens a connection for short transactions beside the server that holds the serving lock.
+    ///
+    /// The server has prepared the database, and checkpoints it. Only when the server has ended meanwhile, and this is
+    /// the last connection, does SQLite copy the WAL into the file as the connection closes.
+    ///
+    /// - Throws: `otherSchema` when the database has an older schema than this build.
+    func visitor(to location: String) throws -> Connection {
+        let connection = try Connection(opening: location, busyTimeout: configuration.busyTimeout)
+        try connection.checkFormat()
+        let version = try Self.migrations.check(connection, name)
+        guard version == AuthoritySchema.migrations.count else {
+            throw AuthorityStoreError(
+                .otherSchema,
+                "\(name) has schema version \(version), and this build needs \(AuthoritySchema.migrations.count): start the server of this build first"
+            )
+        }
+        try connection.harden()
+        try connection.useWAL(name)
+        try connection.setDurability(configuration.durability == .full ? .powerLoss : .processCrash, of: name)
+        try connection.turnOffCheckpoints()
+        return connection
+    }
+
+    /// Opens a connection that reads, or that checkpoints.
     func reader(of location: String) throws -> Connection {
         let connection = try Connection(opening: location, busyTimeout: configuration.busyTimeout)
         try connection.harden()

@@ -17,6 +17,14 @@ extension DatabaseFiles {
     /// - Throws: `inUse` when another process serves the database, `missingFile` when the database is missing and
     ///   `creates` is false, and `corrupt` when the mark shows that there was one.
     func prepareForServer(creatingIfMissing creates: Bool) throws -> FileLock {
+        guard let lock = try lockForServer(creatingIfMissing: creates) else {
+            throw AuthorityStoreError(.inUse, "\(path) is being served by another process: stop that process first")
+        }
+        return lock
+    }
+
+    /// Takes the serving lock like `prepareForServer`, but returns nil when another process serves the database.
+    func lockForServer(creatingIfMissing creates: Bool) throws -> FileLock? {
         guard !path.isEmpty, !path.hasPrefix(":"), !path.hasPrefix("file:") else {
             throw AuthorityStoreError(.missingFile, "'\(path)' is not the path of a file")
         }
@@ -24,9 +32,7 @@ extension DatabaseFiles {
         if access(path, F_OK) != 0, access(mark, F_OK) == 0 { throw lost("is missing") }
         try prepare(creatingIfMissing: creates)
         if creates { try createIfMissing() }
-        guard let lock = try FileLock.tryLocking(servingLock) else {
-            throw AuthorityStoreError(.inUse, "\(path) is being served by another process: stop that process first")
-        }
+        let lock = try FileLock.tryLocking(servingLock)
         if try isEmpty() {
             guard access(mark, F_OK) != 0 else { throw lost("is empty") }
             // Otherwise, an earlier start failed before SQLite wrote to the file.

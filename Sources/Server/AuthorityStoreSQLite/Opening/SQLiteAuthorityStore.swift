@@ -6,12 +6,17 @@ import SyncModel
 
 /// The authority's store on SQLite, with one writer, concurrent readers, and a flush to the disk for every commit.
 ///
-/// One process serves a database; a second one gets `inUse`. As a result, only the one writing connection runs
-/// checkpoints, directly after its own commits, and never concurrently with a checkpoint of another connection.
+/// One process serves a database; a second one gets `inUse`. Only the serving process checkpoints. Another process may
+/// commit short transactions meanwhile (`init(visiting:newHistory:configuration:)`), so the serving one holds the write
+/// lock during a checkpoint: before version 3.51.3, SQLite can corrupt a database when one connection checkpoints while
+/// another commits and restarts the WAL.
 public final class SQLiteAuthorityStore: AuthorityStore {
     let writer: SharedConnection
     /// The connections for readers; nil when one connection does everything.
     private let readers: ReaderPool?
+    /// The connection that checkpoints while `writer` holds the write lock; nil when `writer` checkpoints by itself, or
+    /// when another process serves the database.
+    private let checkpointer: SharedConnection?
     /// The serving lock, held while the database is open.
     private let lock: Guarded<FileLock?>
     /// The opened file; nil when the caller manages the files.
@@ -22,23 +27,65 @@ public final class SQLiteAuthorityStore: AuthorityStore {
     /// - Parameters:
     ///   - newHistory: the history of a new database; unused if the database has one already.
     ///   - creating: whether to create a missing database; if false, a missing database is an error (`noDatabase`).
-    public init(
+    public convenience init(
         at path: String, newHistory: HistoryIdentity, creating: Bool = true,
         configuration: SQLiteAuthorityConfiguration = SQLiteAuthorityConfiguration()
     ) throws(AuthorityStoreError) {
         let files = DatabaseFiles(path: path)
-        let opening = AuthorityOpening(name: path, configuration: configuration)
-        let uri = DatabaseURI.make(path)
-        let (lock, writer, identity) = try AuthorityStoreError.converting("open \(path)") {
-            let lock = try files.prepareForServer(creatingIfMissing: creating)
-            let writer = SharedConnection(try opening.writer(to: uri, newHistory: newHistory))
-            guard let identity = files.identity() else { throw DatabaseError.file("look at", path) }
-            return (lock, writer, identity)
+        let lock = try AuthorityStoreError.converting("open \(path)") {
+            try files.prepareForServer(creatingIfMissing: creating)
         }
-        self.lock = Guarded(lock)
+        try self.init(serving: files, lock, newHistory: newHistory, configuration)
+    }
+
+    /// Opens an existing database for short transactions, even while another process serves it.
+    ///
+    /// That process sees the commits with its next transaction. While no process serves the database, this store serves
+    /// it, so that a commit is in the database file after `close()`.
+    public convenience init(
+        visiting path: String, newHistory: HistoryIdentity,
+        configuration: SQLiteAuthorityConfiguration = SQLiteAuthorityConfiguration()
+    ) throws(AuthorityStoreError) {
+        let files = DatabaseFiles(path: path)
+        let lock = try AuthorityStoreError.converting("open \(path)") {
+            try files.lockForServer(creatingIfMissing: false)
+        }
+        if let lock {
+            try self.init(serving: files, lock, newHistory: newHistory, configuration)
+            return
+        }
+        let opening = AuthorityOpening(name: path, configuration: configuration)
+        let (writer, identity) = try AuthorityStoreError.converting("open \(path)") {
+            (SharedConnection(try opening.visitor(to: DatabaseURI.make(path))), try files.requireIdentity())
+        }
+        self.init(writer, file: (files, identity))
+    }
+
+    private convenience init(
+        serving files: DatabaseFiles, _ lock: FileLock, newHistory: HistoryIdentity,
+        _ configuration: SQLiteAuthorityConfiguration
+    ) throws(AuthorityStoreError) {
+        let opening = AuthorityOpening(name: files.path, configuration: configuration)
+        let uri = DatabaseURI.make(files.path)
+        let (writer, identity) = try AuthorityStoreError.converting("open \(files.path)") {
+            let connection = try opening.writer(to: uri, newHistory: newHistory)
+            try connection.takeOverCheckpoints()
+            return (SharedConnection(connection), try files.requireIdentity())
+        }
+        self.init(
+            writer, readers: ReaderPool(count: configuration.readers) { try opening.reader(of: uri) },
+            checkpointer: SharedConnection { try opening.reader(of: uri) }, lock: lock, file: (files, identity))
+    }
+
+    private init(
+        _ writer: SharedConnection, readers: ReaderPool? = nil, checkpointer: SharedConnection? = nil,
+        lock: FileLock? = nil, file: (files: DatabaseFiles, identity: DatabaseFiles.Identity)? = nil
+    ) {
         self.writer = writer
-        readers = ReaderPool(count: configuration.readers) { try opening.reader(of: uri) }
-        file = (files, identity)
+        self.readers = readers
+        self.checkpointer = checkpointer
+        self.lock = Guarded(lock)
+        self.file = file
     }
 
     /// Opens a database with one connection, for simulations and tests. The caller manages the files and their
@@ -46,17 +93,15 @@ public final class SQLiteAuthorityStore: AuthorityStore {
     ///
     /// - Parameter location: the name that SQLite opens: `:memory:`, or `file:/authority.db?vfs=<name>` for a custom
     ///   VFS.
-    public init(
+    public convenience init(
         singleConnectionTo location: String, newHistory: HistoryIdentity,
         configuration: SQLiteAuthorityConfiguration = SQLiteAuthorityConfiguration()
     ) throws(AuthorityStoreError) {
-        lock = Guarded(nil)
-        file = nil
-        readers = nil
         let opening = AuthorityOpening(name: location, configuration: configuration)
-        writer = try AuthorityStoreError.converting("open \(location)") {
-            SharedConnection(try opening.writer(to: location, newHistory: newHistory))
-        }
+        self.init(
+            try AuthorityStoreError.converting("open \(location)") {
+                SharedConnection(try opening.writer(to: location, newHistory: newHistory))
+            })
     }
 
     /// Closes the database after the current calls have ended. Every later call fails.
@@ -64,13 +109,14 @@ public final class SQLiteAuthorityStore: AuthorityStore {
     /// Unless another program reads from the WAL, the database file then holds all data: a copy of that file alone is
     /// complete, and no WAL remains that SQLite could apply to a file that replaces it.
     public func close() throws(AuthorityStoreError) {
-        if let readers {
-            readers.close()
-            // If a passive checkpoint does not copy everything at once, another program is reading.
+        readers?.close()
+        if checkpointer != nil {
             try? writer.inTurn {
-                try writer.use { if try $0.checkpoint(.passive) { try $0.checkpoint(.truncate) } }
+                // If a checkpoint does not copy everything at once, another program is reading.
+                if try checkpoint() { _ = try writer.use { try $0.checkpoint(.truncate) } }
             }
         }
+        checkpointer?.close()
         writer.close()
         lock.withLock { $0 = nil }
     }
@@ -89,7 +135,34 @@ public final class SQLiteAuthorityStore: AuthorityStore {
         _ body: (any AuthorityTransaction) throws -> Result
     ) throws -> Result {
         try checkFile()
-        return try AuthorityStoreError.converting("write") { try SQLiteSession.write(on: writer, body) }
+        let result = try AuthorityStoreError.converting("write") { try SQLiteSession.write(on: writer, body) }
+        checkpointIfDue()
+        return result
+    }
+
+    /// Checkpoints the WAL if it has grown long. A failure costs disk space, not data: a later checkpoint makes up for it.
+    private func checkpointIfDue() {
+        guard checkpointer != nil else { return }
+        try? writer.inTurn {
+            guard try writer.use({ $0.pagesInWAL >= AuthorityOpening.checkpointPages }) else { return }
+            try checkpoint()
+        }
+    }
+
+    /// Copies what can be copied from the WAL into the database file, while no connection can commit. Must be called in
+    /// a turn of `writer`.
+    ///
+    /// - Returns: whether all of the WAL is in the database file now.
+    @discardableResult
+    func checkpoint() throws -> Bool {
+        guard let checkpointer else { return false }
+        return try writer.use { writer in
+            let isWhole = try writer.write { _ in
+                .rollBack(try checkpointer.use { try $0.checkpoint(.passive) })
+            }
+            writer.forgetPagesInWAL()
+            return isWhole
+        }
     }
 
     public func check() throws {
@@ -113,5 +186,12 @@ public final class SQLiteAuthorityStore: AuthorityStore {
         guard let file, file.files.identity() != file.identity else { return }
         throw AuthorityStoreError(
             .missingFile, "\(file.files.path) was moved, deleted, or replaced while it is served: restart the server")
+    }
+}
+
+extension DatabaseFiles {
+    fileprivate func requireIdentity() throws(DatabaseError) -> Identity {
+        guard let identity = identity() else { throw .file("look at", path) }
+        return identity
     }
 }

@@ -32,7 +32,7 @@ extension Authority {
         repeat {
             let group = PushGroup(
                 transactions: rest.prefix(policy.transactionsPerWrite), request: request, principal: principal,
-                now: now, catalog: catalog, models: models, policy: policy, rejections: rejections)
+                now: now, catalog: catalog, models: models, members: members, policy: policy, rejections: rejections)
             rest = rest.dropFirst(policy.transactionsPerWrite)
             taken += group.transactions.count
             do throws(AuthorityError) {

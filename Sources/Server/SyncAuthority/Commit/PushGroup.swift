@@ -10,6 +10,7 @@ struct PushGroup {
     /// The models that this server serves.
     let catalog: SchemaCatalog
     let models: StoredModels
+    let members: StoredMembers
     let policy: AuthorityPolicy
     /// The application's rejections, by transaction number.
     let rejections: [TransactionNumber: Rejection]
@@ -45,6 +46,7 @@ struct PushGroup {
         }
 
         let stored = try models.catalog(at: state, in: transaction)
+        let rights = try members.rights(at: state, in: transaction)
         if owner == nil { try transaction.bind(request.identity.client, to: principal) }
         var ledger = known
         var response = AcceptedPush(results: repeats, heads: [:], epoch: state.epoch, serverTime: .zero)
@@ -56,7 +58,7 @@ struct PushGroup {
                 effect = CommitPlan.Effect(outcome: outcome, newVersion: nil)
             } else {
                 observe(numbered, with: &state.clock)
-                effect = try carryOut(numbered, stored, in: transaction)
+                effect = try carryOut(numbered, stored, rights, in: transaction)
             }
             try transaction.keep(
                 StoredOutcome(hash: numbered.hash, outcome: effect.outcome), of: key, numbered.number)
@@ -72,7 +74,7 @@ struct PushGroup {
             ledger.acknowledged = acknowledged
         }
         if ledger != known { try transaction.set(ledger, of: key) }
-        try addReceipts(to: &response.results, state.history, in: transaction)
+        try addReceipts(to: &response.results, state.history, rights, in: transaction)
         response.serverTime = state.clock.tick(now: now)
         try transaction.set(state)
         return .answered(response)
@@ -80,13 +82,14 @@ struct PushGroup {
 
     /// Adds a receipt to the last transaction of the group that took effect in each space.
     private func addReceipts(
-        to results: inout [TransactionResult], _ history: HistoryIdentity, in view: some AuthorityView
+        to results: inout [TransactionResult], _ history: HistoryIdentity, _ rights: SpaceRights,
+        in view: some AuthorityView
     ) throws(AuthorityStoreError) {
         var seen: Set<SpaceID> = []
         for (index, numbered) in zip(results.indices, transactions).reversed() {
             let space = numbered.transaction.space
             guard case .applied(let version, _, _) = results[index].outcome, version > .zero,
-                policy.access.mayRead(space, principal), seen.insert(space).inserted,
+                rights.mayRead(space, principal), seen.insert(space).inserted,
                 // A repeated outcome may be older than the oldest commit in the change feed.
                 let fingerprint = try view.fingerprint(at: version, in: space)
             else { continue }
@@ -144,9 +147,10 @@ struct PushGroup {
     // MARK: New transactions
 
     private func carryOut(
-        _ numbered: NumberedTransaction, _ stored: SchemaCatalog, in transaction: some AuthorityTransaction
+        _ numbered: NumberedTransaction, _ stored: SchemaCatalog, _ rights: SpaceRights,
+        in transaction: some AuthorityTransaction
     ) throws(AuthorityStoreError) -> CommitPlan.Effect {
-        switch try decide(numbered, stored, over: transaction) {
+        switch try decide(numbered, stored, rights, over: transaction) {
         case .reject(let rejection):
             return CommitPlan.Effect(outcome: .rejected(rejection), newVersion: nil)
         case .commit(let plan):
@@ -157,10 +161,11 @@ struct PushGroup {
     }
 
     private func decide(
-        _ numbered: NumberedTransaction, _ stored: SchemaCatalog, over records: some RecordLookup
+        _ numbered: NumberedTransaction, _ stored: SchemaCatalog, _ rights: SpaceRights,
+        over records: some RecordLookup
     ) throws(AuthorityStoreError) -> CommitPlanner.Decision {
         let transaction = numbered.transaction
-        guard policy.access.mayWrite(transaction.space, principal) else {
+        guard rights.mayWrite(transaction.space, principal) else {
             return .reject(
                 Rejection(
                     code: .forbidden, message: "\(principal.name) may not write in space \(transaction.space)",

@@ -11,7 +11,6 @@ extension Authority {
         guard request.limit >= 0 else {
             throw AuthorityError(.malformed, "a limit of \(request.limit) rows; expected 0 or more")
         }
-        guard mayRead(request.space, principal) else { return try withholding(request, from: principal) }
         let reader = FeedReader(
             space: request.space, catalog: catalog, models: models, now: now,
             budget: PageBudget(
@@ -21,7 +20,12 @@ extension Authority {
             NoticeReader(request: $0, space: request.space, principal: principal, bytes: policy.pageBytes)
         }
         let response = try read { view -> FeedReader.Response in
-            let response = try reader.read(from: request.cursor, receipt: request.receipt, for: principal, in: view)
+            let state = try view.state()
+            guard try members.rights(at: state, in: view).mayRead(request.space, principal) else {
+                return try withholding(request, from: principal, state, in: view)
+            }
+            let response = try reader.read(
+                from: request.cursor, receipt: request.receipt, for: principal, state, in: view)
             guard let notices, case .response(let response) = response else { return response }
             return .response(try notices.completing(response, in: view))
         }
@@ -36,18 +40,13 @@ extension Authority {
     /// Returns the response to a principal that may not read the space.
     ///
     /// The response `noAccess` makes the client remove the space, so only the history that has served the space may
-    /// give it. If the client proves that this history is lost, the response is `mustReset` instead.
+    /// give it. If the client proves that this history is lost, it is reported as lost instead.
     private func withholding(
-        _ request: PullRequest, from principal: Principal
-    ) throws(AuthorityError) -> PullResponse {
-        let (epoch, lost) = try read { view in
-            let history = try view.state().history
-            let check = HistoryCheck(history: history, witness: .client(principal))
-            let shown = [request.receipt, request.cursor].compactMap(\.self)
-            return (history.epoch, try check.firstLoss(shownBy: shown, in: view))
-        }
-        guard let lost else { return .noAccess(epoch) }
-        try renewHistory(because: lost)
-        return .mustReset(.epoch)
+        _ request: PullRequest, from principal: Principal, _ state: AuthorityState, in view: some AuthorityView
+    ) throws(AuthorityStoreError) -> FeedReader.Response {
+        let check = HistoryCheck(history: state.history, witness: .client(principal))
+        let shown = [request.receipt, request.cursor].compactMap(\.self)
+        if let lost = try check.firstLoss(shownBy: shown, in: view) { return .lost(lost) }
+        return .response(.noAccess(state.epoch))
     }
 }

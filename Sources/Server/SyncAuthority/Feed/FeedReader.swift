@@ -17,9 +17,9 @@ struct FeedReader {
     }
 
     func read(
-        from cursor: Cursor?, receipt: Cursor?, for principal: Principal, in view: some AuthorityView
+        from cursor: Cursor?, receipt: Cursor?, for principal: Principal, _ state: AuthorityState,
+        in view: some AuthorityView
     ) throws(AuthorityStoreError) -> Response {
-        let state = try view.state()
         let check = HistoryCheck(history: state.history, witness: .client(principal))
         if let receipt, case .lost(let lost) = try check.examine(receipt, in: view) { return .lost(lost) }
         let extent = try view.extent(of: space)

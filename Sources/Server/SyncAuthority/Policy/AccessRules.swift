@@ -4,19 +4,28 @@ public import SyncModel
 public struct AccessRules: Hashable, Sendable {
     /// The rules, in any order. Without rules, nobody has access.
     public var rules: [Rule]
-    /// A further check of the access that the rules grant; nil for none.
+    /// A further check of the access that the rules or the members grant; nil for none.
     public var check: AccessCheck?
+    /// Whether the members that the store keeps decide about their spaces. The rules then hold only for spaces without
+    /// members.
+    public var membersDecide: Bool
 
     /// Creates rules. `check` can only take rights away.
-    public init(_ rules: [Rule], check: AccessCheck? = nil) {
+    public init(_ rules: [Rule], check: AccessCheck? = nil, membersDecide: Bool = false) {
         self.rules = rules
         self.check = check
+        self.membersDecide = membersDecide
     }
 
     /// The rules for a small application with one space: every authenticated principal may read and write it.
     public static let everyoneInDefaultSpace = AccessRules([
         Rule(principals: .everyone, spaces: .only([.default]), access: .readAndWrite)
     ])
+
+    /// The rules of a server without rules of its application: a space with members is open to them, according to their
+    /// roles, and closed to everybody else. Without members, the space `default` is open to every authenticated principal,
+    /// and any other space to nobody.
+    public static let members = AccessRules(everyoneInDefaultSpace.rules, membersDecide: true)
 
     /// A rule that grants some principals access to some spaces.
     public struct Rule: Hashable, Sendable {
@@ -74,18 +83,36 @@ public struct AccessRules: Hashable, Sendable {
         case readAndWrite
     }
 
-    /// Returns whether any rule grants access, and the check allows reading.
-    public func mayRead(_ space: SpaceID, _ principal: Principal) -> Bool {
-        rules.contains { $0.spaces.contains(space) && $0.principals.contains(principal) }
-            && check?.allows(principal, space, .read) ?? true
+    /// Returns whether a principal may read a space, given the members of all spaces.
+    public func mayRead(_ space: SpaceID, _ principal: Principal, members: SpaceMembers = SpaceMembers()) -> Bool {
+        allows(.read, in: space, to: principal, members)
     }
 
-    /// Returns whether any rule grants write access, and the check allows writing.
-    public func mayWrite(_ space: SpaceID, _ principal: Principal) -> Bool {
-        rules.contains {
-            $0.access == .readAndWrite && $0.spaces.contains(space) && $0.principals.contains(principal)
-        } && check?.allows(principal, space, .readAndWrite) ?? true
+    /// Returns whether a principal may write in a space, given the members of all spaces.
+    public func mayWrite(_ space: SpaceID, _ principal: Principal, members: SpaceMembers = SpaceMembers()) -> Bool {
+        allows(.readAndWrite, in: space, to: principal, members)
     }
+
+    private func allows(
+        _ access: Access, in space: SpaceID, to principal: Principal, _ members: SpaceMembers
+    ) -> Bool {
+        grants(access, in: space, to: principal, members) && check?.allows(principal, space, access) ?? true
+    }
+
+    private func grants(
+        _ access: Access, in space: SpaceID, to principal: Principal, _ members: SpaceMembers
+    ) -> Bool {
+        if membersDecide, let roles = members.roles(in: space) {
+            return roles[principal].map { $0.access.includes(access) } ?? false
+        }
+        return rules.contains {
+            $0.access.includes(access) && $0.spaces.contains(space) && $0.principals.contains(principal)
+        }
+    }
+}
+
+extension AccessRules.Access {
+    fileprivate func includes(_ other: AccessRules.Access) -> Bool { self == .readAndWrite || other == .read }
 }
 
 /// An application's own check of a principal's access to a space.

@@ -36,6 +36,11 @@ public enum AuthorityLimits {
     public static let trimSlice = 200
     /// Maximum length of a cursor, in bytes. The server never creates a longer one.
     public static let cursorBytes = 400
+    /// Maximum number of members of one space.
+    public static let membersPerSpace = 10_000
+    /// Maximum number of members of all spaces together. Every server keeps all of them in memory, about 10 MB, and reads
+    /// them again, within a second, when one of them changes.
+    public static let members = 50_000
     /// Maximum number of spaces in the mark beside the database, which is then a file of 700 KB.
     public static let markedSpaces = 4_096
     /// Maximum length of an epoch, in bytes.

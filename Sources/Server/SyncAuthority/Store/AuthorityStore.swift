@@ -61,6 +61,9 @@ public protocol AuthorityView: RecordLookup {
     /// Field rules have only their names, and check nothing.
     func catalog() throws(AuthorityStoreError) -> SchemaCatalog?
 
+    /// Returns the members of all spaces, ordered by space and account.
+    func members() throws(AuthorityStoreError) -> [SpaceMember]
+
     /// Returns the extent of a space's change feed; `.empty` for a space without commits.
     func extent(of space: SpaceID) throws(AuthorityStoreError) -> SpaceExtent
 
@@ -119,13 +122,17 @@ extension AuthorityView {
 
 /// The writes of a transaction. Later reads in the same transaction see them. See `AuthorityStore.write`.
 public protocol AuthorityTransaction: AuthorityView {
-    /// Stores the history and the clock, replacing the former ones. Does not change the revision of the models.
+    /// Stores the history and the clock, replacing the former ones. Does not change the revisions of models and members.
     func set(_ state: AuthorityState) throws(AuthorityStoreError)
 
     /// Stores the models with which records are written from now on. Other models than before get the next revision.
     ///
     /// - Throws: `unstorable` for models that could not be read again.
     func set(_ catalog: SchemaCatalog) throws(AuthorityStoreError)
+
+    /// Gives a principal this role in a space, replacing the former one; nil removes the principal from the space. The
+    /// members get the next revision.
+    func set(_ role: SpaceRole?, of principal: Principal, in space: SpaceID) throws(AuthorityStoreError)
 
     /// Increments the head of the space and returns it.
     ///
@@ -193,12 +200,17 @@ public struct AuthorityState: Hashable, Sendable {
     public var clock: HybridClock
     /// Counts the changes of the stored models. It is 0 until the store keeps some.
     public var catalogRevision: Int64
+    /// Counts the changes of the members of spaces. It is 0 until a space gets its first member.
+    public var memberRevision: Int64
 
     /// Creates the state of a server. A new server has a clock without readings.
-    public init(history: HistoryIdentity, clock: HybridClock, catalogRevision: Int64 = 0) {
+    public init(
+        history: HistoryIdentity, clock: HybridClock, catalogRevision: Int64 = 0, memberRevision: Int64 = 0
+    ) {
         self.history = history
         self.clock = clock
         self.catalogRevision = catalogRevision
+        self.memberRevision = memberRevision
     }
 
     /// The name of the current history.

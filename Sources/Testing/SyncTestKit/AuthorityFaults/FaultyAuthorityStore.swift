@@ -114,6 +114,11 @@ extension Counted {
         return try view.catalog()
     }
 
+    func members() throws(AuthorityStoreError) -> [SpaceMember] {
+        try store.step("members")
+        return try view.members()
+    }
+
     func extent(of space: SpaceID) throws(AuthorityStoreError) -> SpaceExtent {
         try store.step("extent")
         return try view.extent(of: space)
@@ -209,6 +214,11 @@ extension FaultyTransaction {
     func set(_ catalog: SchemaCatalog) throws(AuthorityStoreError) {
         try store.step("set catalog")
         try base.set(catalog)
+    }
+
+    func set(_ role: SpaceRole?, of principal: Principal, in space: SpaceID) throws(AuthorityStoreError) {
+        try store.step("set member")
+        try base.set(role, of: principal, in: space)
     }
 
     func takeVersion(in space: SpaceID) throws(AuthorityStoreError) -> Version {

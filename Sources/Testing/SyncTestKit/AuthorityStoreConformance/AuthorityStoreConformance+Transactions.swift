@@ -48,6 +48,37 @@ extension AuthorityStoreConformance {
                 }
                 try fixture.expect(try stored().revision, 2, "the revision after the state was stored")
             },
+            Check("members keep their roles and their order, and each change counts") { fixture in
+                func stored() throws -> (members: [SpaceMember], revision: Int64) {
+                    try fixture.read { view in (try view.members(), try view.state().memberRevision) }
+                }
+                func member(_ space: SpaceID, _ name: String, _ role: SpaceRole) -> SpaceMember {
+                    SpaceMember(space: space, principal: Principal(name: name), role: role)
+                }
+                try fixture.expect(try stored().members, [], "the members of a new store")
+                try fixture.expect(try stored().revision, 0, "their revision")
+                let changes: [(SpaceID, String, SpaceRole?)] = [
+                    ("team", "ned", .writer), ("team", "Zoe", .reader), (.default, "ned", .reader),
+                    ("team", "arya", .writer), ("team", "ned", .reader), ("team", "arya", nil), ("other", "arya", nil),
+                ]
+                for (space, name, role) in changes {
+                    try fixture.write { transaction in
+                        try transaction.set(role, of: Principal(name: name), in: space)
+                    }
+                }
+                let expected = [
+                    member(.default, "ned", .reader), member("team", "Zoe", .reader), member("team", "ned", .reader),
+                ]
+                try fixture.expect(try stored().members, expected, "the members")
+                try fixture.expect(try stored().revision, Int64(changes.count), "the revision after the changes")
+                try fixture.write { transaction in
+                    var state = try transaction.state()
+                    state.memberRevision = 99
+                    try transaction.set(state)
+                }
+                try fixture.expect(
+                    try stored().revision, Int64(changes.count), "the revision after the state was stored")
+            },
             Check("a transaction sees what it has written itself") { fixture in
                 let record = AuthorityStoreFixture.record(1, uid: 0)
                 let key = AuthorityStoreFixture.key("anna")
@@ -86,7 +117,7 @@ extension AuthorityStoreConformance {
                     try writeEverything(in: transaction)
                 }
                 try fixture.expect(
-                    try contents(of: fixture), Array(repeating: "something", count: 11), "what is there")
+                    try contents(of: fixture), Array(repeating: "something", count: 12), "what is there")
             },
         ]
     }
@@ -95,6 +126,7 @@ extension AuthorityStoreConformance {
         let record = AuthorityStoreFixture.record(1, uid: 0)
         let key = AuthorityStoreFixture.key("anna")
         let author = AuthorityStoreFixture.author(0)
+        try transaction.set(.writer, of: Principal(name: "anna"), in: "team")
         let version = try transaction.takeVersion(in: .default)
         _ = try transaction.takeUID(in: "user")
         try transaction.put(record)
@@ -117,6 +149,7 @@ extension AuthorityStoreConformance {
             let target = RecordAddress("avatar", AuthorityStoreFixture.id(2))
             let budget = PageBudget(rows: 10, bytes: AuthorityStoreFixture.ample)
             let isThere: [Bool] = [
+                try !view.members().isEmpty,
                 try view.extent(of: .default) != .empty,
                 try view.record(RecordAddress("user", AuthorityStoreFixture.id(1))) != nil,
                 try view.record("user", UID(0)) != nil,
@@ -133,7 +166,7 @@ extension AuthorityStoreConformance {
         }
     }
 
-    private static let nothing = Array(repeating: "nothing", count: 11)
+    private static let nothing = Array(repeating: "nothing", count: 12)
 
     static let conflict = FieldConflict(
         collection: "user", record: AuthorityStoreFixture.id(1), field: "bio", base: .null,

@@ -78,6 +78,7 @@ struct AuthorityTables: Sendable {
 
     var state: AuthorityState
     var catalog: SchemaCatalog?
+    var members: [SpaceID: [String: SpaceRole]] = [:]
     var extents: [SpaceID: SpaceExtent] = [:]
     var horizonFingerprints: [SpaceID: HistoryFingerprint] = [:]
     var records: [RecordAddress: StoredRecord] = [:]
@@ -109,6 +110,14 @@ final class InMemoryTransaction: AuthorityTransaction {
     func state() -> AuthorityState { tables.state }
 
     func catalog() -> SchemaCatalog? { tables.catalog }
+
+    func members() -> [SpaceMember] {
+        tables.members.sorted { $0.key < $1.key }.flatMap { space, roles in
+            roles.sorted { $0.key < $1.key }.map {
+                SpaceMember(space: space, principal: Principal(name: $0.key), role: $0.value)
+            }
+        }
+    }
 
     func extent(of space: SpaceID) -> SpaceExtent { tables.extents[space] ?? .empty }
 
@@ -228,6 +237,11 @@ final class InMemoryTransaction: AuthorityTransaction {
         guard tables.catalog != catalog else { return }
         tables.catalog = catalog
         tables.state.catalogRevision += 1
+    }
+
+    func set(_ role: SpaceRole?, of principal: Principal, in space: SpaceID) {
+        tables.members[space, default: [:]][principal.name] = role
+        tables.state.memberRevision += 1
     }
 
     func takeVersion(in space: SpaceID) -> Version {

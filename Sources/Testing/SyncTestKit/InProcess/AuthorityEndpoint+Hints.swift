@@ -10,17 +10,17 @@ extension AuthorityEndpoint {
     /// The stream ends when the authority stops announcing commits. Spaces that the principal may not read are left
     /// out. If the principal may read none of the spaces, the stream fails at once, as an HTTP server's would.
     func hints(for spaces: [SpaceID]) -> AsyncThrowingStream<Hint, any Error> {
-        let readable = spaces.filter { authority.mayRead($0, principal) }
-        guard !readable.isEmpty else {
-            let names = spaces.map(\.rawValue).joined(separator: ", ")
-            return AsyncThrowingStream {
-                throw TransportError(
-                    .forbidden, "none of these spaces exists, or you may not read them: \(names)")
-            }
-        }
-        // The heads are read after the subscription starts, so that no commit is missed in between.
-        let news = authority.commits.subscribe()
         do throws(AuthorityError) {
+            let readable = try authority.readable(among: spaces, by: principal)
+            guard !readable.isEmpty else {
+                let names = spaces.map(\.rawValue).joined(separator: ", ")
+                return AsyncThrowingStream {
+                    throw TransportError(
+                        .forbidden, "none of these spaces exists, or you may not read them: \(names)")
+                }
+            }
+            // The heads are read after the subscription starts, so that no commit is missed in between.
+            let news = authority.commits.subscribe()
             let heads = try authority.heads(of: readable, for: principal, now: now())
             let source = HintSource(heads, news, spaces: Set(readable))
             return AsyncThrowingStream { await source.next() }
