@@ -83,13 +83,9 @@ public final class ServerComposition {
 
     /// Returns the conflicts of a space after `number`, oldest first, one line each.
     ///
-    /// - Throws: the same errors as `epoch`, and an error if `space` is not a valid name of a space.
-    public func conflicts(in space: String, after number: Int64, limit: Int) throws -> [TerminalText] {
-        guard let space = SpaceID(rawValue: space) else {
-            throw AuthorityError(
-                .malformed, "'\(space)' is not a valid name of a space: a-z, then a-z, 0-9 or _, 63 at most")
-        }
-        return try authority(.existing).conflicts(in: space, after: number, limit: limit).map(ConflictText.line)
+    /// - Throws: the same errors as `epoch`.
+    public func conflicts(in space: SpaceID, after number: Int64, limit: Int) throws -> [TerminalText] {
+        try authority(.existing).conflicts(in: space, after: number, limit: limit).map(ConflictText.line)
     }
 
     /// The registry of the members of spaces. Servers may be using the database meanwhile.

@@ -1,4 +1,5 @@
 import ArgumentParser
+import SyncModel
 import SyncProgram
 import SyncServerRules
 
@@ -13,7 +14,7 @@ struct ConflictsCommand: ServerCommand {
             """)
 
     @OptionGroup var options: ServerOptions
-    @Option(help: "Space whose conflicts are listed.") var space = "default"
+    @Option(help: "Space whose conflicts are listed.", transform: ServerArgument.space) var space = SpaceID.default
     @Option(parsing: .unconditional, help: "List only the conflicts after this conflict number.") var after: Int64 = 0
     @Option(parsing: .unconditional, help: "Maximum number of conflicts to list.") var limit = 100
 

@@ -27,9 +27,9 @@ struct SetMember: ServerCommand {
             """)
 
     @OptionGroup var options: ServerOptions
-    @Argument(help: "Name of the space.", transform: MemberArgument.space) var space: SpaceID
-    @Argument(help: "Name of the account.", transform: MemberArgument.account) var account: Principal
-    @Argument(help: "reader or writer. A writer also reads.", transform: MemberArgument.role) var role: SpaceRole
+    @Argument(help: "Name of the space.", transform: ServerArgument.space) var space: SpaceID
+    @Argument(help: "Name of the account.", transform: ServerArgument.account) var account: Principal
+    @Argument(help: "reader or writer. A writer also reads.", transform: ServerArgument.role) var role: SpaceRole
     @Flag(help: "Agree that the first member of the space default closes it to all other accounts.")
     var closeDefault = false
 
@@ -46,8 +46,8 @@ struct RemoveMember: ServerCommand {
         commandName: "remove", abstract: "Remove an account from a space.")
 
     @OptionGroup var options: ServerOptions
-    @Argument(help: "Name of the space.", transform: MemberArgument.space) var space: SpaceID
-    @Argument(help: "Name of the account.", transform: MemberArgument.account) var account: Principal
+    @Argument(help: "Name of the space.", transform: ServerArgument.space) var space: SpaceID
+    @Argument(help: "Name of the account.", transform: ServerArgument.account) var account: Principal
     @Flag(help: "Agree that the space default, without its last member, is open to every account.")
     var openDefault = false
 
@@ -82,7 +82,7 @@ struct ListMembers: ServerCommand {
         discussion: "Each line has two columns, separated by a tab: the account, and reader or writer.")
 
     @OptionGroup var options: ServerOptions
-    @Argument(help: "Name of the space.", transform: MemberArgument.space) var space: SpaceID
+    @Argument(help: "Name of the space.", transform: ServerArgument.space) var space: SpaceID
 
     func run(_ application: ServerApplication) async throws {
         try options.withServer(application) { server in
@@ -91,27 +91,5 @@ struct ListMembers: ServerCommand {
             // On standard error, so that a script sees only members.
             if lines.isEmpty { ProgramOutput.note("\(space) has no members\n") }
         }
-    }
-}
-
-/// Parses the arguments of these commands, and throws a message with the expected form.
-private enum MemberArgument {
-    @Sendable static func space(_ text: String) throws -> SpaceID {
-        guard let space = SpaceID(rawValue: text) else {
-            throw ValidationError("expected a-z, then a-z, 0-9, or _, at most 63 characters")
-        }
-        return space
-    }
-
-    @Sendable static func account(_ text: String) throws -> Principal {
-        guard Principal.isValidName(text) else {
-            throw ValidationError("expected up to 128 visible ASCII characters that do not begin with #")
-        }
-        return Principal(name: text)
-    }
-
-    @Sendable static func role(_ text: String) throws -> SpaceRole {
-        guard let role = SpaceRole(rawValue: text) else { throw ValidationError("expected reader or writer") }
-        return role
     }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import SyncAuthority
 import SyncProgram
 import SyncServerRules
 
@@ -17,7 +18,7 @@ struct AddToken: ServerCommand {
         commandName: "add", abstract: "Create a token for a principal, and print it once.")
 
     @OptionGroup var options: ServerOptions
-    @Argument(help: "Name of the principal.") var name: String
+    @Argument(help: "Name of the principal.", transform: ServerArgument.account) var principal: Principal
     @Option(
         help: ArgumentHelp("Write the token into this new file instead of printing it.", valueName: "file"),
         completion: .file())
@@ -26,9 +27,9 @@ struct AddToken: ServerCommand {
     func run(_ application: ServerApplication) async throws {
         let tokens = try options.server(application).tokens
         if let output {
-            try tokens.add(name, writingTo: output)
+            try tokens.add(principal.name, writingTo: output)
         } else {
-            try tokens.add(name) { token in try ServerOutput.write("\(token.secret)\n") }
+            try tokens.add(principal.name) { token in try ServerOutput.write("\(token.secret)\n") }
         }
     }
 }
