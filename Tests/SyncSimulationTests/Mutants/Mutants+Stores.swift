@@ -56,6 +56,19 @@ extension Mutant {
             }
         },
         store(
+            "newer values overwritten by lost ones", breaks: [.I1],
+            "a restore of everything that was lost writes the changes that it should leave",
+            shape: { plan in
+                plan.setting.devices = max(plan.setting.devices, 3)
+                plan.rates.restoreServer = 0.03
+                plan.rates.dropLink = max(plan.rates.dropLink, 0.05)
+            },
+            plant: {
+                $0.onRestore = { (base, number, _, now, newID) throws(StoreError) in
+                    try base.restore(journal: number, now: now, newID: newID)
+                }
+            }),
+        store(
             "changes that wait are put away", breaks: [.I6],
             "the rest of an entry that was restored in part is dismissed",
             shape: { plan in

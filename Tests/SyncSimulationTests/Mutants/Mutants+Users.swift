@@ -65,22 +65,6 @@ extension Mutant {
                 plan.pause = .seconds(10)...(.seconds(100))
             }),
         Mutant(
-            "newer values overwritten by lost ones", breaks: [.I1],
-            "an entry about what the server has lost claims to have seen versions that came later",
-            parts: {
-                .plantingInStores(
-                    """
-                    CREATE TRIGGER IF NOT EXISTS planted AFTER INSERT ON sync_journal WHEN NEW.event = 'lost' BEGIN
-                        UPDATE sync_journal SET payload = replace(payload, '"seen":', '"seen":9')
-                        WHERE number = NEW.number;
-                    END
-                    """)
-            },
-            shape: { plan in
-                writeConcurrently(&plan)
-                plan.rates.restoreServer = 0.03
-            }),
-        Mutant(
             "receipts not compared below the horizon", breaks: [.I1, .I7, .I15],
             "a server that was restored and has trimmed its feed does not compare receipts with its ledger",
             parts: {

@@ -60,9 +60,10 @@ import Testing
 
     private static func filled(_ text: String) throws -> String {
         let issuer = try issuer()
-        return text.replacing("<ED>", with: try issuer.jwk(.ed)).replacing("<EC>", with: try issuer.jwk(.ec))
-            .replacing(#""X"#, with: "\"" + TokenIssuer.base64URL([UInt8](repeating: 7, count: 32)))
+        // The keys come last, because a random key may begin with any of these letters.
+        return text.replacing(#""X"#, with: "\"" + TokenIssuer.base64URL([UInt8](repeating: 7, count: 32)))
             .replacing("<ZERO>", with: TokenIssuer.base64URL([UInt8](repeating: 0, count: 32)))
+            .replacing("<ED>", with: try issuer.jwk(.ed)).replacing("<EC>", with: try issuer.jwk(.ec))
     }
 
     @Test(arguments: invalid) func `invalid keys stop the start, and the error names the key`(
