@@ -210,9 +210,34 @@ class Device:
             stderr=subprocess.DEVNULL, text=True)
 
 
-def use(page, laptop, phone, address, screenshots):
+def look_offline(page, laptop, address, screenshots):
+    """Looks at changes that no server has confirmed, while nothing syncs."""
     page.look(1200, 800, "light")
     page.open(address)
+    page.sees("Ned Stark")
+    laptop.run("user", "set", "Robb Stark", "username=Robb the Young")
+    laptop.run("user", "create", "username=Rickon Stark")
+    page.sees("Rickon Stark")
+    page.sees("2 pending", "header")
+    page.click(".people a", "Robb the Young")
+    page.sees("the server has Robb Stark")
+    page.shoot(screenshots, "pending-light")
+    page.run("location.hash = '#/outbox'")
+    page.sees("create user Rickon Stark")
+    page.shoot(screenshots, "outbox-light")
+    newest = json.loads(laptop.run("outbox", "--json").splitlines()[-1])
+    laptop.run("outbox", "cancel", str(newest["entry"]))
+    page.lacks("create user Rickon Stark")
+    page.run("location.hash = '#/journal'")
+    page.sees("cancelled: create user Rickon Stark")
+    page.click(".entry button", "Write these values again")
+    page.lacks("cancelled: create user Rickon Stark")
+    page.run("location.hash = '#/outbox'")
+    page.sees("create user Rickon Stark")
+
+
+def use(page, laptop, phone, address, screenshots):
+    page.run("location.hash = '#/users'")
     page.sees("Ned Stark")
     page.sees("in sync", "header")
     assert page.run("location.hash") in ("#/", "#/users"), page.run("location.hash")
@@ -338,7 +363,6 @@ def check(programs, folder, screenshots):
         laptop.run("sync")
         phone.run("sync", status=6)
         laptop.run("sync", status=6)
-        running.append(laptop.start("sync", "--watch"))
         inspect = laptop.start("inspect")
         running.append(inspect)
         address = inspect.stdout.readline().strip()
@@ -355,6 +379,9 @@ def check(programs, folder, screenshots):
             browser.events.clear()
         say("the page")
         page.open("about:blank")
+        look_offline(page, laptop, address, screenshots)
+        say("the same, beside a sync")
+        running.append(laptop.start("sync", "--watch"))
         use(page, laptop, phone, address, screenshots)
         origin = address.split("/#")[0]
         others = [each for each in page.requests() if not each.startswith(f"{origin}/") and each != "about:blank"]

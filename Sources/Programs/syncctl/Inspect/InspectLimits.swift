@@ -4,13 +4,13 @@ enum InspectLimits {
     static let headerBytes = 16 * 1_024
     static let headerFields = 64
     /// Maximum length of the body of a request, in bytes: the largest transaction, with room for its escapes in JSON.
-    static let bodyBytes = 4 * 1_024 * 1_024
+    static let bodyBytes = 2 * 1_024 * 1_024
     /// The time in which a whole request must arrive. It comes from this machine.
     static let requestDeadline = Duration.seconds(10)
     /// The time in which the browser must read a response.
     static let responseDeadline = Duration.seconds(10)
     /// The time that a peer has to read the refusal of a body that it still sends.
-    static let refusalDelay = Duration.seconds(2)
+    static let refusalDelay = Duration.seconds(10)
     /// Maximum number of open connections. A browser opens six for one page.
     static let connections = 64
     /// Maximum number of connections that wait to be accepted.

@@ -166,7 +166,8 @@
 
   function showStatus() {
     const status = summary.status;
-    byID('place').textContent = status.database;
+    // The end of a long path stays visible: see the style.
+    byID('place').replaceChildren(el('bdi', {}, status.database));
     byID('place').title = status.database;
     if (status.last_error) showState('bad', 'last sync failed');
     else if (status.pending > 0) showState('warn', `${number(status.pending)} pending`);
@@ -188,12 +189,18 @@
     });
     const users = summary.collections.find(each => each.isUser);
     const status = summary.status;
-    byID('nav').replaceChildren(
+    const nav = byID('nav');
+    const focused = nav.contains(document.activeElement) ? document.activeElement.getAttribute('href') : null;
+    nav.replaceChildren(
       ...users ? [el('h2', {}, 'People'), el('ul', {}, link(path('users'), 'Users', users.count))] : [],
       el('h2', {}, 'Collections'), el('ul', {}, lists),
       el('h2', {}, 'Device'),
       el('ul', {}, link(path('outbox'), 'Outbox', status.pending),
         link(path('journal'), 'Journal', status.journal, status.journal > 0), link(path('status'), 'Status', null)));
+    if (focused) [...nav.querySelectorAll('a')].find(each => each.getAttribute('href') === focused)?.focus({ preventScroll: true });
+    // On a narrow screen, the parts are in one row that scrolls.
+    const chosen = nav.querySelector('[aria-current]');
+    if (chosen && nav.scrollWidth > nav.clientWidth) nav.scrollLeft = chosen.offsetLeft - (nav.clientWidth - chosen.offsetWidth) / 2;
   }
 
   async function refreshSummary() {
@@ -428,7 +435,7 @@
   function hint(field, record) {
     const words = {
       text: 'text', integer: 'a whole number; a date is the number of microseconds since 1970 in UTC', real: 'a number, such as 1.5', boolean: 'yes or no', json: 'JSON',
-      reference: `a ${field.target}: its uid, its id, or its name` }[field.type];
+      reference: `a record of ${field.target}: its uid${collection(field.target)?.nameField ? ', its id, or its name' : ' or its id'}` }[field.type];
     const parts = [words];
     if (field.bounds) parts.push(field.bounds);
     if (field.type === 'text' || field.type === 'json') parts.push(`at most ${number(field.maximumBytes)} bytes`);
@@ -447,7 +454,7 @@
       update: async () => {
         const latest = isNew ? null : await call('record', { collection: model.name, id });
         if (record) {
-          // What the user has typed stays.
+          // The text in the form stays.
           isChanged ||= JSON.stringify(latest.fields) !== JSON.stringify(record.fields);
           note.hidden = !isChanged;
           return null;
