@@ -64,7 +64,12 @@
       throw new Refusal(0, {
         error: 'syncctl inspect does not respond', advice: 'start it again, and open the address that it prints; saved changes are in the database' });
     }
-    const body = await response.json().catch(() => ({}));
+    let body = {};
+    try {
+      // A number that JavaScript cannot represent exactly stays the text that it is in the response.
+      body = JSON.parse(await response.text(), (_, value, context) =>
+        typeof value === 'number' && !Number.isSafeInteger(value) && context?.source ? context.source : value);
+    } catch { /* Without a body, the status tells what is known. */ }
     if (!response.ok) throw new Refusal(response.status, body);
     return body;
   }
@@ -700,6 +705,7 @@
       open();
     }
   });
+  addEventListener('resize', () => { if (summary) showNav(); });
   // As a link, it would replace the place in the address.
   document.querySelector('.skip').addEventListener('click', event => {
     event.preventDefault();
