@@ -325,6 +325,7 @@ def use(page, laptop, phone, address, screenshots):
             page.look(width, 800, scheme)
             page.run(f"location.hash = '#/{place}'")
             if name in ("users", "table"):
+                page.sees("Users" if name == "users" else "user", "main h2")
                 page.type("input[type=search]", "")
             page.sees(text)
             time.sleep(0.5)

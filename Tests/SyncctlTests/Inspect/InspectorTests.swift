@@ -69,7 +69,7 @@ import Testing
             #expect(absent?.message == "2 fields have values that cannot be saved")
             let gone = await testbed.refusal(.create, #"{"collection":"avatar","fields":{"author":"Nobody"}}"#)
             #expect(gone?.message == "there is no record of user whose username is 'Nobody' on this device")
-            let unknown = await testbed.refusal(.create, #"{"collection":"user","fields":{"name":"x"}}"#)
+            let unknown = await testbed.refusal(.create, #"{"collection":"user","fields":{"usernam":"x"}}"#)
             #expect(unknown?.status == 400 && unknown?.advice == "did you mean username?")
             let wrong = await testbed.refusal(.create, #"{"collection":"usr","fields":{}}"#)
             #expect(wrong?.status == 400 && wrong?.advice == "did you mean user?")

@@ -59,8 +59,8 @@ struct InspectCommand: AsyncParsableCommand {
                     print(address: "http://\(InspectServer.host):\(port)/#key=\(secret.text)", terminal)
                 }
             }
-            defer { group.cancelAll() }
-            try await group.waitForAll()
+            // The first failure ends both; `waitForAll` would wait for the other one.
+            while try await group.next() != nil {}
         }
     }
 
