@@ -72,22 +72,21 @@ struct InspectServer: Sendable {
         }
         defer { open.withLock { $0 -= 1 } }
         // A peer that breaks HTTP, or leaves, gets no response and needs no report.
-        try? await connection.executeThenClose { inbound, outbound in
+        try? await connection.executeThenClose { inbound, _ in
             guard count <= InspectLimits.connections else { return }
-            try await exchange(connection.channel, inbound, outbound, gate)
+            try await exchange(connection.channel, inbound, gate)
         }
     }
 
     private func exchange(
-        _ channel: any Channel, _ inbound: NIOAsyncChannelInboundStream<HTTPServerRequestPart>,
-        _ outbound: NIOAsyncChannelOutboundWriter<HTTPServerResponsePart>, _ gate: InspectGate
+        _ channel: any Channel, _ inbound: NIOAsyncChannelInboundStream<HTTPServerRequestPart>, _ gate: InspectGate
     ) async throws {
         var parts = inbound.makeAsyncIterator()
         let arrival = channel.closing(after: InspectLimits.requestDeadline)
         let received = try await request(&parts, gate)
         arrival.cancel()
         guard let received else { return }
-        var response: InspectResponse
+        let response: InspectResponse
         do {
             let (route, body) = try received.get()
             response = try await respond(to: route, body, channel)
@@ -96,9 +95,7 @@ struct InspectServer: Sendable {
         }
         let delivery = channel.closing(after: InspectLimits.responseDeadline)
         defer { delivery.cancel() }
-        try await outbound.write(.head(response.head))
-        try await outbound.write(.body(.byteBuffer(ByteBuffer(bytes: response.body))))
-        try await outbound.write(.end(nil))
+        try await channel.deliver(response)
         guard case .failure = received else { return }
         // If the connection were closed while the peer still sends, the system would discard the response.
         let rest = channel.closing(after: InspectLimits.refusalDelay)
@@ -160,6 +157,19 @@ extension Channel {
     /// Closes the channel after a time, unless the task is cancelled before.
     fileprivate func closing(after time: Duration) -> Scheduled<Void> {
         eventLoop.scheduleTask(in: TimeAmount(time)) { self.close(promise: nil) }
+    }
+
+    /// Writes a response, and returns when the system has all of it.
+    ///
+    /// The writer of `NIOAsyncChannel` returns earlier, and closing the channel would then drop the rest.
+    fileprivate func deliver(_ response: InspectResponse) async throws {
+        let (head, body) = (response.head, response.body)
+        let written = eventLoop.flatSubmit {
+            self.write(HTTPServerResponsePart.head(head), promise: nil)
+            self.write(HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(bytes: body))), promise: nil)
+            return self.writeAndFlush(HTTPServerResponsePart.end(nil))
+        }
+        try await written.get()
     }
 }
 
