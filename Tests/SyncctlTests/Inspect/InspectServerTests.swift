@@ -1,3 +1,4 @@
+import Glibc
 import SyncConcurrency
 import SyncCore
 import SyncJSON
@@ -106,6 +107,21 @@ import Testing
             let news = try Self.body(await waiting)
             #expect(news["collections"]?.array.compactMap(\.string) == ["user"])
             #expect(news["outbox"] == .boolean(true) && news["status"]?["pending"]?.integer == 1)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `silent connections cannot be more than the limit, and make room when they close`()
+        async throws
+    {
+        try await withServer { testbed, port async throws in
+            let page = "GET / HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n\r\n"
+            let silent = (0..<InspectLimits.connections).compactMap { _ in RawExchange.open(port) }
+            #expect(silent.count == InspectLimits.connections)
+            #expect(await RawExchange.send(page, to: port).isEmpty)
+            for connection in silent { close(connection) }
+            // The server notices each close on its own event loop.
+            while await RawExchange.send(page, to: port).isEmpty {}
         }
     }
 

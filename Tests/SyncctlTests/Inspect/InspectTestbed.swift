@@ -69,10 +69,10 @@ enum RawExchange {
         }
     }
 
-    private static func exchange(_ bytes: [UInt8], _ port: Int) -> String {
+    /// Opens a connection; nil if that fails.
+    static func open(_ port: Int) -> Int32? {
         let connection = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        guard connection >= 0 else { return "" }
-        defer { close(connection) }
+        guard connection >= 0 else { return nil }
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = UInt16(port).bigEndian
@@ -82,7 +82,14 @@ enum RawExchange {
                 connect(connection, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
             }
         }
-        guard isConnected else { return "" }
+        if isConnected { return connection }
+        close(connection)
+        return nil
+    }
+
+    private static func exchange(_ bytes: [UInt8], _ port: Int) -> String {
+        guard let connection = open(port) else { return "" }
+        defer { close(connection) }
         var rest = bytes[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { Glibc.send(connection, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }

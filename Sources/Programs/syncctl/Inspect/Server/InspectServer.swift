@@ -13,6 +13,7 @@ struct InspectServer: Sendable {
 
     let inspector: Inspector
     let secret: InspectSecret
+    /// The number of open connections.
     private let open = Guarded(0)
 
     init(inspector: Inspector, secret: InspectSecret) {
@@ -48,7 +49,14 @@ struct InspectServer: Sendable {
         try await listener.executeThenClose { connections in
             try await withThrowingDiscardingTaskGroup { group in
                 for try await connection in connections {
-                    group.addTask { await serve(connection, gate) }
+                    let count = open.withLock { count in
+                        count += 1
+                        return count
+                    }
+                    group.addTask {
+                        await serve(connection, gate, isAllowed: count <= InspectLimits.connections)
+                        open.withLock { $0 -= 1 }
+                    }
                 }
             }
         }
@@ -65,15 +73,10 @@ struct InspectServer: Sendable {
         return try NIOAsyncChannel(wrappingChannelSynchronously: channel)
     }
 
-    private func serve(_ connection: Connection, _ gate: InspectGate) async {
-        let count = open.withLock { count in
-            count += 1
-            return count
-        }
-        defer { open.withLock { $0 -= 1 } }
+    private func serve(_ connection: Connection, _ gate: InspectGate, isAllowed: Bool) async {
         // A peer that breaks HTTP, or leaves, gets no response and needs no report.
         try? await connection.executeThenClose { inbound, _ in
-            guard count <= InspectLimits.connections else { return }
+            guard isAllowed else { return }
             try await exchange(connection.channel, inbound, gate)
         }
     }
