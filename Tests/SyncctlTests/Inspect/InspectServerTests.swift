@@ -11,14 +11,17 @@ import Testing
 /// Tests the page's server over real sockets, with a real store.
 @Suite(.ring(.test)) struct InspectServerTests {
     /// Runs `body` with the port of a server, which ends afterwards.
-    private func withServer(_ body: @escaping @Sendable (InspectTestbed, Int) async throws -> Void) async throws {
+    private func withServer(
+        deadline: Duration = .seconds(600), _ body: @escaping @Sendable (InspectTestbed, Int) async throws -> Void
+    ) async throws {
         try await InspectTestbed.run { testbed in
             let (ports, continuation) = AsyncStream.makeStream(of: Int.self)
             let changes = testbed.store.changes.subscribe()
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { await testbed.inspector.news.follow(changes) }
                 group.addTask {
-                    let server = InspectServer(inspector: testbed.inspector, secret: testbed.secret)
+                    let server = InspectServer(
+                        inspector: testbed.inspector, secret: testbed.secret, deadline: deadline)
                     do {
                         try await server.run(port: 0) { continuation.yield($0) }
                     } catch is CancellationError {
@@ -122,6 +125,13 @@ import Testing
             for connection in silent { close(connection) }
             // The server notices each close on its own event loop.
             while await RawExchange.send(page, to: port).isEmpty {}
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `a request that does not arrive in time gets no response`() async throws {
+        try await withServer(deadline: .milliseconds(1)) { _, port async throws in
+            #expect(await RawExchange.send("", to: port).isEmpty)
+            #expect(await RawExchange.send("GET / HTTP/1.1\r\n", to: port).isEmpty)
         }
     }
 

@@ -13,11 +13,14 @@ struct InspectServer: Sendable {
 
     let inspector: Inspector
     let secret: InspectSecret
+    /// The time in which a whole request must arrive.
+    private let deadline: Duration
     /// The number of open connections.
     private let open = Guarded(0)
 
-    init(inspector: Inspector, secret: InspectSecret) {
+    init(inspector: Inspector, secret: InspectSecret, deadline: Duration = InspectLimits.requestDeadline) {
         self.inspector = inspector
+        self.deadline = deadline
         self.secret = secret
     }
 
@@ -85,7 +88,7 @@ struct InspectServer: Sendable {
         _ channel: any Channel, _ inbound: NIOAsyncChannelInboundStream<HTTPServerRequestPart>, _ gate: InspectGate
     ) async throws {
         var parts = inbound.makeAsyncIterator()
-        let arrival = channel.closing(after: InspectLimits.requestDeadline)
+        let arrival = channel.closing(after: deadline)
         let received = try await request(&parts, gate)
         arrival.cancel()
         guard let received else { return }
