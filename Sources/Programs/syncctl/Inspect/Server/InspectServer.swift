@@ -15,8 +15,10 @@ struct InspectServer: Sendable {
     let secret: InspectSecret
     /// The time in which a whole request must arrive.
     private let deadline: Duration
-    /// The number of open connections.
     private let open = Guarded(0)
+
+    /// The number of open connections.
+    var connectionCount: Int { open.withLock { $0 } }
 
     init(inspector: Inspector, secret: InspectSecret, deadline: Duration = InspectLimits.requestDeadline) {
         self.inspector = inspector
