@@ -1,3 +1,4 @@
+import SyncConcurrency
 import SyncCore
 import SyncJSON
 import SyncModel
@@ -77,5 +78,23 @@ import Testing
                 news.parts(since: number, in: Self.catalog)
                     == .init(collections: ["a", "b"], outbox: true, spaces: true))
         }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `a wait ends with the next change, and with the end of the store`() async {
+        let (feed, changes) = (StoreNewsFeed(), Broadcast<StoreChange>())
+        let subscription = changes.subscribe()
+        async let following: Void = feed.follow(subscription)
+        let start = feed.current.latest
+        await feed.wait(since: start) { _ in changes.publish(StoreChange(extents: ["a": .all])) }
+        #expect(feed.current.parts(since: start, in: Self.catalog)?.collections == ["a"])
+        await feed.wait(since: start) { _ in Issue.record("there is news already, so that nothing can end the wait") }
+        await feed.wait(since: feed.current.latest) { end in
+            end()
+            end()
+        }
+        await feed.wait(since: feed.current.latest) { _ in changes.finish() }
+        await following
+        #expect(feed.current.isOver)
+        await feed.wait(since: feed.current.latest) { _ in Issue.record("no change will come") }
     }
 }

@@ -100,6 +100,10 @@ import Testing
             #expect(shown["space"]?.string == "default" && shown["isOnServer"] == .boolean(false))
             #expect(shown["fields"]?.array.first?["input"]?.string == "Eddard")
 
+            let cleared = await testbed.refusal(
+                .update, #"{"collection":"avatar","id":"\#(image)","fields":{"author":""}}"#)
+            #expect(
+                cleared?.fields == [.init(field: "author", message: "avatar.author is required and has no value")])
             let refused = await testbed.refusal(.delete, #"{"collection":"user","id":"\#(ned)"}"#)
             #expect(refused?.status == 422, "an avatar requires its author")
             for (collection, id) in [("avatar", image), ("user", ned)] {
