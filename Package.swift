@@ -271,6 +271,13 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ],
+            resources: [
+                .embedInCode("Inspect/Page/inspect.html"), .embedInCode("Inspect/Page/inspect.css"),
+                .embedInCode("Inspect/Page/inspect.js"),
             ]),
 
         // A contact book: an example of a client to copy from.
@@ -414,8 +421,10 @@ let package = Package(
         .testTarget(
             name: "SyncctlTests",
             dependencies: [
-                "TestRings", "syncctl", "syncd", "syncsim", "contacts", "SyncConcurrency", "SyncProgram", "SyncModel",
-                "SyncCore", "SyncJSON", "SyncSimulation",
+                "TestRings", "syncctl", "syncd", "syncsim", "contacts", "SyncConcurrency", "SyncProgram",
+                "SyncBootstrap",
+                "SyncModel", "SyncCore", "SyncJSON", "SyncSimulation",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
         // Tests of the programs with real processes, signals, sockets, and disks.
         .testTarget(

@@ -75,7 +75,8 @@ enum ImportArrows {
         // Programs.
         "syncctl": [
             "SyncModel", "SyncCore", "SyncConcurrency", "SyncJSON", "SyncProgram", "SyncBootstrap", "RecordImport",
-            "SyncObjects", "TomboloCommunity", "SyncRecording", "ArgumentParser", "Crypto", "Logging", "Foundation",
+            "SyncObjects", "TomboloCommunity", "SyncRecording", "ArgumentParser", "Crypto", "Logging", "NIOCore",
+            "NIOPosix", "NIOHTTP1", "Foundation",
         ],
         "contacts": ["Tombolo", "Foundation"],
         "syncd": ["TomboloServer", "TomboloCommunity", "SyncModel"],

@@ -23,7 +23,8 @@ import SyncProgram
             KindCommand<AvatarKind>.self,
             KindCommand<ProfileKind>.self, ImportCommand.self, SyncCommand.self, StatusCommand.self,
             SpaceCommand.self,
-            DoctorCommand.self, OutboxCommand.self, JournalCommand.self, DigestCommand.self, RecordingCommand.self,
+            InspectCommand.self, DoctorCommand.self, OutboxCommand.self, JournalCommand.self, DigestCommand.self,
+            RecordingCommand.self,
             ReplayCommand.self,
             DemoCommand.self, SimulateCommand.self,
         ])

@@ -31,7 +31,7 @@ struct ListOutbox: AsyncParsableCommand {
             let entries = try store.outbox(after: after.map(OutboxSequence.init), limit: limit)
             let summary = try store.outboxSummary()
             if terminal.isJSON {
-                for entry in entries { terminal.say(Self.line(entry)) }
+                for entry in entries { terminal.say(entry.line) }
             } else if entries.isEmpty {
                 terminal.note(
                     summary.count == 0
@@ -53,11 +53,14 @@ struct ListOutbox: AsyncParsableCommand {
             }
         }
     }
+}
 
-    private static func line(_ entry: OutboxEntry) -> JSONLine {
+extension OutboxEntry {
+    /// The entry as JSON for scripts.
+    var line: JSONLine {
         var line = JSONLine()
-        line.set("entry", entry.sequence.rawValue)
-        switch entry.state {
+        line.set("entry", sequence.rawValue)
+        switch state {
         case .waiting: line.set("state", "waiting")
         case .sent(let number, let attempts):
             line.set("state", "sent")
@@ -68,15 +71,14 @@ struct ListOutbox: AsyncParsableCommand {
             line.set("number", number.rawValue)
             line.set("version", version.rawValue)
         }
-        line.set("held_for", entry.heldFor)
-        line.set("space", entry.transaction.space.rawValue)
-        line.set("changes", entry.transaction.mutations.map(TransactionText.line))
+        line.set("held_for", heldFor)
+        line.set("space", transaction.space.rawValue)
+        line.set("changes", transaction.mutations.map(TransactionText.line))
         return line
     }
-}
 
-extension OutboxEntry {
-    fileprivate var words: String {
+    /// The state of the entry, for people.
+    var words: String {
         if let heldFor { return "held: the server does not know \(heldFor)" }
         return state.words
     }

@@ -33,12 +33,13 @@ enum FieldArguments {
         }
         guard let value = FieldValue(text, as: field.type).map(field.normalized) else {
             throw CommandError(
-                .failed, "\(schema.collection).\(field.name): \(field.type.problem(parsing: text))")
+                .failed, "\(schema.collection).\(field.name): \(field.type.problem(parsing: text))", field: field.name)
         }
         if let problem = field.problem(with: value) {
             throw CommandError(
                 .failed,
-                InvalidValueError(collection: schema.collection, field: field.name, problem: problem).description)
+                InvalidValueError(collection: schema.collection, field: field.name, problem: problem).description,
+                field: field.name)
         }
         return value
     }

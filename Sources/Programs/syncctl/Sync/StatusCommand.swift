@@ -18,25 +18,15 @@ struct StatusCommand: AsyncParsableCommand {
         let report = try await options.withClient(requestTimeout: GlobalOptions.quickTimeout) { client in
             let store = try client.store
             let session = try store.session()
-            return StatusReport(
-                session: session, outbox: try store.outboxSummary(), memory: try store.contact(),
-                engine: try Self.engine(client),
-                server: client.settings.server?.address.description, file: client.settings.store.file,
-                environment: client.settings.environment, now: client.runtime.now(),
-                contact: await contact(client, as: session.account))
+            let contact = await contact(client, as: session.account)
+            return try StatusReport(
+                of: store, client.settings, engine: StatusReport.engine(client.leasing), now: client.runtime.now(),
+                contact: contact)
         }
         if terminal.isJSON {
             terminal.say(report.line)
         } else {
             report.print(to: terminal)
-        }
-    }
-
-    private static func engine(_ client: ClientComposition) throws -> String? {
-        // The lease is held only for this check.
-        switch try client.acquireLease() {
-        case .acquired: nil
-        case .held(let process): process.map(String.init) ?? "unknown"
         }
     }
 
@@ -100,6 +90,34 @@ struct StatusReport {
         }
     }
 
+    /// Reads the state of the store.
+    ///
+    /// - Parameter engine: the process that syncs the database; nil when there is none.
+    init(
+        of store: any EngineStore & LocalStore, _ settings: ClientSettings, engine: String?, now: WallTime,
+        contact: Contact
+    ) throws(StoreError) {
+        session = try store.session()
+        outbox = try store.outboxSummary()
+        memory = try store.contact()
+        self.engine = engine
+        server = settings.server?.address.description
+        file = settings.store.file
+        environment = settings.environment
+        self.now = now
+        self.contact = contact
+    }
+
+    /// Returns the process that syncs the database; nil when there is none.
+    ///
+    /// - Parameter leasing: tries to become that process. The lease is held only for this check.
+    static func engine(_ leasing: () throws(StoreError) -> LeaseAttempt) throws(StoreError) -> String? {
+        switch try leasing() {
+        case .acquired: nil
+        case .held(let process): process.map(String.init) ?? "unknown"
+        }
+    }
+
     /// The clock difference from the server's response or, without one, from the last contact; nil before the first
     /// contact.
     private var clock: ClockComparison? {
@@ -113,6 +131,9 @@ struct StatusReport {
         if case .paused(_, let end?) = contact { return end }
         return memory.restOfPause(by: server, at: now).map(now.advanced(by:))
     }
+
+    /// The clock difference in words, which `print(to:)` shows.
+    var clockText: String { clock?.words ?? "not compared with a server's yet" }
 
     func print(to terminal: Terminal) {
         let state: TerminalText
@@ -145,7 +166,7 @@ struct StatusReport {
             default: "\(outbox.activeJournalEntries) entries need attention (syncctl journal)"
             }
         rows.append(("journal", session.waitsForRoomInJournal ? "\(journal); \(StatusText.noticesWait)" : journal))
-        let time: TerminalText = "\(clock?.words ?? "not compared with a server's yet")"
+        let time: TerminalText = "\(clockText)"
         rows.append(("clock", clock?.isWithinSkew ?? true ? time : terminal.red(time)))
         rows.append(("account", "\(session.account?.rawValue ?? "none before the first contact")"))
         rows.append(("device", "\(session.identity)"))

@@ -1,4 +1,5 @@
 import SyncCore
+import SyncModel
 import SyncObjects
 import SyncProgram
 
@@ -7,11 +8,14 @@ struct CommandError: Error {
     let status: CommandExitStatus
     let message: String
     let advice: String?
+    /// The field whose value is at fault; nil if no field is, or if the message alone tells.
+    let field: FieldName?
 
-    init(_ status: CommandExitStatus, _ message: String, advice: String? = nil) {
+    init(_ status: CommandExitStatus, _ message: String, advice: String? = nil, field: FieldName? = nil) {
         self.status = status
         self.message = message
         self.advice = advice
+        self.field = field
     }
 }
 

@@ -45,11 +45,23 @@ struct JSONLine {
         writer.endArray()
     }
 
+    /// Sets an object.
+    mutating func set(_ key: String, _ line: JSONLine) {
+        writer.key(key)
+        writer.verbatim(line.bytes)
+    }
+
+    /// Sets any value.
+    mutating func set(_ key: String, json value: JSONValue) {
+        writer.key(key)
+        writer.verbatim(value.text.utf8)
+    }
+
     /// Sets an array of objects.
     mutating func set(_ key: String, _ lines: [JSONLine]) {
         writer.key(key)
         writer.beginArray()
-        for line in lines { writer.verbatim(line.closed) }
+        for line in lines { writer.verbatim(line.bytes) }
         writer.endArray()
     }
 
@@ -67,12 +79,13 @@ struct JSONLine {
         return bytes.map { $0 < 0x20 ? UInt8(ascii: " ") : $0 }
     }
 
-    private var closed: [UInt8] {
+    /// The line in UTF-8, without its line break.
+    var bytes: [UInt8] {
         var writer = writer
         writer.endObject()
         return writer.bytes
     }
 
     /// The line without its line break. JSON itself escapes control characters.
-    var text: String { String(decoding: closed, as: UTF8.self) }
+    var text: String { String(decoding: bytes, as: UTF8.self) }
 }
