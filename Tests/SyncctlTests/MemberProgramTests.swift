@@ -43,8 +43,7 @@ import Testing
             let result = try programs.run("syncd", ["space"] + words)
             #expect(
                 result.errors == """
-                    syncd: authority.folder: there is no database at \(folder)/authority.sqlite, and the caller did not \
-                    ask to create one
+                    syncd: authority.folder: there is no database at \(folder)/authority.sqlite
                       syncd serve makes one
 
                     """)
