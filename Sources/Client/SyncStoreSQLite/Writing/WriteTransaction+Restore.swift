@@ -51,6 +51,7 @@ extension WriteTransaction {
                     restored.updateValue(patch, forKey: record)
                     return patch
                 }))
+        if try lacksRecords(of: plan.space) { try requireDownloaded(plan, of: entry) }
         var sequences: [OutboxSequence] = []
         func write(_ edits: [RecordEdit]) throws {
             let sequence = try commit(edits, in: plan.space, now: now)
@@ -87,6 +88,31 @@ extension WriteTransaction {
         for reference in plan.droppedReferences { try keep(reference) }
         try setState(.restored, of: entry)
         return sequences
+    }
+
+    /// Whether the server may have records of a space that this device does not have, because it has unfollowed the space,
+    /// or has lost its access and not downloaded it again.
+    private func lacksRecords(of space: SpaceID) throws -> Bool {
+        try meta.epoch != nil && SpaceRow.find(space, connection)?.cursor == nil
+    }
+
+    /// Throws if the plan treats a record as deleted that this device does not have.
+    private func requireDownloaded(_ plan: RestorePlan, of entry: JournalEntry) throws {
+        if let dropped = plan.droppedReferences.first {
+            throw StoreError(
+                .danglingReference,
+                "\(dropped.record): \(dropped.field) refers to \(dropped.target), which is not on this device")
+        }
+        switch entry.event {
+        case .rejected(let transaction, _), .cancelled(let transaction):
+            for mutation in transaction.mutations {
+                guard case .delete = mutation.intent,
+                    try table(mutation.collection).space(of: mutation.record, on: connection) == nil
+                else { continue }
+                throw StoreError(.missingRecord, "\(mutation.address) is not on this device")
+            }
+        case .merged, .overwritten, .lost: break
+        }
     }
 
     /// Returns edits that set the references that earlier restores dropped, because these target records were missing

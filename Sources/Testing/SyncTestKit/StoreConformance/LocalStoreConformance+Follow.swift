@@ -101,6 +101,51 @@ extension LocalStoreConformance {
                 _ = try fixture.store.restore(journal: entry.number, now: fixture.now(), newID: fixture.newID)
                 try fixture.expect(try fixture.name(id), is: .text("nora"), "the restored name")
             },
+            Check("restoring a rejected delete of an unfollowed space names the space") { fixture in
+                try fixture.sendHello()
+                let id = fixture.id()
+                let rows = SnapshotRows(
+                    collection: "users", records: [fixture.shownUser(id, uid: 7, version: 1, "ned")])
+                try fixture.pull(fixture.snapshot([rows], at: 1, in: "team"))
+                _ = try fixture.written(.delete("users", id), in: "team")
+                try fixture.response(try fixture.push().transactions[0].number, fixture.rejected())
+                _ = try fixture.store.unfollow("team")
+                let entry = try fixture.store.journal(state: .active, limit: 1)[0]
+                try fixture.expect(.missingRecord) {
+                    _ = try fixture.store.restore(journal: entry.number, now: fixture.now(), newID: fixture.newID)
+                }
+                try fixture.store.follow("team")
+                try fixture.pull(fixture.snapshot([rows], at: 1, in: "team"))
+                _ = try fixture.store.restore(journal: entry.number, now: fixture.now(), newID: fixture.newID)
+                try fixture.expect(try fixture.store.record("users", .id(id)) == nil, is: true, "whether it is deleted")
+            },
+            Check("restoring a creation in an unfollowed space keeps its references") { fixture in
+                try fixture.sendHello()
+                let (id, author, target) = (fixture.id(), fixture.id(), fixture.id())
+                let avatar: [RecordChange] = [
+                    fixture.created(author, uid: 7, "rob"),
+                    RecordChange(
+                        collection: "avatars", id: target,
+                        effect: .created(uid: UID(7), ["title": .text("wolf"), "author": .reference(author)])),
+                ]
+                let commits = [Commit(version: Version(1), changes: avatar)]
+                try fixture.pull(fixture.snapshot([], at: 0, in: "team"))
+                try fixture.pull(fixture.feed(commits, to: 1, in: "team"))
+                let patch: Patch = ["username": .text("ned"), "avatar": .reference(target)]
+                _ = try fixture.written(.create("users", id, patch), in: "team")
+                try fixture.response(try fixture.push().transactions[0].number, fixture.rejected())
+                _ = try fixture.store.unfollow("team")
+                let entry = try fixture.store.journal(state: .active, limit: 1)[0]
+                try fixture.expect(.danglingReference) {
+                    _ = try fixture.store.restore(journal: entry.number, now: fixture.now(), newID: fixture.newID)
+                }
+                try fixture.store.follow("team")
+                try fixture.pull(fixture.snapshot([], at: 0, in: "team"))
+                try fixture.pull(fixture.feed(commits, to: 1, in: "team"))
+                _ = try fixture.store.restore(journal: entry.number, now: fixture.now(), newID: fixture.newID)
+                try fixture.expect(
+                    try fixture.store.record("users", .id(id))?.values.last, is: .reference(target), "the reference")
+            },
             Check("nothing that was on its way brings an unfollowed space back") { fixture in
                 try fixture.sendHello()
                 let id = fixture.id()
