@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func `a wait ends with the next change, and with the end of the store`() async {
+    @Test(.timeLimit(.minutes(10))) func `a wait ends with the next change, and with the end of the store`() async {
         let (feed, changes) = (StoreNewsFeed(), Broadcast<StoreChange>())
         let subscription = changes.subscribe()
         async let following: Void = feed.follow(subscription)

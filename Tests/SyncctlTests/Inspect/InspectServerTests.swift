@@ -51,7 +51,7 @@ import Testing
         return try JSONValue(Array(response[end.upperBound...].utf8))
     }
 
-    @Test(.timeLimit(.minutes(1))) func `the page and its calls are served, one request per connection`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `the page and its calls are served, one request per connection`() async throws {
         try await withServer { testbed, port, _ async throws in
             let page = await RawExchange.send("GET / HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n\r\n", to: port)
             #expect(page.hasPrefix("HTTP/1.1 200 OK\r\n") && page.hasSuffix("</html>\n"), "\(page)")
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func `requests that are refused get a sentence and change nothing`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `requests that are refused get a sentence and change nothing`() async throws {
         try await withServer { testbed, port, _ async throws in
             let body = #"{"collection":"user","fields":{"username":"Ned"}}"#
             let wrong = await RawExchange.send(Self.call(.create, body, port, secret: "5ec2e8"), to: port)
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func `a call for news ends with the next change, and names what has changed`()
+    @Test(.timeLimit(.minutes(10))) func `a call for news ends with the next change, and names what has changed`()
         async throws
     {
         try await withServer { testbed, port, _ async throws in
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(10)))
     func `silent connections cannot be more than the limit, and make room when they close`()
         async throws
     {
@@ -130,14 +130,14 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func `a request that does not arrive in time gets no response`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `a request that does not arrive in time gets no response`() async throws {
         try await withServer(deadline: .milliseconds(1)) { _, port, _ async throws in
             #expect(await RawExchange.send("", to: port).isEmpty)
             #expect(await RawExchange.send("GET / HTTP/1.1\r\n", to: port).isEmpty)
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func `a port in use is an error that names it`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `a port in use is an error that names it`() async throws {
         try await withServer { testbed, port, _ async throws in
             let second = InspectServer(inspector: testbed.inspector, secret: testbed.secret)
             do {
