@@ -218,6 +218,17 @@ import Testing
         #expect(try world.authority.members(of: "team").isEmpty)
     }
 
+    @Test func `a copy of the database that has lost a change and gets another one has another revision`() {
+        let revision = { (after: Int64, role: SpaceRole?, name: String) in
+            SpaceMember.revision(after: after, role, of: Principal(name: name), in: "team")
+        }
+        let common = revision(0, .writer, "ned")
+        #expect(revision(common, .reader, "arya") != revision(common, nil, "ned"))
+        #expect(revision(common, .reader, "arya") != revision(common, .writer, "arya"))
+        #expect(revision(common, .reader, "arya") == revision(revision(0, .writer, "ned"), .reader, "arya"))
+        #expect(common > 0)
+    }
+
     @Test func `closing default to accounts, and opening it to all, needs consent`() throws {
         #expect(try admission("ned", .default, .writer) == .needsConsent)
         #expect(try revision == 0)

@@ -51,7 +51,24 @@ import Testing
         return try JSONValue(Array(response[end.upperBound...].utf8))
     }
 
-    @Test(.timeLimit(.minutes(10))) func `the page and its calls are served, one request per connection`() async throws {
+    /// A connection that is accepted but not served yet must not end the program.
+    @Test(.timeLimit(.minutes(10))) func `a server that ends during requests does not trap`() async throws {
+        for _ in 0..<10 {
+            try await withServer { _, port, _ async throws in
+                await withDiscardingTaskGroup { group in
+                    for _ in 0..<16 {
+                        group.addTask {
+                            _ = await RawExchange.send("GET / HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n\r\n", to: port)
+                        }
+                    }
+                    group.cancelAll()
+                }
+            }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func `the page and its calls are served, one request per connection`() async throws {
         try await withServer { testbed, port, _ async throws in
             let page = await RawExchange.send("GET / HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n\r\n", to: port)
             #expect(page.hasPrefix("HTTP/1.1 200 OK\r\n") && page.hasSuffix("</html>\n"), "\(page)")

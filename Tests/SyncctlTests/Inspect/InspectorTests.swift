@@ -1,3 +1,4 @@
+import Glibc
 import SyncCore
 import SyncJSON
 import SyncModel
@@ -77,6 +78,18 @@ import Testing
         }
     }
 
+    @Test func `a page over a file that was replaced says so`() async throws {
+        try await InspectTestbed.run { testbed in
+            _ = try await testbed.user("Ned")
+            let file = testbed.inspector.settings.store.file
+            #expect(rename(file, file + ".old") == 0)
+            let refusal = await testbed.refusal(.list, #"{"collection":"user"}"#)
+            #expect(refusal?.status == 500 && refusal?.message.contains("was deleted or replaced") == true)
+            #expect(rename(file + ".old", file) == 0)
+            #expect(try await testbed.call(.list, #"{"collection":"user"}"#)["records"]?.array.count == 1)
+        }
+    }
+
     @Test func `a record is created, changed, and deleted, and its lists and the outbox show it`() async throws {
         try await InspectTestbed.run { testbed in
             let ned = try await testbed.user("Ned")
@@ -89,6 +102,19 @@ import Testing
             let again = try await testbed.call(
                 .update, #"{"collection":"user","id":"\#(ned)","fields":{"username":"Eddard"}}"#)
             #expect(again["result"]?.string == "unchanged")
+            let stale = await testbed.refusal(
+                .update,
+                #"{"collection":"user","id":"\#(ned)","fields":{"username":"Rob"},"before":{"username":"Ned"}}"#)
+            #expect(stale?.status == 409 && stale?.message == "a field has changed since the form was opened")
+            #expect(
+                stale?.fields == [
+                    .init(
+                        field: "username", message: "has changed since it was shown here; its value is now: Eddard")
+                ])
+            let seen = try await testbed.call(
+                .update,
+                #"{"collection":"user","id":"\#(ned)","fields":{"username":"Eddard"},"before":{"username":"Eddard"}}"#)
+            #expect(seen["result"]?.string == "unchanged")
             let users = try await testbed.call(.list, #"{"collection":"user"}"#)["records"]?.array ?? []
             #expect(users.first?["image"]?.string == "https://a.example/1")
             #expect(users.first?["pending"] == .boolean(true))

@@ -23,6 +23,7 @@ extension WriteTransaction {
             return nil
         }
         try requireNothingUnconfirmed(in: name)
+        try requireShown(space)
         return try overwritingDeletedData {
             let removed = try remove(space).records
             try forgetDeletedBases(in: space)
@@ -52,6 +53,27 @@ extension WriteTransaction {
             throw StoreError(
                 .unsentWrites,
                 "the journal offers \(lost) lost \(lost == 1 ? "transaction" : "transactions") of the space \(name) to restore: restore or dismiss \(lost == 1 ? "it" : "them") first"
+            )
+        }
+    }
+
+    /// Throws if the device still has records that its server's current history has not shown. If that history has lost
+    /// them, the next snapshot offers them in the journal.
+    private func requireShown(_ space: SpaceRow) throws {
+        for table in tables {
+            let select = try connection.statement(
+                composed:
+                    """
+                    SELECT 1 FROM sync_former AS former JOIN \(table.quoted) AS live ON live.id = former.id
+                    WHERE former.collection = ?2 AND live.sync_space = ?1 AND live.version = 0 LIMIT 1
+                    """)
+            select.bind(1, space.key)
+            select.bind(2, table.name)
+            defer { select.reset() }
+            guard try select.step() else { continue }
+            throw StoreError(
+                .unsentWrites,
+                "the server's history has changed, and has not shown all records of the space \(space.space) again: sync first, with --allow-deletes if the sync waits for it"
             )
         }
     }

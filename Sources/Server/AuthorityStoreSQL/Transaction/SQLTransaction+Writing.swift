@@ -41,7 +41,8 @@ extension SQLTransaction: AuthorityTransaction {
         } else {
             try execute("remove a member", "DELETE FROM member WHERE space = $1 AND principal = $2", member)
         }
-        try execute("count the members", "UPDATE server SET member_revision = member_revision + 1", [])
+        let revision = SpaceMember.revision(after: try state().memberRevision, role, of: principal, in: space)
+        try execute("count the members", "UPDATE server SET member_revision = $1", [.integer(revision)])
     }
 
     // MARK: Numbers

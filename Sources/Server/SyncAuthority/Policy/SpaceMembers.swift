@@ -1,3 +1,4 @@
+import Crypto
 public import SyncModel
 
 /// The rights of a member in a space.
@@ -29,6 +30,26 @@ public struct SpaceMember: Hashable, Sendable {
         self.space = space
         self.principal = principal
         self.role = role
+    }
+}
+
+extension SpaceMember {
+    /// Returns the revision of the members after a change.
+    ///
+    /// Only the same changes in the same order give the same revision. A database that has lost some changes and then gets
+    /// others therefore never has the revision of members that a server still keeps in memory.
+    ///
+    /// - Parameters:
+    ///   - revision: the revision before the change; 0 before the first one.
+    ///   - role: the new role of the principal; nil if it was removed.
+    package static func revision(
+        after revision: Int64, _ role: SpaceRole?, of principal: Principal, in space: SpaceID
+    ) -> Int64 {
+        // None of these texts has a line break.
+        let change = "\(revision)\n\(space.rawValue)\n\(principal.name)\n\(role?.rawValue ?? "")"
+        var hash = SHA256()
+        hash.update(data: Array(change.utf8))
+        return Int64(hash.finalize().prefix(7).reduce(0) { $0 << 8 | UInt64($1) })
     }
 }
 

@@ -200,7 +200,7 @@ public struct AuthorityState: Hashable, Sendable {
     public var clock: HybridClock
     /// Counts the changes of the stored models. It is 0 until the store keeps some.
     public var catalogRevision: Int64
-    /// Counts the changes of the members of spaces. It is 0 until a space gets its first member.
+    /// Changes with the members of spaces. It is 0 until a space gets its first member. See `SpaceMember.revision`.
     public var memberRevision: Int64
 
     /// Creates the state of a server. A new server has a clock without readings.

@@ -241,7 +241,8 @@ final class InMemoryTransaction: AuthorityTransaction {
 
     func set(_ role: SpaceRole?, of principal: Principal, in space: SpaceID) {
         tables.members[space, default: [:]][principal.name] = role
-        tables.state.memberRevision += 1
+        tables.state.memberRevision = SpaceMember.revision(
+            after: tables.state.memberRevision, role, of: principal, in: space)
     }
 
     func takeVersion(in space: SpaceID) -> Version {

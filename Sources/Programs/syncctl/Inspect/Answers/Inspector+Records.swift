@@ -141,7 +141,7 @@ extension Inspector {
     }
 
     /// Returns the text that stands for a value in a form. `FieldArguments.value` reads it as the same value.
-    private func input(_ value: FieldValue, of field: FieldSchema) throws -> String {
+    func input(_ value: FieldValue, of field: FieldSchema) throws -> String {
         switch value {
         case .null: return ""
         case .boolean(let value): return value ? "true" : "false"

@@ -12,10 +12,12 @@ extension Inspector {
     }
 
     func update(_ arguments: InspectArguments) throws -> JSONLine {
-        try arguments.require(only: "collection", "id", "fields")
+        try arguments.require(only: "collection", "id", "fields", "before")
         let writer = try writer(arguments)
         let id = try arguments.record("id")
-        let sequence = try writer.update(id, try patch(arguments, writer.schema, isNew: false))
+        let patch = try patch(arguments, writer.schema, isNew: false)
+        try requireUnchanged(try arguments.texts("before"), id, writer.schema)
+        let sequence = try writer.update(id, patch)
         return Self.line(sequence == nil ? "unchanged" : "changed", id)
     }
 
@@ -25,6 +27,29 @@ extension Inspector {
         let id = try arguments.record("id")
         try writer.delete([id])
         return Self.line("deleted", id)
+    }
+
+    /// Throws if a field no longer has the text that the form has shown: the new value would replace one that the person
+    /// has not seen.
+    private func requireUnchanged(
+        _ shown: [(name: String, text: String)], _ id: RecordID, _ schema: ModelSchema
+    ) throws {
+        guard let record = try store.record(schema.collection, .id(id)) else { return }
+        let changed = try shown.compactMap { name, text -> InspectRefusal.FieldProblem? in
+            let field = try FieldArguments.field(name, schema)
+            guard let position = schema.position(of: field.name) else { return nil }
+            let now = try input(record.values[position], of: field)
+            guard now != text else { return nil }
+            let value = now.isEmpty ? "it has no value now" : "its value is now: \(now)"
+            return .init(field: field.name.rawValue, message: "has changed since it was shown here; \(value)")
+        }
+        guard !changed.isEmpty else { return }
+        var refusal = InspectRefusal(
+            409,
+            "\(changed.count == 1 ? "a field has" : "\(changed.count) fields have") changed since the form was opened",
+            advice: "save again to replace what is there now")
+        refusal.fields = changed
+        throw refusal
     }
 
     private func writer(_ arguments: InspectArguments) throws -> RecordWriter {

@@ -1,3 +1,4 @@
+import Glibc
 import SyncBootstrap
 import SyncCore
 import SyncModel
@@ -13,6 +14,8 @@ actor Inspector {
     nonisolated let news = StoreNewsFeed()
     /// The space of new records; nil for the space of the records that they refer to.
     let newRecordSpace: SpaceID?
+    /// The file that the store has opened.
+    private let file: FileIdentity?
     private let leasing: @Sendable () throws(StoreError) -> LeaseAttempt
     private nonisolated let executor: ActorExecutor
 
@@ -25,6 +28,7 @@ actor Inspector {
         self.settings = settings
         self.runtime = runtime
         self.newRecordSpace = newRecordSpace
+        file = FileIdentity(path: settings.store.file)
         self.leasing = leasing
         executor = ActorExecutor(runtime)
     }
@@ -36,6 +40,12 @@ actor Inspector {
     /// A call for news returns at once; `StoreNewsFeed.wait` waits for them.
     func answer(_ route: InspectRoute, _ body: [UInt8]) throws(InspectRefusal) -> JSONLine {
         let arguments = try InspectArguments(body)
+        guard FileIdentity(path: settings.store.file) == file else {
+            throw InspectRefusal(
+                500,
+                "\(settings.store.file) was deleted or replaced while it was open; this page shows the former file",
+                advice: "end syncctl inspect, and start it again")
+        }
         do {
             switch route {
             case .summary: return try summary(arguments)
@@ -161,5 +171,18 @@ actor Inspector {
             line.set("next", last.number)
         }
         return line
+    }
+}
+
+/// Tells whether a path still leads to the same file.
+private struct FileIdentity: Equatable {
+    private let device: UInt64
+    private let inode: UInt64
+
+    /// Returns nil if there is no file, or if its status cannot be read.
+    init?(path: String) {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        (device, inode) = (UInt64(status.st_dev), UInt64(status.st_ino))
     }
 }

@@ -477,8 +477,9 @@
         const value = record.fields[index];
         const fieldID = `field-${field.name}`;
         const [input, ...extra] = control(model, field, value.input, fieldID);
-        // A control may show another value than the stored one: a required boolean has no empty choice.
-        controls.set(field.name, { input, initial: isNew ? '' : value.input });
+        // A control may show another text than the stored one: it has its own line breaks, and a required boolean has no
+        // empty choice.
+        controls.set(field.name, { input, initial: isNew ? '' : input.value, before: value.input });
         return el('div', { class: 'field' },
           el('label', { for: fieldID }, field.name, field.required ? el('span', {}, ' (required)') : null), input, ...extra,
           el('p', { class: 'hint', id: `hint-${field.name}` }, hint(field, value)),
@@ -497,8 +498,12 @@
       form.querySelector('input, select, textarea')?.focus();
 
       async function submit() {
-        const fields = {};
-        for (const [name, { input, initial }] of controls) if (input.value !== initial) fields[name] = input.value;
+        const [fields, before] = [{}, {}];
+        for (const [name, { input, initial, before: shown }] of controls) {
+          if (input.value === initial) continue;
+          fields[name] = input.value;
+          before[name] = shown;
+        }
         save.disabled = true;
         problem.hidden = true;
         for (const [name, { input }] of controls) {
@@ -507,11 +512,14 @@
         }
         try {
           const done = isNew ? await call('create', { collection: model.name, space: space.value.trim() || null, fields })
-            : await call('update', { collection: model.name, id, fields });
+            : await call('update', { collection: model.name, id, fields, before });
           say(`${done.result}`);
           location.hash = path('record', model.name, done.id);
         } catch (error) {
           save.disabled = false;
+          // The person sees the values that are there now, and may replace them.
+          const now = error.status === 409 ? await call('record', { collection: model.name, id }).catch(() => null) : null;
+          if (now) model.fields.forEach((field, index) => { controls.get(field.name).before = now.fields[index].input; });
           let first;
           for (const [name, message] of Object.entries(error.fields ?? {})) {
             const place = controls.get(name);

@@ -35,14 +35,14 @@ struct InspectServer: Sendable {
     ///   - port: the port; 0 lets the system choose one.
     ///   - onListening: called once with the port on which it listens.
     func run(port: Int, onListening: @Sendable (Int) -> Void) async throws {
-        let listener: NIOAsyncChannel<Connection, Never>
+        // A connection is wrapped when it is served. A wrapper that nobody serves, because the server ends first, would trap.
+        let listener: NIOAsyncChannel<any Channel, Never>
         do {
             listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
                 .serverChannelOption(.backlog, value: InspectLimits.backlog)
                 .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-                .bind(host: Self.host, port: port) { channel in
-                    channel.eventLoop.makeCompletedFuture { try Self.connection(over: channel) }
-                }
+                .childChannelOption(.autoRead, value: false)
+                .bind(host: Self.host, port: port) { $0.eventLoop.makeSucceededFuture($0) }
         } catch let error as IOError {
             throw CommandError(listening: error, on: port)
         }
@@ -53,13 +53,13 @@ struct InspectServer: Sendable {
         onListening(bound)
         try await listener.executeThenClose { connections in
             try await withThrowingDiscardingTaskGroup { group in
-                for try await connection in connections {
+                for try await channel in connections {
                     let count = open.withLock { count in
                         count += 1
                         return count
                     }
                     group.addTask {
-                        await serve(connection, gate, isAllowed: count <= InspectLimits.connections)
+                        await serve(channel, gate, isAllowed: count <= InspectLimits.connections)
                         open.withLock { $0 -= 1 }
                     }
                 }
@@ -78,11 +78,21 @@ struct InspectServer: Sendable {
         return try NIOAsyncChannel(wrappingChannelSynchronously: channel)
     }
 
-    private func serve(_ connection: Connection, _ gate: InspectGate, isAllowed: Bool) async {
+    private func serve(_ channel: any Channel, _ gate: InspectGate, isAllowed: Bool) async {
+        let wrapped = channel.eventLoop.submit {
+            let connection = try Self.connection(over: channel)
+            // From now on, there is a reader.
+            channel.setOption(.autoRead, value: true).whenFailure { _ in channel.close(promise: nil) }
+            return connection
+        }
+        guard let connection = try? await wrapped.get() else {
+            channel.close(promise: nil)
+            return
+        }
         // A peer that breaks HTTP, or leaves, gets no response and needs no report.
         try? await connection.executeThenClose { inbound, _ in
             guard isAllowed else { return }
-            try await exchange(connection.channel, inbound, gate)
+            try await exchange(channel, inbound, gate)
         }
     }
 
