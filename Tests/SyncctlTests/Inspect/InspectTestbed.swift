@@ -12,6 +12,8 @@ import Testing
 /// An inspector over a new database in a temporary folder.
 struct InspectTestbed {
     let inspector: Inspector
+    /// The path of the database.
+    let file: String
     let secret = InspectSecret(text: "5ec2e7")
 
     var store: any LocalStore { inspector.store }
@@ -27,7 +29,7 @@ struct InspectTestbed {
             let inspector = Inspector(
                 store: try client.store, settings: client.settings, runtime: client.runtime, newRecordSpace: space,
                 leasing: client.leasing)
-            try await body(InspectTestbed(inspector: inspector))
+            try await body(InspectTestbed(inspector: inspector, file: client.settings.store.file))
         }
     }
 

@@ -81,7 +81,7 @@ import Testing
     @Test func `a page over a file that was replaced says so`() async throws {
         try await InspectTestbed.run { testbed in
             _ = try await testbed.user("Ned")
-            let file = testbed.inspector.settings.store.file
+            let file = testbed.file
             #expect(rename(file, file + ".old") == 0)
             let refusal = await testbed.refusal(.list, #"{"collection":"user"}"#)
             #expect(refusal?.status == 500 && refusal?.message.contains("was deleted or replaced") == true)
