@@ -74,6 +74,8 @@ struct SyncReport {
             if let failure = missingAccess { throw failure }
             if newEntries > 0 { throw CommandExitStatus.rejected }
         case .held:
+            // The operator can give the access back, but an upgrade cannot.
+            if let failure = missingAccess { throw failure }
             let held =
                 after.held == 1
                 ? "1 transaction waits until the server knows the collections and fields in it"
@@ -121,7 +123,10 @@ struct SyncReport {
             .refused,
             "the account may not read \(names.joined(separator: ", ")), or the server does not have \(it): the server's records of \(it) were removed from this device\(inJournal)",
             advice:
-                "check server.token-file (syncctl config show), ask the server's operator, or give the space up with syncctl space unfollow"
+                "check server.token-file (syncctl config show)"
+                + (names == [SpaceID.default.rawValue]
+                    ? " or ask the server's operator: every device follows this space"
+                    : ", ask the server's operator, or give the space up with syncctl space unfollow")
         )
     }
 
