@@ -161,12 +161,14 @@ extension WriteTransaction {
     ) throws -> OutboxSummary {
         guard identity == meta.identity else { return meta.outbox }
         try correctClock(now: now)
+        var spaces: Set<SpaceID> = []
         for result in results {
             // A number that is not in the outbox, or that already has an outcome, comes from a late or repeated
             // response.
             guard let entry = try entry(numbered: result.number), entry.version == nil else { continue }
             switch result.outcome {
             case .applied(let version, let uids, let conflicts):
+                spaces.insert(entry.space)
                 try recordApplied(entry, version, uids, conflicts, now: now)
                 if let receipt = result.receipt, receipt.space == entry.space { try keep(receipt) }
             case .rejected where entry.asksForOutcome:
@@ -181,7 +183,14 @@ extension WriteTransaction {
                 try recordRejected(entry, try refusal(of: entry) ?? rejection, now: now)
             }
         }
+        for space in spaces.sorted() { try forgetResults(inVacated: space) }
         return meta.outbox
+    }
+
+    /// Removes what late results have brought into a space that the account may no longer read. No page will come.
+    private func forgetResults(inVacated name: SpaceID) throws {
+        guard let space = try SpaceRow.find(name, connection), !space.hasAccess else { return }
+        _ = try overwritingDeletedData { try remove(space) }
     }
 
     private func keep(_ receipt: CommitReceipt) throws {

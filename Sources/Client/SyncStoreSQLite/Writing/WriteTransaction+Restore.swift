@@ -19,10 +19,12 @@ extension WriteTransaction {
                     "entry \(number) needs \(record), which entry \(first) creates: restore entry \(first) first")
             }
             let space = try JournalReading.space(of: number, connection)
-            guard try SpaceRow.find(space, connection)?.cursor == nil else { throw error }
+            let row = try SpaceRow.find(space, connection)
+            guard row?.phase != .complete else { throw error }
+            let advice = row?.cursor == nil ? "follow the space, sync," : "sync,"
             throw StoreError(
                 error.code,
-                "entry \(number) needs records of the space \(space), which this device has not downloaded: follow the space, sync, and then restore the entry"
+                "entry \(number) needs records of the space \(space), which this device has not downloaded: \(advice) and then restore the entry"
             )
         }
     }
@@ -90,10 +92,10 @@ extension WriteTransaction {
         return sequences
     }
 
-    /// Whether the server may have records of a space that this device does not have, because it has unfollowed the space,
-    /// or has lost its access and not downloaded it again.
+    /// Whether the server may have records of a space that this device does not have, because it has unfollowed the
+    /// space, or has lost its access, and has not downloaded all of it again.
     private func lacksRecords(of space: SpaceID) throws -> Bool {
-        try meta.epoch != nil && SpaceRow.find(space, connection)?.cursor == nil
+        try meta.epoch != nil && SpaceRow.find(space, connection)?.phase != .complete
     }
 
     /// Throws if the plan treats a record as deleted that this device does not have.

@@ -58,7 +58,7 @@ extension LocalStoreConformance {
                 // The same holds when the response comes after the access is lost.
                 let (late, _) = try fixture.createUser("late")
                 try fixture.response(try fixture.push().transactions[0].number, fixture.applied(4))
-                try fixture.expect(try fixture.vacate().outbox.count, is: 0, "the count of what is unconfirmed")
+                try fixture.expect(try fixture.store.outboxSummary().count, is: 0, "the count of what is unconfirmed")
                 try fixture.expect(try fixture.user(late) == nil, "a late record is still shown")
             },
             Check("losing access removes values of others from the journal, and keeps rejected transactions") {
