@@ -76,6 +76,15 @@ import Testing
         #expect(selection.map(\.left) == [[creation: .isOutdated]] && !selection[0].isLeft)
     }
 
+    @Test func `a creation whose record is here without some of its values is restored in part`() {
+        let name = LostChange(Self.record(1), "name")
+        let creation = Mutation(
+            collection: "users", record: Self.record(1).id, time: .zero,
+            intent: .create(["name": .text("first"), "bio": .text("text")]))
+        let selection = Self.selection([creation], obstacles: [1: [name: .isOutdated]])
+        #expect(selection[0].left == [name: .isOutdated] && !selection[0].isLeft)
+    }
+
     /// A server was put back to a newer backup, and then to an older one: the field now has a third value.
     @Test func `a value that replaced the one that was lost afterward is restored instead of it`() {
         let place = LostChange(Self.record(1), "name")

@@ -324,6 +324,30 @@ import Testing
         #expect(try other.store.record("note", .id(note))?.values == [.text("shopping"), .text("lost")])
     }
 
+    /// The other device creates the lost record again from an older copy of it.
+    @Test func `of a lost creation, the values that the new record lacks are restored with everything`() throws {
+        let (testbed, writer, other, note) = try Self.devices()
+        let backup = testbed.backUpServer()
+        try Self.write(.create("note", note, ["title": .text("shopping")]), on: other)
+        try testbed.settle()
+        other.isOnline = false
+        try Self.write(.update("note", note, ["title": .text("groceries"), "body": .text("lost")]), on: writer)
+        try testbed.settle()
+        testbed.restoreServer(backup)
+        try testbed.settle()
+        writer.isOnline = false
+        other.isOnline = true
+        try testbed.settle()
+        try Self.restoreLost(on: other)
+        try testbed.settle()
+        writer.isOnline = true
+        try testbed.settle()
+        try Self.restoreLost(on: writer)
+        try testbed.settle()
+        #expect(try other.store.record("note", .id(note))?.values == [.text("shopping"), .text("lost")])
+        #expect(try Self.lost(writer).map { $0.mutations.map(\.patch) } == [[["title": .text("groceries")]]])
+    }
+
     /// Restores all lost entries that may be restored together.
     private static func restoreLost(on device: TestbedDevice) throws {
         for entry in try device.store.lostEntries().selection() where !entry.isLeft {

@@ -1,11 +1,11 @@
 public import SyncModel
 
-/// A change of a lost entry that is restored, or left in the journal, as a whole: an edit of one field, or the creation
-/// or deletion of a record.
+/// A change of a lost entry that is restored, or left in the journal, as a whole: the value of one field, or the creation
+/// of a record with all its values.
 public struct LostChange: Hashable, Sendable {
     /// The record.
     public let record: RecordAddress
-    /// The edited field; nil for a creation or deletion.
+    /// The field; nil for a creation.
     public let field: FieldName?
 
     /// Names a change.
@@ -19,7 +19,8 @@ public struct LostChange: Hashable, Sendable {
 ///
 /// A change is left in the journal for one of these reasons:
 ///
-/// - Its field has been changed since the entry was made. For a creation, the record is here, with another value.
+/// - Its field has been changed since the entry was made. Of a creation, fields are restored that are empty in a record
+///   which another device has created again.
 /// - It would empty a field. Perhaps the field had no value yet in the lost history.
 /// - Another entry has another value of its field. Of several values, the one of an entry that creates the record is
 ///   restored. Otherwise, the newest one is. After two restores of a server, that may be the value of the older entry:
@@ -83,8 +84,11 @@ package struct LostEntries: Sendable {
                 let creation = LostChange(mutation.address)
                 entry.changes += 1
                 for (name, value) in patch {
-                    entry.values[LostChange(mutation.address, name)] = Value(
-                        hash: value.hashValue, before: nil, change: creation)
+                    let place = LostChange(mutation.address, name)
+                    let isApart = obstacles[place] != nil
+                    if isApart { entry.changes += 1 }
+                    entry.values[place] = Value(
+                        hash: value.hashValue, before: nil, change: isApart ? place : creation)
                 }
             case .update(let edits):
                 entry.changes += edits.count
@@ -157,10 +161,12 @@ extension LocalStore {
             switch mutation.intent {
             case .create(let patch):
                 // The record has been created again.
-                let isChanged = patch.contains { name, value in
-                    schema.position(of: name).map { record.values[$0] != value } ?? false
+                let (others, canFill) = record.difference(from: patch, schema)
+                guard canFill else {
+                    if !others.isEmpty { obstacles[LostChange(mutation.address)] = .isOutdated }
+                    continue
                 }
-                if isChanged { obstacles[LostChange(mutation.address)] = .isOutdated }
+                for name in others { obstacles[LostChange(mutation.address, name)] = .isOutdated }
             case .update(let edits):
                 for edit in edits {
                     obstacles[LostChange(mutation.address, edit.field)] = record.obstacle(
@@ -174,6 +180,18 @@ extension LocalStore {
 }
 
 extension Record {
+    /// Returns the fields that have other values than the patch, and whether the patch has values for fields that have
+    /// been empty since the record was created.
+    fileprivate func difference(from patch: Patch, _ schema: ModelSchema) -> (others: [FieldName], canFill: Bool) {
+        var others: [FieldName] = []
+        var canFill = false
+        for (name, value) in patch {
+            guard let position = schema.position(of: name), values[position] != value else { continue }
+            if isEmptySinceCreation(position) { canFill = true } else { others.append(name) }
+        }
+        return (others, canFill)
+    }
+
     /// - Parameter isReplacement: Whether the record replaces the edited one, which was deleted. Versions of the two
     ///   cannot be compared.
     fileprivate func obstacle(
@@ -195,23 +213,38 @@ extension [Mutation] {
         guard !changes.isEmpty else { return (self, []) }
         var (others, named): ([Mutation], [Mutation]) = ([], [])
         for mutation in self {
-            guard case .update = mutation.intent else {
-                let isNamed = changes.contains(LostChange(mutation.address))
-                if isNamed { named.append(mutation) } else { others.append(mutation) }
+            if changes.contains(LostChange(mutation.address)) {
+                named.append(mutation)
                 continue
             }
-            let isNamed = { (edit: FieldEdit) in changes.contains(LostChange(mutation.address, edit.field)) }
-            if let part = mutation.update(where: isNamed) { named.append(part) }
-            if let part = mutation.update(where: { !isNamed($0) }) { others.append(part) }
+            let isNamed = { (name: FieldName) in changes.contains(LostChange(mutation.address, name)) }
+            guard mutation.patch.contains(where: { isNamed($0.field) }) else {
+                others.append(mutation)
+                continue
+            }
+            if let part = mutation.part(where: isNamed) { named.append(part) }
+            if let part = mutation.part(where: { !isNamed($0) }) { others.append(part) }
         }
         return (others, named)
     }
 }
 
 extension Mutation {
-    /// Returns an update with those of its edits that match; nil if none does, or if the mutation is not an update.
-    fileprivate func update(where matches: (FieldEdit) -> Bool) -> Mutation? {
-        guard case .update(let edits) = intent, edits.contains(where: matches) else { return nil }
-        return Mutation(collection: collection, record: record, time: time, intent: .update(edits.filter(matches)))
+    /// Returns the mutation with those of its values whose fields match; nil if none does.
+    fileprivate func part(where matches: (FieldName) -> Bool) -> Mutation? {
+        let part: Intent
+        switch intent {
+        case .create(let patch):
+            var kept = Patch()
+            for (name, value) in patch where matches(name) { kept.set(name, to: value) }
+            guard !kept.isEmpty else { return nil }
+            part = .create(kept)
+        case .update(let edits):
+            let kept = edits.filter { matches($0.field) }
+            guard !kept.isEmpty else { return nil }
+            part = .update(kept)
+        case .delete: return nil
+        }
+        return Mutation(collection: collection, record: record, time: time, intent: part)
     }
 }
