@@ -23,13 +23,13 @@ struct InspectGate: Sendable {
     /// Returns the route of an allowed request.
     func route(of head: InspectHead) throws(InspectRefusal) -> InspectRoute {
         let hosts = head.values(of: "host")
-        guard hosts.count == 1, authorities.contains(hosts[0].lowercased()) else {
+        guard hosts == [authority] else {
             throw InspectRefusal(
                 403, "the request does not name this address as its Host; expected 127.0.0.1:\(port)",
                 advice: "open the address that syncctl inspect has printed")
         }
         let origins = head.values(of: "origin")
-        guard origins.count <= 1, origins.allSatisfy({ authorities.map { "http://\($0)" }.contains($0.lowercased()) })
+        guard origins.count <= 1, origins.allSatisfy({ $0 == "http://\(authority)" })
         else { throw InspectRefusal(403, "the request comes from a page of another origin") }
         guard let route = InspectRoute(rawValue: head.target) else {
             throw InspectRefusal(404, "there is nothing at this path", advice: "the page is at /")
@@ -62,5 +62,6 @@ struct InspectGate: Sendable {
     static let tooLarge = InspectRefusal(
         413, "the request is longer than \(InspectLimits.bodyBytes) bytes", advice: "write fewer or smaller values")
 
-    private var authorities: [String] { ["127.0.0.1:\(port)", "localhost:\(port)"] }
+    /// The only name of the page. A browser may take `localhost` for ::1, where another user's program may listen.
+    private var authority: String { "127.0.0.1:\(port)" }
 }
