@@ -58,11 +58,7 @@ extension Mutant {
         store(
             "newer values overwritten by lost ones", breaks: [.I1],
             "a restore of everything that was lost writes the changes that it should leave",
-            shape: { plan in
-                plan.setting.devices = max(plan.setting.devices, 3)
-                plan.rates.restoreServer = 0.03
-                plan.rates.dropLink = max(plan.rates.dropLink, 0.05)
-            },
+            shape: loseHistories,
             plant: {
                 $0.onRestore = { (base, number, _, now, newID) throws(StoreError) in
                     try base.restore(journal: number, now: now, newID: newID)
@@ -71,11 +67,7 @@ extension Mutant {
         store(
             "changes that wait are put away", breaks: [.I6],
             "the rest of an entry that was restored in part is dismissed",
-            shape: { plan in
-                plan.setting.devices = max(plan.setting.devices, 3)
-                plan.rates.restoreServer = 0.03
-                plan.rates.dropLink = max(plan.rates.dropLink, 0.05)
-            },
+            shape: loseHistories,
             plant: {
                 $0.onRestore = { (base, number, left, now, newID) throws(StoreError) in
                     let newest = try base.journal(state: nil, limit: 1).first?.number ?? 0
@@ -363,4 +355,11 @@ extension Mutant {
             $0.onCheckpoint = { (_) throws(StoreError) in }
         },
     ]
+
+    /// Makes devices write at the same time, and restores the server often.
+    private static func loseHistories(_ plan: inout WorldPlan) {
+        plan.setting.devices = max(plan.setting.devices, 3)
+        plan.rates.restoreServer = 0.03
+        plan.rates.dropLink = max(plan.rates.dropLink, 0.05)
+    }
 }
