@@ -25,5 +25,5 @@ enum InspectLimits {
     /// Maximum length of a value in a list, in characters. A single record shows whole values.
     static let cellCharacters = 160
     /// Maximum length of a search text, in bytes.
-    static let searchBytes = 256
+    static let searchBytes = 512
 }
