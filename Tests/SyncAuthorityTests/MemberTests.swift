@@ -220,7 +220,8 @@ import Testing
 
     @Test func `a copy of the database that has lost a change and gets another one has another revision`() {
         let revision = { (after: Int64, role: SpaceRole?, name: String) in
-            SpaceMember.revision(after: after, role, of: Principal(name: name), in: "team")
+            Revision.next(
+                after: after, SpaceMember.change(to: role, of: Principal(name: name), in: "team"))
         }
         let common = revision(0, .writer, "ned")
         #expect(revision(common, .reader, "arya") != revision(common, nil, "ned"))

@@ -26,7 +26,8 @@ extension SQLTransaction: AuthorityTransaction {
             INSERT INTO catalog (singleton, models) VALUES (1, $1)
             ON CONFLICT (singleton) DO UPDATE SET models = excluded.models
             """, [.text(text)])
-        try execute("count the models", "UPDATE server SET catalog_revision = catalog_revision + 1", [])
+        let revision = Revision.next(after: try state().catalogRevision, text)
+        try execute("mark the models", "UPDATE server SET catalog_revision = $1", [.integer(revision)])
     }
 
     package func set(_ role: SpaceRole?, of principal: Principal, in space: SpaceID) throws(AuthorityStoreError) {
@@ -41,8 +42,9 @@ extension SQLTransaction: AuthorityTransaction {
         } else {
             try execute("remove a member", "DELETE FROM member WHERE space = $1 AND principal = $2", member)
         }
-        let revision = SpaceMember.revision(after: try state().memberRevision, role, of: principal, in: space)
-        try execute("count the members", "UPDATE server SET member_revision = $1", [.integer(revision)])
+        let change = SpaceMember.change(to: role, of: principal, in: space)
+        let revision = Revision.next(after: try state().memberRevision, change)
+        try execute("mark the members", "UPDATE server SET member_revision = $1", [.integer(revision)])
     }
 
     // MARK: Numbers

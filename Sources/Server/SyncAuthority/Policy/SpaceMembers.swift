@@ -1,4 +1,3 @@
-import Crypto
 public import SyncModel
 
 /// The rights of a member in a space.
@@ -34,22 +33,11 @@ public struct SpaceMember: Hashable, Sendable {
 }
 
 extension SpaceMember {
-    /// Returns the revision of the members after a change.
+    /// Returns a description of a change for `Revision.next`. None of its texts has a line break.
     ///
-    /// Only the same changes in the same order give the same revision. A database that has lost some changes and then gets
-    /// others therefore never has the revision of members that a server still keeps in memory.
-    ///
-    /// - Parameters:
-    ///   - revision: the revision before the change; 0 before the first one.
-    ///   - role: the new role of the principal; nil if it was removed.
-    package static func revision(
-        after revision: Int64, _ role: SpaceRole?, of principal: Principal, in space: SpaceID
-    ) -> Int64 {
-        // None of these texts has a line break.
-        let change = "\(revision)\n\(space.rawValue)\n\(principal.name)\n\(role?.rawValue ?? "")"
-        var hash = SHA256()
-        hash.update(data: Array(change.utf8))
-        return Int64(hash.finalize().prefix(7).reduce(0) { $0 << 8 | UInt64($1) })
+    /// - Parameter role: the new role of the principal; nil if it is removed.
+    package static func change(to role: SpaceRole?, of principal: Principal, in space: SpaceID) -> String {
+        "\(space.rawValue)\n\(principal.name)\n\(role?.rawValue ?? "")"
     }
 }
 

@@ -198,9 +198,9 @@ public struct AuthorityState: Hashable, Sendable {
     public var history: HistoryIdentity
     /// The server's hybrid clock after its latest write.
     public var clock: HybridClock
-    /// Counts the changes of the stored models. It is 0 until the store keeps some.
+    /// Changes with the stored models. It is 0 until the store keeps some. See `Revision`.
     public var catalogRevision: Int64
-    /// Changes with the members of spaces. It is 0 until a space gets its first member. See `SpaceMember.revision`.
+    /// Changes with the members of spaces. It is 0 until a space gets its first member. See `Revision`.
     public var memberRevision: Int64
 
     /// Creates the state of a server. A new server has a clock without readings.

@@ -236,13 +236,14 @@ final class InMemoryTransaction: AuthorityTransaction {
     func set(_ catalog: SchemaCatalog) {
         guard tables.catalog != catalog else { return }
         tables.catalog = catalog
-        tables.state.catalogRevision += 1
+        let models = catalog.models.map { "\($0.collection): \($0.fields.map(\.name))" }.joined(separator: "\n")
+        tables.state.catalogRevision = Revision.next(after: tables.state.catalogRevision, models)
     }
 
     func set(_ role: SpaceRole?, of principal: Principal, in space: SpaceID) {
         tables.members[space, default: [:]][principal.name] = role
-        tables.state.memberRevision = SpaceMember.revision(
-            after: tables.state.memberRevision, role, of: principal, in: space)
+        tables.state.memberRevision = Revision.next(
+            after: tables.state.memberRevision, SpaceMember.change(to: role, of: principal, in: space))
     }
 
     func takeVersion(in space: SpaceID) -> Version {
