@@ -38,4 +38,23 @@ import Testing
         let json = JournalShape.line(entry, catalog: SchemaCatalog([]), clients: clients).text
         #expect(json.contains(#""keptHere":\#(!isOwn),"lostHere":\#(isOwn)"#), "\(json)")
     }
+
+    /// The second field was written after the backup, and its edit names its own value as the former one.
+    @Test func `a lost change tells what the server had instead, where it names that`() {
+        func edit(_ field: FieldName, _ value: String, over before: String) -> FieldEdit {
+            FieldEdit(field: field, value: .text(value), before: .text(before), seen: Version(1))
+        }
+        let changes = Mutation(
+            collection: "todo", record: RecordID(bits: Identifier128(high: 0x7000, low: 0x8000_0000_0000_0009)),
+            time: .zero, intent: .update([edit("title", "Oat milk", over: "Milk"), edit("type", "new", over: "new")]))
+        let entry = JournalEntry(
+            number: 1, at: WallTime(milliseconds: 1), sequence: nil,
+            event: .lost(Transaction(space: .default, mutations: [changes])), state: .active)
+        let lines = JournalShape.lines(entry, catalog: SchemaCatalog([]), clients: [])
+        #expect(lines.suffix(2) == ["  title: 'Oat milk'; the server had 'Milk' instead", "  type: 'new'"], "\(lines)")
+        let json = JournalShape.line(entry, catalog: SchemaCatalog([]), clients: []).text
+        // A field with the name of another key does not repeat it.
+        #expect(json.contains(#""title":"Oat milk","field.type":"new"}]"#), "\(json)")
+        #expect(json.contains(#""server":[{"type":"todo","#) && json.hasSuffix(#""title":"Milk"}]}"#), "\(json)")
+    }
 }

@@ -19,7 +19,8 @@ enum Command: Equatable {
         contacts status
 
         Exit status of sync: 0 in sync; 4 not in sync in time, and the changes are kept; 5 the server refuses the token;
-        9 a person has to act; syncctl sync --allow-deletes --store FOLDER agrees to many deletions. Exit status of all commands: 0 done; 1 not done, and the message says why.
+        9 a person has to act; to agree to many deletions, run syncctl sync --allow-deletes --store FOLDER. Exit status
+        of all commands: 0 done; 1 not done, and the message says why.
         """
 
     init(_ arguments: [String]) throws {

@@ -56,7 +56,7 @@ struct ContactBook: Sendable {
     func problems() throws -> [String] {
         let rejected = try access.rejections.all().map { rejection in
             let fields = rejection.fields.map(\.field).joined(separator: ", ")
-            let kind = rejection.code.rawValue == "lost" ? "lost" : "rejected"
+            let kind = rejection.code == .lost ? "lost" : "rejected"
             let changes = try rejection.changes.map { try text(of: $0) }.joined(separator: "; ")
             return "\(rejection.id) \(kind)\(fields.isEmpty ? "" : " (\(fields))"): \(rejection.message): \(changes)"
         }

@@ -191,9 +191,9 @@ public actor SyncEngine {
     private func publishStatus() {
         var new = session.status(now: runtime.uptime())
         new.contact = contact
-        // A pause that is over may be followed by one for which the server named no time.
-        let now = runtime.now()
         if new.isPaused {
+            // A pause that is over may be followed by one for which the server named no time.
+            let now = runtime.now()
             new.pausedUntil = contact.restOfPause(by: commands.serverAddress, at: now).map(now.advanced(by:))
         }
         let isNew = lastStatus.withLock { last in

@@ -74,7 +74,7 @@ package struct LostEntries: Sendable {
 
     /// Adds an entry. The newest entry is the first one.
     ///
-    /// - Parameter obstacles: What keeps changes from being restored, apart from other entries.
+    /// - Parameter obstacles: The changes that stay in the journal, and why, apart from other entries.
     package mutating func add(_ number: Int64, _ changes: Transaction, obstacles: [LostChange: Obstacle]) {
         let createsRecords = changes.mutations.contains { if case .create = $0.intent { true } else { false } }
         var entry = Entry(number: number, createsRecords: createsRecords, left: obstacles)

@@ -29,7 +29,7 @@ public struct RejectedWrite: Identifiable, Sendable {
             fields = RejectedField.fields(of: rejection, in: transaction)
         case .lost(let transaction):
             self.transaction = transaction
-            code = RejectionCode(rawValue: "lost")
+            code = .lost
             message = "these changes were lost by a server that was restored from a backup, or with a damaged database"
             fields = []
         case .merged, .overwritten, .cancelled: return nil
@@ -160,4 +160,9 @@ extension RejectedWrite: CustomStringConvertible {
         let list = changes.map { "\($0.kind) \($0.collection) \($0.record)" }
         return "rejected (\(code)): \(message): \(list.joined(separator: ", "))"
     }
+}
+
+extension RejectionCode {
+    /// The code of a ``RejectedWrite`` that a restored server, or a damaged database, has lost. No server rejects with it.
+    public static let lost = RejectionCode(rawValue: "lost")
 }

@@ -136,7 +136,7 @@ struct RestoreJournal: AsyncParsableCommand {
         }
     }
 
-    /// - Parameter obstacles: What keeps changes of an entry in the journal.
+    /// - Parameter obstacles: The changes of each entry that stay in the journal, and why.
     private func restore(
         _ numbers: [Int64], leaving obstacles: [Int64: [LostChange: LostEntries.Obstacle]] = [:],
         in store: any LocalStore, _ client: ClientComposition

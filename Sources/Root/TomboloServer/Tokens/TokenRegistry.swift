@@ -64,7 +64,7 @@ public struct TokenRegistry: Sendable {
                 "'\(principal.prefix(128))' is not a valid name of a principal; expected up to 128 visible ASCII characters that do not begin with #"
             )
         }
-        return Token((0..<4).map { _ in Hexadecimal.text(of: random()) }.joined())
+        return Token(Hexadecimal.secret(from: random))
     }
 
     private func store(_ token: Token, of principal: String) throws(ConfigurationError) {

@@ -16,6 +16,11 @@ package enum Hexadecimal {
         text(of: (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) })
     }
 
+    /// Returns a secret of 256 random bits.
+    package static func secret(from random: () -> UInt64) -> String {
+        (0..<4).map { _ in text(of: random()) }.joined()
+    }
+
     /// Returns the bytes of a text of digits in lower or upper case; nil for any other text.
     package static func bytes(_ text: some StringProtocol) -> [UInt8]? {
         let digits = Array(text.utf8)

@@ -10,7 +10,7 @@ struct InspectSecret: Sendable {
 
     /// Creates a secret of 256 random bits.
     init(_ runtime: EngineRuntime) {
-        self.init(text: (0..<4).map { _ in Hexadecimal.text(of: runtime.random()) }.joined())
+        self.init(text: Hexadecimal.secret { runtime.random() })
     }
 
     init(text: String) {
