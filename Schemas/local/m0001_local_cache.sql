@@ -8,6 +8,8 @@ CREATE TABLE sync_meta (
     client TEXT NOT NULL,
     incarnation INTEGER NOT NULL,
     next_number INTEGER NOT NULL,
+    -- The sequence of the newest entry that the outbox has ever had. No sequence is used again.
+    last_sequence INTEGER NOT NULL DEFAULT 0,
     -- The identity of the server's history; NULL before the first contact.
     epoch TEXT,
     -- The device's hybrid logical clock: the milliseconds of the wall shifted left by 16, and a counter.
@@ -111,7 +113,7 @@ CREATE TABLE sync_seen (
 
 -- Transactions that the server has not yet both confirmed and sent back in a pull, in the order in which they were written.
 CREATE TABLE sync_outbox (
-    sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+    sequence INTEGER PRIMARY KEY,
     space TEXT NOT NULL,
     -- The transaction, as JSON. Frozen once number is set.
     payload TEXT NOT NULL,

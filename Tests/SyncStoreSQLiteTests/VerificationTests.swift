@@ -162,7 +162,7 @@ import Testing
         "UPDATE sync_field SET field = 'heighu' WHERE field = 'height'",
         "UPDATE sync_field SET type = 'text' WHERE field = 'height'", "DELETE FROM sync_field WHERE field = 'height'",
         "UPDATE sync_field SET position = position + 1 WHERE field = 'notes'", "DELETE FROM sync_field",
-        "UPDATE sync_field SET collection = 'uzers'", "UPDATE sqlite_sequence SET seq = 1 WHERE name = 'sync_outbox'",
+        "UPDATE sync_field SET collection = 'uzers'", "UPDATE sync_meta SET last_sequence = 1",
         "DELETE FROM sqlite_sequence WHERE name = 'sync_journal'", "UPDATE users SET sync_unknown = '{'",
         "UPDATE users SET sync_fields = x'ff'", "UPDATE users SET username = CAST(x'ff' AS TEXT)",
         "UPDATE users SET notes = '{' WHERE notes IS NOT NULL", "UPDATE users SET height = 9e999",

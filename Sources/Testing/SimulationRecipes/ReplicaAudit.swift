@@ -22,7 +22,7 @@ struct ReplicaAudit: ReplicaInspector {
             facts.bases[schema.collection] = try bases(of: schema)
         }
         if models.contains(where: { $0.collection == "picture" }) { facts.dangling = try picturesWithoutPainter() }
-        try inspector.each("SELECT seq FROM sqlite_sequence WHERE name = 'sync_outbox'") { row in
+        try inspector.each("SELECT last_sequence FROM sync_meta") { row in
             facts.lastSequence = row.integer(0)
         }
         var active: Int64 = 0

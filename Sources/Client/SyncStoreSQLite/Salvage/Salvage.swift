@@ -158,7 +158,7 @@ struct Salvage {
             transaction.meta.nextNumber = old.nextNumber
         }
         let journal = try takeOverJournal(expecting: old?.journalEntries, now: now)
-        let outbox = try takeOverOutbox(expecting: old?.entries, now: now)
+        let outbox = try takeOverOutbox(expecting: old?.entries, upTo: old?.lastSequence, now: now)
         let (records, offered) = try takeOverShown(keys, offeringLostWrites: outbox.count.lost != 0, now: now)
         let knowsOwnVersions = try takeOverConfirmed(keys)
         try takeOverReplacements()
@@ -247,6 +247,8 @@ struct Salvage {
     private struct OldMeta {
         var identity: ClientIdentity
         var nextNumber: TransactionNumber
+        /// The sequence of the newest entry that the outbox has ever had; nil when the stored number is impossible.
+        var lastSequence: Int64?
         var epoch: Epoch?
         var account: AccountID?
         var clock: HybridClock
@@ -275,7 +277,10 @@ struct Salvage {
             else { return }
             meta = OldMeta(
                 identity: ClientIdentity(client: client, incarnation: Int(incarnation)),
-                nextNumber: TransactionNumber(next), epoch: row.text("epoch").map(Epoch.init(rawValue:)),
+                nextNumber: TransactionNumber(next),
+                lastSequence: row.integer("last_sequence").flatMap {
+                    (0..<FilePage.largestKey).contains($0) ? $0 : nil
+                }, epoch: row.text("epoch").map(Epoch.init(rawValue:)),
                 account: row.text("account").map(AccountID.init(rawValue:)),
                 clock: HybridClock(last: HybridTime(rawValue: UInt64(bitPattern: clock))),
                 clockOffset: row.integer("clock_offset"),
@@ -408,10 +413,17 @@ struct Salvage {
 
     // MARK: Outbox
 
+    /// Copies the entries of the outbox.
+    ///
+    /// - Parameters:
+    ///   - expected: the number of entries; nil if it is not known.
+    ///   - last: the sequence of the newest entry that the outbox has ever had; nil if it is not known.
     private func takeOverOutbox(
-        expecting expected: Int?, now: WallTime
+        expecting expected: Int?, upTo last: Int64?, now: WallTime
     ) throws -> (count: SalvageReport.Count, numbered: Int) {
-        let last = try keepSequence(of: "sync_outbox")
+        // No sequence may be used again. If nobody knows which ones were used, the milliseconds since 1970 exceed any
+        // number of writes.
+        transaction.meta.lastSequence = last ?? now.milliseconds
         let insert = try connection.prepare(
             """
             INSERT INTO sync_outbox (sequence, space, payload, bytes, number, formerly, attempts, version, written_at,
@@ -444,15 +456,15 @@ struct Salvage {
             insert.bind(10, row.text("refusal_code"))
             insert.bind(11, row.text("refusal_message"))
             try insert.run()
+            transaction.meta.lastSequence = max(transaction.meta.lastSequence, sequence)
             count(payload.count, isNumbered: number != nil, isAnswered: version != nil)
         }
         let saved = transaction.meta.outbox.count
         let lost = lost(saved, unreadable, expected: expected, isWhole: isWhole && !repaired.contains("sync_outbox"))
-        if lost != 0 {
+        if lost != 0 || last == nil {
             // A lost write must never be reported as confirmed.
             let forget = try connection.prepare("UPDATE sync_meta SET fate_unknown_up_to = max(fate_unknown_up_to, ?1)")
-            forget.bind(
-                1, max(last ?? 0, try connection.integer(of: "SELECT coalesce(max(sequence), 0) FROM sync_outbox")))
+            forget.bind(1, transaction.meta.lastSequence)
             try forget.run()
         }
         return (SalvageReport.Count(saved: saved, lost: lost), numbers.count)

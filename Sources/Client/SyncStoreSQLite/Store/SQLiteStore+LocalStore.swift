@@ -200,7 +200,7 @@ extension SQLiteStore: LocalStore {
                 if case .cancelled = entry.event { return .cancelled }
                 return .rejected(entry)
             }
-            let last = try connection.integer(of: "SELECT seq FROM sqlite_sequence WHERE name = 'sync_outbox'")
+            let last = try connection.integer(of: "SELECT last_sequence FROM sync_meta")
             guard sequence.rawValue > 0, sequence.rawValue <= last else {
                 throw StoreError(.missingEntry, "there has never been a transaction \(sequence) in this outbox")
             }

@@ -28,10 +28,8 @@ extension Verification {
         }
     }
 
-    /// The tables whose numbers are never used again, with the column of the number.
-    private static let numbered = [
-        ("sync_outbox", "sequence"), ("sync_journal", "number"), ("sync_recording_segment", "segment"),
-    ]
+    /// The tables of which SQLite keeps the last number, with the column of the number.
+    private static let numbered = [("sync_journal", "number"), ("sync_recording_segment", "segment")]
 
     /// Checks that no number can be assigned again.
     func checkSequences() throws {
@@ -50,7 +48,10 @@ extension Verification {
                 "sqlite_sequence has the last number \(sequence.last) of \(table); expected at least \(largest)")
         }
         let unknown = try connection.integer(of: "SELECT fate_unknown_up_to FROM sync_meta")
-        let last = try connection.integer(of: "SELECT seq FROM sqlite_sequence WHERE name = 'sync_outbox'")
+        let last = try connection.integer(of: "SELECT last_sequence FROM sync_meta")
+        let newest = try connection.integer(of: "SELECT coalesce(max(sequence), 0) FROM sync_outbox")
+        try expect(
+            newest <= last, "sync_meta.last_sequence is \(last), and the outbox has an entry \(newest)")
         try expect(
             unknown <= last, "sync_meta.fate_unknown_up_to is \(unknown), and the last transaction was \(last)")
         try expectNone(

@@ -6,6 +6,8 @@ import SyncModel
 struct Meta: Hashable {
     var identity: ClientIdentity
     var nextNumber: TransactionNumber
+    /// The sequence of the newest entry that the outbox has ever had; 0 before the first.
+    var lastSequence: Int64 = 0
     var epoch: Epoch?
     /// The account that owns the database; nil before the first contact with a server.
     var account: AccountID?
@@ -34,7 +36,8 @@ extension Meta {
         let statement = try connection.statement(
             """
             SELECT client, incarnation, next_number, epoch, clock, waiting, sent, answered, outbox_bytes,
-                active_journal_entries, account, journal_entries, journal_bytes, active_journal_bytes, clock_offset, held
+                active_journal_entries, account, journal_entries, journal_bytes, active_journal_bytes, clock_offset, held,
+                last_sequence
             FROM sync_meta
             """)
         defer { statement.reset() }
@@ -50,6 +53,7 @@ extension Meta {
         return Meta(
             identity: ClientIdentity(client: client, incarnation: Int(statement.integer(1))),
             nextNumber: TransactionNumber(statement.integer(2)),
+            lastSequence: statement.integer(16),
             epoch: statement.optionalText(3).map(Epoch.init(rawValue:)),
             account: statement.optionalText(10).map(AccountID.init(rawValue:)),
             clock: HybridClock(last: HybridTime(rawValue: UInt64(bitPattern: statement.integer(4)))),
@@ -67,12 +71,14 @@ extension Meta {
             """
             INSERT INTO sync_meta
                 (one, client, incarnation, next_number, epoch, clock, waiting, sent, answered, outbox_bytes,
-                active_journal_entries, account, journal_entries, journal_bytes, active_journal_bytes, clock_offset, held)
-            VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
+                active_journal_entries, account, journal_entries, journal_bytes, active_journal_bytes, clock_offset, held,
+                last_sequence)
+            VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)
             ON CONFLICT (one) DO UPDATE SET
                 client = ?1, incarnation = ?2, next_number = ?3, epoch = ?4, clock = ?5, waiting = ?6, sent = ?7,
                 answered = ?8, outbox_bytes = ?9, active_journal_entries = ?10, account = ?11, journal_entries = ?12,
-                journal_bytes = ?13, active_journal_bytes = ?14, clock_offset = ?15, held = ?16
+                journal_bytes = ?13, active_journal_bytes = ?14, clock_offset = ?15, held = ?16,
+                last_sequence = ?17
             """)
         statement.bind(1, identity.client.description)
         statement.bind(2, Int64(identity.incarnation))
@@ -90,6 +96,7 @@ extension Meta {
         statement.bind(14, journal.activeBytes)
         statement.bind(15, clockOffset)
         statement.bind(16, Int64(outbox.held))
+        statement.bind(17, lastSequence)
         try statement.run()
     }
 }

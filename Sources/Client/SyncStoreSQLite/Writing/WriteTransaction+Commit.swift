@@ -21,9 +21,8 @@ extension WriteTransaction {
         if !deleted.isEmpty { try keepInJournal(deleted.map(\.place), of: space) }
         var mayJoin = true
         for draft in drafts {
-            let wasPending = try hasPending(draft.place)
-            try write(draft, wasPending: wasPending, in: spaceKey)
-            mayJoin = mayJoin && wasPending
+            try write(draft, in: spaceKey)
+            mayJoin = mayJoin && draft.wasPending
         }
         try checkReferences(of: drafts, in: space, spaceKey)
 
@@ -38,6 +37,8 @@ extension WriteTransaction {
         let place: RecordPlace
         /// The row before the transaction; nil when there was none.
         let original: StoredRow?
+        /// Whether the record had pending changes before the transaction.
+        let wasPending: Bool
         var current: Record?
         var kind: Kind
 
@@ -80,8 +81,10 @@ extension WriteTransaction {
                         isCreate ? .duplicateRecord : .missingRecord,
                         "\(table.name) \(place.id) is in a space other than \(space)")
                 }
-                before = original.map {
-                    Draft(place: place, original: $0, current: $0.record, kind: .update([]))
+                before = try original.map { row in
+                    Draft(
+                        place: place, original: row, wasPending: try hasPending(place), current: row.record,
+                        kind: .update([]))
                 }
             }
             let draft = try self.draft(edit, place: place, table: table, before: before, in: space)
@@ -118,14 +121,14 @@ extension WriteTransaction {
             let patch = patch.storable(keepingNulls: false)
             try Self.valid { () throws(InvalidValueError) in try table.model.check(creating: patch) }
             let record = Record(id: id, uid: .none, version: .zero, creating: patch, schema: table.model)
-            return Draft(place: place, original: nil, current: record, kind: .create(patch))
+            return Draft(place: place, original: nil, wasPending: false, current: record, kind: .create(patch))
         case .update(_, let id, let patch):
             guard var draft = before, var record = draft.current else {
                 throw StoreError(.missingRecord, "there is no record \(id) in \(table.name) to update")
             }
             let patch = patch.storable(keepingNulls: true)
             try Self.valid { () throws(InvalidValueError) in try table.model.check(updating: patch) }
-            let seen = try versionsSeen(of: Set(patch.map(\.field)), at: place, in: space)
+            let seen = draft.wasPending ? try versionsSeen(of: Set(patch.map(\.field)), at: place, in: space) : [:]
             for (name, value) in patch {
                 guard let position = table.model.position(of: name), record.values[position] != value else { continue }
                 switch draft.kind {
@@ -166,8 +169,8 @@ extension WriteTransaction {
 
     // MARK: Writing
 
-    private func write(_ draft: Draft, wasPending: Bool, in space: Int64) throws {
-        if let original = draft.original, !wasPending {
+    private func write(_ draft: Draft, in space: Int64) throws {
+        if let original = draft.original, !draft.wasPending {
             try setBase(draft.place, .shown(original.record), in: space)
         }
         if let record = draft.current {

@@ -120,13 +120,15 @@ extension WriteTransaction {
             )
         }
         let statement = try connection.statement(
-            "INSERT INTO sync_outbox (space, payload, bytes, written_at) VALUES (?1, ?2, ?3, ?4) RETURNING sequence")
-        statement.bind(1, transaction.space.rawValue)
-        statement.bind(2, text: payload)
-        statement.bind(3, Int64(payload.count))
-        statement.bind(4, now.milliseconds)
-        var sequence: Int64 = 0
-        while try statement.step() { sequence = statement.integer(0) }
+            "INSERT INTO sync_outbox (sequence, space, payload, bytes, written_at) VALUES (?1, ?2, ?3, ?4, ?5)")
+        meta.lastSequence += 1
+        let sequence = meta.lastSequence
+        statement.bind(1, sequence)
+        statement.bind(2, transaction.space.rawValue)
+        statement.bind(3, text: payload)
+        statement.bind(4, Int64(payload.count))
+        statement.bind(5, now.milliseconds)
+        try statement.run()
         decoded.changed(sequence)
         for link in try links(of: transaction) { try insert(link, sequence) }
         meta.outbox.waiting += 1
