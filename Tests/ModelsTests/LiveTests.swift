@@ -80,7 +80,7 @@ import TomboloModeling
         #expect(missing?.message == "todo.title is required and has no value")
     }
 
-    @Test func `a computed field reads as empty, and is an error when it is written or queried`() async throws {
+    @Test func `a computed field reads as empty, and writing or querying it is an error`() async throws {
         let milk = try await objects.create(Todo.self) { $0.title = "Milk" }
         #expect(milk.computed == "")
         milk.computed = "x"
@@ -90,13 +90,16 @@ import TomboloModeling
             try await objects.query(Todo.self).where { $0.computed == "x" }.all()
         }
         #expect(queried?.code == .invalidModel)
+    }
+
+    @Test func `a comparison with a value that cannot be stored is an error`() async throws {
         let compared = await #expect(throws: ModelError.self) {
             try await objects.query(Todo.self).where { $0.effort < .infinity }.all()
         }
         #expect(compared?.code == .invalidValue)
     }
 
-    @Test func `a model that is not in the list is an error, never a trap`() async throws {
+    @Test func `a model that is not in the client's list is an error, not a trap`() async throws {
         let drafted = #expect(throws: ModelError.self) { try objects.draft(Stranger.self) }
         #expect(drafted?.code == .invalidModel)
         #expect(drafted?.message.contains("The list has: todo, person") == true)
@@ -108,7 +111,7 @@ import TomboloModeling
         }
     }
 
-    @Test func `a reference to an object of another client is refused by name`() async throws {
+    @Test func `a reference to an object of another client is refused`() async throws {
         let stranger = try await LiveObjects.todos().create(Person.self) { $0.name = "Ned" }
         let milk = try await objects.create(Todo.self) { $0.title = "Milk" }
         milk.owner = stranger
@@ -200,7 +203,7 @@ import TomboloModeling
         #expect(draft.presence == .gone)
     }
 
-    @Test func `a placeholder whose record has an object keeps its edits, and its version increases`() async throws {
+    @Test func `edits of a placeholder pass to the object of its record, and the version increases`() async throws {
         let bread = try await objects.create(Todo.self) { $0.title = "Bread" }
         let placeholder = try objects.object(Todo.self, uid: bread.uid + 1)
         let milk = try await objects.create(Todo.self) { $0.title = "Milk" }

@@ -9,15 +9,16 @@ import TomboloModeling
 @Suite struct QueryTests {
     private let day = Date(timeIntervalSince1970: 86_400)
 
-    /// Returns live objects over each source, each with five todos and a person.
-    private func worlds() async throws -> [(objects: LiveObjects, keep: ScratchFolder?)] {
+    /// Returns live objects over each source, with five todos and a person in each. The folder of a database exists as
+    /// long as `keep`.
+    private func sources() async throws -> [(objects: LiveObjects, keep: ScratchFolder?)] {
         let models = try ModelCatalog([Todo.self, Person.self])
         let folder = try ScratchFolder()
         let store = try folder.open(.mock(), catalog: models.schemas)
         let stored = LiveObjects(
             source: StoredSource(store: store, server: .none), models: models, runtime: .mock())
-        let worlds: [(LiveObjects, ScratchFolder?)] = [(try .todos(), nil), (stored, folder)]
-        for (objects, _) in worlds {
+        let sources: [(LiveObjects, ScratchFolder?)] = [(try .todos(), nil), (stored, folder)]
+        for (objects, _) in sources {
             let ned = try await objects.create(Person.self) { $0.name = "Ned" }
             for (index, title) in ["Milk", "Bread", "Butter", "Eggs", "Beer"].enumerated() {
                 try await objects.create(Todo.self) { todo in
@@ -29,11 +30,11 @@ import TomboloModeling
                 }
             }
         }
-        return worlds
+        return sources
     }
 
     @Test func `conditions, orders, and counts are the same in memory and in SQLite`() async throws {
-        for (objects, _) in try await worlds() {
+        for (objects, _) in try await sources() {
             let todos = objects.query(Todo.self)
             let ned = try await #require(objects.query(Person.self).first())
             func titles(_ query: ModelQuery<Todo>) async throws -> [String] { try await query.all().map(\.title) }
@@ -53,8 +54,8 @@ import TomboloModeling
         }
     }
 
-    @Test func `pages follow one another, and writes in between move nothing`() async throws {
-        for (objects, _) in try await worlds() {
+    @Test func `writes between two pages neither repeat nor skip records`() async throws {
+        for (objects, _) in try await sources() {
             let query = objects.query(Todo.self).sorted { [$0.due.ascending, $0.title.descending] }.limit(2)
             let first = try await query.all()
             #expect(first.map(\.title) == ["Eggs", "Beer"])
@@ -69,8 +70,8 @@ import TomboloModeling
         }
     }
 
-    @Test func `a list is never repeated, and changes say what happened`() async throws {
-        for (objects, _) in try await worlds() {
+    @Test func `equal lists are not repeated, and changes list the differences`() async throws {
+        for (objects, _) in try await sources() {
             let query = objects.query(Todo.self).where { $0.title.hasPrefix("B") }.sorted { [$0.title.ascending] }
             var lists = query.updates.makeAsyncIterator()
             var changes = query.changes.makeAsyncIterator()

@@ -9,8 +9,8 @@ import Testing
 /// Tests that a server whose database was restored from a copy detects this when the first client proves it, without a
 /// command by the operator (I15).
 @Suite struct HistoryTests {
-    /// A server, and a copy of its database that was made after the first commit.
-    private struct Restored {
+    /// A server, a copy of its database that was made after the first commit, and a device.
+    private struct BackedUpServer {
         /// The server before the restore.
         let world: AuthorityWorld
         let copy: InMemoryAuthorityStore
@@ -23,7 +23,7 @@ import Testing
             copy = store.copy()
         }
 
-        /// The server after the restore.
+        /// Returns the server after the restore.
         func restored() -> AuthorityWorld { AuthorityWorld(over: copy) }
     }
 
@@ -49,7 +49,7 @@ import Testing
     // MARK: Proof
 
     @Test func `a cursor beyond the head of a restored server starts a new history once`() throws {
-        var setup = try Restored()
+        var setup = try BackedUpServer()
         try setup.world.push(&setup.device, Self.second)
         let ahead = try cursor(setup.world.page(nil))
         let world = setup.restored()
@@ -65,9 +65,9 @@ import Testing
         #expect(world.histories.lost.count == 1)
     }
 
-    @Test func `a fork is recognized at an equal or greater height`() throws {
+    @Test func `a fork is recognized if the restored server has reached the version of the cursor`() throws {
         for commits in 1...3 {
-            var setup = try Restored()
+            var setup = try BackedUpServer()
             try setup.world.push(&setup.device, Self.second)
             let shown = try cursor(setup.world.page(nil))
             let world = setup.restored()
@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test func `the cursor of a snapshot that started in the lost history is recognized`() throws {
-        var setup = try Restored()
+        var setup = try BackedUpServer()
         try setup.world.push(&setup.device, Self.second)
         let shown = try cursor(setup.world.page(nil, limit: 1))
         let world = setup.restored()
@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test func `a receipt proves the loss of a commit that the client has not pulled`() throws {
-        var setup = try Restored()
+        var setup = try BackedUpServer()
         let before = try cursor(setup.world.page(nil))
         let push = try setup.device.number([Self.second])
         let receipt = try receipt(setup.world.response(setup.device.request([push]), by: setup.device.principal))
@@ -106,7 +106,7 @@ import Testing
     }
 
     @Test func `a push that proves a loss is refused before it takes effect`() throws {
-        var setup = try Restored()
+        var setup = try BackedUpServer()
         let first = try setup.device.number([Self.second])
         let receipt = try receipt(setup.world.response(setup.device.request([first]), by: setup.device.principal))
         let world = setup.restored()
@@ -120,7 +120,7 @@ import Testing
     }
 
     @Test func `proof of a restore is handled before a loss of access`() throws {
-        var setup = try Restored()
+        var setup = try BackedUpServer()
         try setup.world.push(&setup.device, Self.second)
         let ahead = try cursor(setup.world.page(nil))
         var policy = AuthorityPolicy()
@@ -147,8 +147,8 @@ import Testing
         #expect(world.histories.lost.isEmpty)
     }
 
-    @Test func `a cursor at the horizon is compared too`() throws {
-        var setup = try Restored()
+    @Test func `a cursor at the horizon can prove a loss`() throws {
+        var setup = try BackedUpServer()
         try setup.world.push(&setup.device, Self.second)
         let shown = try setup.world.cursor(2)
         let world = setup.restored()
@@ -192,7 +192,7 @@ import Testing
     /// Returns a restored server that has made six more commits and kept only the last one in its feed, the device
     /// whose commit was lost, and the receipt for that commit.
     private func restoredBelowHorizon() throws -> (world: AuthorityWorld, device: Device, receipt: CommitReceipt) {
-        var setup = try Restored()
+        var setup = try BackedUpServer()
         let push = try setup.device.number([Self.second])
         let receipt = try receipt(setup.world.response(setup.device.request([push]), by: setup.device.principal))
         let world = setup.restored()
@@ -258,7 +258,7 @@ import Testing
     // MARK: Exactly once
 
     @Test func `several proofs of one loss start only one history`() throws {
-        var setup = try Restored()
+        var setup = try BackedUpServer()
         try setup.world.push(&setup.device, Self.second)
         let world = setup.restored()
         let proofs = (2...6).map { reached in
@@ -287,11 +287,11 @@ import Testing
     }
 
     @Test func `if a new history cannot be written, the next proof tries again`() throws {
-        var setup = try Restored()
+        var setup = try BackedUpServer()
         try setup.world.push(&setup.device, Self.second)
         let ahead = try cursor(setup.world.page(nil))
         let world = setup.restored()
-        // Each round lets one more call to the store succeed. The last call commits the new history.
+        // Each round lets one more call to the store succeed. The last of the calls commits the new history.
         var calls = 0
         while calls < 20 {
             world.store.arm(after: calls)

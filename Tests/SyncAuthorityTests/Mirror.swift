@@ -26,7 +26,7 @@ struct Mirror {
         while !isComplete || hasMore {
             try pull(from: world, limit: limit)
             pages += 1
-            try #require(pages < 1_000, "the server gives pages forever")
+            try #require(pages < 1_000, "the server sends pages forever")
         }
     }
 

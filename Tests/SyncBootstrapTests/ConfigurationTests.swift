@@ -251,7 +251,7 @@ private func problem(_ body: () throws(ConfigurationError) -> Void) -> String {
         ("production", "http://localhost:1", true), ("production", "http://[::1]:1", true),
         ("production", "http://127.0.0.1.example.org", false), ("development", "http://sync.example.org", true),
     ])
-    func `production sends nothing in plain text over a network`(environment: String, url: String, isAllowed: Bool) {
+    func `production and staging send no plain text over a network`(environment: String, url: String, isAllowed: Bool) {
         let words = problem { () throws(ConfigurationError) in
             _ = try ClientSettings(try resolve(flags: ["environment": environment, "server.url": url]))
         }
@@ -279,11 +279,11 @@ private func problem(_ body: () throws(ConfigurationError) -> Void) -> String {
 }
 
 @Suite struct ConfigurationDocumentTests {
-    @Test func `every client setting is listed once, is documented, and takes its own default`() {
+    @Test func `every client setting is listed once, is documented, and accepts its own default`() {
         checkSettings(ClientKeys.settings)
     }
 
-    @Test func `the schema of a client's configuration is the one beside the sources`() throws {
+    @Test func `the stored schema of a client's configuration is up to date`() throws {
         try checkSchema(ClientKeys.settings, "client", of: "syncctl")
     }
 

@@ -50,34 +50,35 @@ import Testing
         defer { try? FileManager.default.removeItem(atPath: path) }
         try Self.write("first\n", to: path)
         let simulation = Simulation(seed: 1)
-        let feed = Broadcast<SyncStatus>()
+        let statuses = Broadcast<SyncStatus>()
         let status = Guarded(Self.status(.online))
-        let told = Guarded(0)
+        let announcements = Guarded(0)
         let watch = TokenWatch(
-            token: try TokenSource(file: path), status: feed, currentStatus: { status.withLock { $0 } },
-            credentialsChanged: { told.withLock { $0 += 1 } }, clock: simulation.makeRuntime(device: "phone").clock)
+            token: try TokenSource(file: path), status: statuses, currentStatus: { status.withLock { $0 } },
+            credentialsChanged: { announcements.withLock { $0 += 1 } },
+            clock: simulation.makeRuntime(device: "phone").clock)
         let task = simulation.start("watch") { await watch.watch() }
-        let turn = { (connection: SyncStatus.Connection) in
+        let setConnection = { (connection: SyncStatus.Connection) in
             status.withLock { $0 = Self.status(connection) }
-            feed.publish(Self.status(connection))
+            statuses.publish(Self.status(connection))
         }
         try simulation.advance(by: .seconds(1))
         try Self.write("second\n", to: path)
-        turn(.online)
+        setConnection(.online)
         try simulation.advance(by: TokenWatch.interval * 3)
-        #expect(told.withLock { $0 } == 0)
-        turn(.refused(TransportError(.unauthorized, "old")))
+        #expect(announcements.withLock { $0 } == 0)
+        setConnection(.refused(TransportError(.unauthorized, "old")))
         try simulation.advance(by: TokenWatch.interval * 3)
-        #expect(told.withLock { $0 } == 0)
+        #expect(announcements.withLock { $0 } == 0)
         try Self.write("third\n", to: path)
         try simulation.advance(by: TokenWatch.interval * 3)
-        #expect(told.withLock { $0 } == 1)
-        turn(.connecting)
+        #expect(announcements.withLock { $0 } == 1)
+        setConnection(.connecting)
         try Self.write("fourth\n", to: path)
         try simulation.advance(by: TokenWatch.interval * 3)
-        #expect(told.withLock { $0 } == 1)
+        #expect(announcements.withLock { $0 } == 1)
         task.cancel()
-        feed.finish()
+        statuses.finish()
         try simulation.finish()
     }
 

@@ -64,16 +64,16 @@ import Testing
         let place = LostChange(Self.record(1), "name")
         let selection = Self.selection(
             [Self.change(1, "name", "first")], [Self.change(1, "name", "second"), Self.change(2, "name", "x")],
-            obstacles: [2: [place: .isOutdated]])
+            obstacles: [2: [place: .outdated]])
         #expect(selection[0].left.isEmpty)
-        #expect(selection[1].left == [place: .isOutdated] && !selection[1].isLeft)
+        #expect(selection[1].left == [place: .outdated] && !selection[1].isLeft)
     }
 
     @Test func `a creation whose record has been changed is left as a whole`() {
         let creation = LostChange(Self.record(1))
         let selection = Self.selection(
-            [Self.creation(1, "first"), Self.change(2, "name", "x")], obstacles: [1: [creation: .isOutdated]])
-        #expect(selection.map(\.left) == [[creation: .isOutdated]] && !selection[0].isLeft)
+            [Self.creation(1, "first"), Self.change(2, "name", "x")], obstacles: [1: [creation: .outdated]])
+        #expect(selection.map(\.left) == [[creation: .outdated]] && !selection[0].isLeft)
     }
 
     @Test func `a creation whose record is here without some of its values is restored in part`() {
@@ -81,8 +81,8 @@ import Testing
         let creation = Mutation(
             collection: "users", record: Self.record(1).id, time: .zero,
             intent: .create(["name": .text("first"), "bio": .text("text")]))
-        let selection = Self.selection([creation], obstacles: [1: [name: .isOutdated]])
-        #expect(selection[0].left == [name: .isOutdated] && !selection[0].isLeft)
+        let selection = Self.selection([creation], obstacles: [1: [name: .outdated]])
+        #expect(selection[0].left == [name: .outdated] && !selection[0].isLeft)
     }
 
     /// A server was put back to a newer backup, and then to an older one: the field now has a third value.
@@ -90,18 +90,18 @@ import Testing
         let place = LostChange(Self.record(1), "name")
         let older = [Self.change(1, "name", "second", over: "first")]
         let selection = Self.selection(
-            older, [Self.change(1, "name", "first", over: "backup")], obstacles: [1: [place: .isOutdated]])
+            older, [Self.change(1, "name", "first", over: "backup")], obstacles: [1: [place: .outdated]])
         #expect(selection[0].left.isEmpty)
         #expect(selection[1].left == [place: .otherEntry(1)])
         // A value that others have written since is newer than both.
         let changed = Self.selection(
             older, [Self.change(1, "name", "first", over: "backup")],
-            obstacles: [1: [place: .isOutdated], 2: [place: .isOutdated]])
+            obstacles: [1: [place: .outdated], 2: [place: .outdated]])
         #expect(changed.map(\.isLeft) == [true, true])
         let emptied = Self.selection(
             [Self.change(1, "name", nil, over: "first")], [Self.change(1, "name", "first", over: "backup")],
-            obstacles: [1: [place: .isOutdated]])
-        #expect(emptied.map(\.left) == [[place: .empties], [:]])
+            obstacles: [1: [place: .outdated]])
+        #expect(emptied.map(\.left) == [[place: .emptiesField], [:]])
     }
 
     @Test func `without entries, nothing is selected`() {

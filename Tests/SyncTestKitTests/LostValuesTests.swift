@@ -46,7 +46,7 @@ import Testing
     }
 
     private static func hasChanged(since lost: Transaction, on device: TestbedDevice) throws -> Bool {
-        try device.store.obstacles(to: lost).values.contains(.isOutdated)
+        try device.store.obstacles(to: lost).values.contains(.outdated)
     }
 
     private static func lost(_ writer: TestbedDevice) throws -> [Transaction] {

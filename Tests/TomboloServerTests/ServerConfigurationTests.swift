@@ -18,11 +18,11 @@ import Testing
         return try ServerSettings(ResolvedConfiguration(sources))
     }
 
-    @Test func `every server setting is listed once, is documented, and takes its own default`() {
+    @Test func `every server setting is listed once, is documented, and accepts its own default`() {
         checkSettings(ServerKeys.settings)
     }
 
-    @Test func `the schema of a server's configuration is the one beside the sources`() throws {
+    @Test func `the stored schema of a server's configuration is up to date`() throws {
         try checkSchema(ServerKeys.settings, "server", of: "syncd")
     }
 

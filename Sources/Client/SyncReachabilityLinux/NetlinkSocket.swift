@@ -13,15 +13,15 @@ struct NetlinkSocket: ~Copyable {
 
     deinit { close(descriptor) }
 
-    /// Requests all links or all routes. The response ends with `done`. The kernel refuses a second list while one is
-    /// running.
+    /// Requests a list of all links or all routes. The response ends with `done`. Until then, the kernel refuses another
+    /// request.
     borrowing func list(_ what: List) throws(NetlinkError) {
         let result =
             switch what {
             case .links: tombolo_netlink_request_links(descriptor, 1)
             case .routes: tombolo_netlink_request_routes(descriptor, 2)
             }
-        guard result == 0 else { throw NetlinkError("asking for the \(what)", errno: -result) }
+        guard result == 0 else { throw NetlinkError("requesting the \(what)", errno: -result) }
     }
 
     enum List: String, CustomStringConvertible {
@@ -58,7 +58,7 @@ final class WakeSignal: Sendable {
 
     init() throws(NetlinkError) {
         let result = tombolo_wake_open()
-        guard result >= 0 else { throw NetlinkError("making a wake", errno: -result) }
+        guard result >= 0 else { throw NetlinkError("opening the wake-up descriptor", errno: -result) }
         descriptor = result
     }
 
@@ -67,7 +67,7 @@ final class WakeSignal: Sendable {
     func ring() { tombolo_wake_ring(descriptor) }
 }
 
-/// The error when the kernel does not report links and routes.
+/// The error that is thrown when the kernel does not report links and routes.
 public struct NetlinkError: Error, Hashable, Sendable, CustomStringConvertible {
     public let description: String
 

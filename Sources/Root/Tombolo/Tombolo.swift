@@ -4,12 +4,12 @@
 @_exported public import SyncObjects
 @_exported public import TomboloModeling
 
-// Parts that `ClientOptions` replaces.
+// Types of the parts that `ClientOptions` can replace.
 @_exported public import struct SyncBootstrap.ClientRecipes
 @_exported public import struct SyncCore.EngineRuntime
 @_exported public import protocol SyncCore.Reachability
 @_exported public import protocol SyncCore.RemoteTransport
-// Names in the declaration of models, and in queries.
+// Names in declarations of models, in queries, and in errors.
 @_exported public import enum SyncModel.DeleteRule
 @_exported public import struct SyncModel.FieldRule
 @_exported public import enum SyncModel.MergeRule

@@ -50,7 +50,8 @@ enum SyncServerLimits {
 
     // MARK: Principals
 
-    /// Maximum number of concurrent requests of one principal. A device has two, and people have few devices.
+    /// Maximum number of concurrent requests of one principal. A device has a push and the pulls of its spaces, and
+    /// people have few devices.
     static let requestsPerPrincipal = 64
     /// Maximum number of event streams of one principal: one for each device. It is well below the connections of one
     /// address, which other accounts may share.

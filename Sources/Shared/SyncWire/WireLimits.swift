@@ -1,7 +1,7 @@
 /// The limits of the wire format.
 package enum WireLimits {
-    /// Maximum length of a cursor, an epoch, an account, a code, or a request id, in bytes. A client stores these
-    /// values unchanged.
+    /// Maximum length of a short text in bytes: a cursor, an epoch, an account, a code, a reason, a request id, or the
+    /// name of a rule. A client stores most of them unchanged.
     static let opaqueBytes = 1_024
     /// Maximum length of the message of a rejection or an error, in bytes. A journal stores it.
     static let messageBytes = 16 * 1_024

@@ -1,7 +1,7 @@
 import SyncModel
 import SyncSimulation
 
-/// A reader of the facts in the authority store's file.
+/// Reads facts from the file of the authority's store.
 struct AuthorityAudit: AuthorityInspector {
     private let inspector: SQLiteInspector
 
@@ -11,9 +11,11 @@ struct AuthorityAudit: AuthorityInspector {
 
     func facts() throws -> AuthorityFacts {
         var facts = AuthorityFacts()
-        // An origin consists of version, time, client (two numbers), and incarnation, with eight bytes each. A creation
-        // consists of its origin and the claimed time. A deletion consists of time and client, and an equal edit of the
-        // position of its field, time, and client.
+        // Numbers have eight bytes, and a client id is two numbers:
+        // - an origin is a version, a time, a client id, and an incarnation;
+        // - a creation is an origin and the claimed time;
+        // - a deletion is a time and a client id;
+        // - an equal edit is the position of a field, a time, and a client id.
         try inspector.each("SELECT creation, origins, deletion, equal_edits FROM record") { row in
             let times =
                 Self.times(in: row.bytes(0).prefix(40), every: 40, at: 8)

@@ -28,7 +28,7 @@ final class Device: Sendable {
         self.logs = logs
         self.proxy = proxy
         tokenFile = token
-        // The waits between attempts are short. The timeouts are long, so that a busy machine answers in time.
+        // The waits between attempts are short. The timeouts are long, so that a busy machine does not reach them.
         var all = [
             "SYNCCTL_STORE_FOLDER": folder,
             "SYNCCTL_SERVER_URL": "\(certificate == nil ? "http" : "https")://127.0.0.1:\(proxy.port)",
@@ -86,12 +86,12 @@ final class Device: Sendable {
     func expect(
         _ status: Int32 = 0, _ arguments: String..., input: String? = nil
     ) throws -> CommandResult {
-        let answer = try run(arguments, input: input)
+        let result = try run(arguments, input: input)
         try require(
-            answer.status == status,
-            "\(name): syncctl \(arguments.joined(separator: " ")) ended with \(answer.status), expected \(status): \(answer.errors)\(answer.output.suffix(1_000))"
+            result.status == status,
+            "\(name): syncctl \(arguments.joined(separator: " ")) ended with \(result.status), expected \(status): \(result.errors)\(result.output.suffix(1_000))"
         )
-        return answer
+        return result
     }
 
     // MARK: The watching process

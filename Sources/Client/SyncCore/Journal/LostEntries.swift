@@ -1,14 +1,14 @@
 public import SyncModel
 
-/// A change of a lost entry that is restored, or left in the journal, as a whole: the value of one field, or the creation
-/// of a record with all its values.
+/// The smallest part of a lost entry that can be restored or left in the journal: the value of one field, or the
+/// creation of a record with all its values.
 public struct LostChange: Hashable, Sendable {
     /// The record.
     public let record: RecordAddress
     /// The field; nil for a creation.
     public let field: FieldName?
 
-    /// Names a change.
+    /// Creates the change of one field, or a creation if `field` is nil.
     public init(_ record: RecordAddress, _ field: FieldName? = nil) {
         self.record = record
         self.field = field
@@ -19,19 +19,20 @@ public struct LostChange: Hashable, Sendable {
 ///
 /// A change is left in the journal for one of these reasons:
 ///
-/// - Its field has been changed since the entry was made. Of a creation, fields are restored that are empty in a record
-///   which another device has created again.
-/// - It would empty a field. Perhaps the field had no value yet in the lost history.
-/// - Another entry has another value of its field. Of several values, the one of an entry that creates the record is
-///   restored. Otherwise, the newest one is. After two restores of a server, that may be the value of the older entry:
-///   if it says that it has replaced the value of the newer entry, its author had seen that value.
+/// - Its field has been changed since the entry was made. If another device has created the record again, a creation
+///   fills only the fields that are still empty.
+/// - It would empty a field. The device does not know whether a user emptied the field, or it had no value yet in the
+///   lost history.
+/// - Another entry has another value of its field. The value of an entry that creates records is preferred, and
+///   otherwise the value of the newest entry. There is one exception: after two restores of a server, an older entry
+///   may have a newer value. This is so if it replaced the value of the newer entry.
 package struct LostEntries: Sendable {
     /// The reason why a change is not restored together with others.
     package enum Obstacle: Hashable, Sendable {
         /// The field has been changed since the entry was made.
-        case isOutdated
+        case outdated
         /// The field would lose its value.
-        case empties
+        case emptiesField
         /// Another entry, which has this number, has another value of the field.
         case otherEntry(Int64)
     }
@@ -43,7 +44,7 @@ package struct LostEntries: Sendable {
         /// The number of the changes in the entry.
         package let changes: Int
 
-        /// Whether nothing of the entry is restored.
+        /// Whether all changes of the entry stay in the journal.
         package var isLeft: Bool { left.count == changes }
     }
 
@@ -67,14 +68,15 @@ package struct LostEntries: Sendable {
 
     /// The entries, newest first.
     private var entries: [Entry] = []
-    /// The hashes of the values in the entries that were added last, unless the fields have been changed since.
+    /// For each edited field, the hash of the value in the entry that was added last. A field whose change has an
+    /// obstacle is missing.
     private var newest: [LostChange: Int] = [:]
 
     package init() {}
 
-    /// Adds an entry. The newest entry is the first one.
+    /// Adds an entry. The caller adds the newest entry first.
     ///
-    /// - Parameter obstacles: The changes that stay in the journal, and why, apart from other entries.
+    /// - Parameter obstacles: The changes that stay in the journal whatever the other entries are, and why.
     package mutating func add(_ number: Int64, _ changes: Transaction, obstacles: [LostChange: Obstacle]) {
         let createsRecords = changes.mutations.contains { if case .create = $0.intent { true } else { false } }
         var entry = Entry(number: number, createsRecords: createsRecords, left: obstacles)
@@ -85,10 +87,10 @@ package struct LostEntries: Sendable {
                 entry.changes += 1
                 for (name, value) in patch {
                     let place = LostChange(mutation.address, name)
-                    let isApart = obstacles[place] != nil
-                    if isApart { entry.changes += 1 }
+                    let isSeparate = obstacles[place] != nil
+                    if isSeparate { entry.changes += 1 }
                     entry.values[place] = Value(
-                        hash: value.hashValue, before: nil, change: isApart ? place : creation)
+                        hash: value.hashValue, before: nil, change: isSeparate ? place : creation)
                 }
             case .update(let edits):
                 entry.changes += edits.count
@@ -96,9 +98,9 @@ package struct LostEntries: Sendable {
                     let change = LostChange(mutation.address, edit.field)
                     let value = Value(hash: edit.value.hashValue, before: edit.before.hashValue, change: change)
                     entry.values[change] = value
-                    // The field has only changed because the value that this edit replaced was lost, too.
-                    if entry.left[change] == .isOutdated, newest[change] == value.before {
-                        entry.left[change] = edit.value.isNull ? .empties : nil
+                    // The field differs from what this edit replaced only because that value was lost, too.
+                    if entry.left[change] == .outdated, newest[change] == value.before {
+                        entry.left[change] = edit.value.isNull ? .emptiesField : nil
                     }
                     newest[change] = entry.left[change] == nil ? value.hash : nil
                 }
@@ -146,7 +148,7 @@ extension LocalStore {
         return lost
     }
 
-    /// Returns what keeps lost changes from being restored together with others, apart from other entries.
+    /// Returns the lost changes that cannot be restored together with others, and why. Ignores the other entries.
     package func obstacles(to lost: Transaction) throws(StoreError) -> [LostChange: LostEntries.Obstacle] {
         var obstacles: [LostChange: LostEntries.Obstacle] = [:]
         for mutation in lost.mutations {
@@ -163,10 +165,10 @@ extension LocalStore {
                 // The record has been created again.
                 let (others, canFill) = record.difference(from: patch, schema)
                 guard canFill else {
-                    if !others.isEmpty { obstacles[LostChange(mutation.address)] = .isOutdated }
+                    if !others.isEmpty { obstacles[LostChange(mutation.address)] = .outdated }
                     continue
                 }
-                for name in others { obstacles[LostChange(mutation.address, name)] = .isOutdated }
+                for name in others { obstacles[LostChange(mutation.address, name)] = .outdated }
             case .update(let edits):
                 for edit in edits {
                     obstacles[LostChange(mutation.address, edit.field)] = record.obstacle(
@@ -200,10 +202,10 @@ extension Record {
         guard let position = schema.position(of: edit.field) else { return nil }
         let (shown, version) = (values[position], version(ofFieldAt: position))
         guard shown != edit.value else { return nil }
-        if shown != edit.before { return .isOutdated }
-        // The record had never come from a server, and still has the value over which the edit was written.
-        if !isReplacement, edit.seen != .zero, version > edit.seen { return .isOutdated }
-        return edit.value.isNull ? .empties : nil
+        if shown != edit.before { return .outdated }
+        // `seen` is zero if no server had sent the record. Then only the values can be compared.
+        if !isReplacement, edit.seen != .zero, version > edit.seen { return .outdated }
+        return edit.value.isNull ? .emptiesField : nil
     }
 }
 

@@ -1,6 +1,6 @@
 package import SyncModel
 
-/// An action that the session requests from the engine that runs it, grouped by the part that carries it out.
+/// An action that the session requests from the engine. The cases are grouped by the part that carries them out.
 ///
 /// It is a plain value, so that it can be printed, compared, and replayed.
 package enum SyncAction: Hashable, Sendable {

@@ -4,28 +4,30 @@ public import SyncModel
 public struct SalvageReport: Hashable, Sendable {
     /// Path of the damaged database, kept unchanged.
     public let keptFile: String
-    /// The identity that the new database has, and its relation to the former one.
+    /// The identity in the new database, and its relation to the former one.
     public let identity: Identity
     /// The owner of the database; nil when it could not be read or no server has been contacted yet.
     public let account: AccountID?
-    /// Writes that the server has not confirmed and shown back.
+    /// Entries of the outbox: writes that the server has not confirmed, or not sent back in a page.
     public let outbox: Count
-    /// Number of records for which the journal offers the values of writes that could not be read.
+    /// Number of records whose rows still had values of lost outbox entries. The journal offers these values.
     public let offered: Int
-    /// Number of saved writes that were sent under an identity that could not be read. The server may already have
-    /// them.
+    /// Number of saved writes that may have been sent under an identity that could not be read. The server may already
+    /// have them.
     public let perhapsSent: Int
     /// Entries of the journal, with the changes that a user may still restore.
     public let journal: Count
     /// The spaces that the device keeps in sync.
     public let spaces: Count
-    /// Records that a server has shown. The next sync compares them with the server's, which may have lost some.
+    /// Records that the server has sent. The next sync compares them with the server's records.
     public let records: Count
-    /// Whether the device still knows which of the server's values it has written itself. If not, the device may not
-    /// notice that a restored server has lost such a value, when others have changed the field since.
+    /// Whether the list of values that this device has written could be read.
+    ///
+    /// If not, and the server is restored from an older copy, the device may not notice that such a value is lost,
+    /// because others may have changed the field since.
     public let knowsOwnVersions: Bool
 
-    /// Creates a report. By default, there were no spaces and no former records.
+    /// Creates a report. By default, there are no spaces and no records.
     public init(
         keptFile: String, identity: Identity, account: AccountID?, outbox: Count, offered: Int = 0, perhapsSent: Int,
         journal: Count,

@@ -6,9 +6,9 @@ import TomboloModeling
 public enum RecordSync: Sendable {
     /// A draft, or edits that are not saved.
     case unsaved
-    /// Saved on this device, and not confirmed by the server.
+    /// Saved on this device, but not confirmed by the server.
     case pending
-    /// Rejected by the server, or lost, and not decided about. See ``RejectedWrite``.
+    /// Rejected by the server, or lost, and nobody has decided about it yet. See ``RejectedWrite``.
     case rejected(RejectedWrite)
     /// The server has confirmed all writes, or the object is a placeholder whose id is not known.
     case synced
@@ -42,7 +42,7 @@ extension Live {
 }
 
 extension ModelAccess {
-    /// The rejected transactions that nobody has decided about: those that exist now, and then each new one.
+    /// The rejected or lost transactions that nobody has decided about: those that exist now, and then each new one.
     public var rejections: JournalEntries<RejectedWrite> {
         JournalEntries(objects) { [objects] in RejectedWrite($0, objects: objects) }
     }
@@ -71,7 +71,7 @@ extension LiveObjects {
         }
     }
 
-    /// Returns the result of a decision about a journal entry, which `body` carries out in the store.
+    /// Calls `body`, which carries out a decision about a journal entry, with the store that has the journal.
     ///
     /// - Throws: `noServer` if the client has no journal, or the failure of the store.
     func decide<Value>(_ body: (any LocalStore) throws -> Value) throws(ModelError) -> Value {

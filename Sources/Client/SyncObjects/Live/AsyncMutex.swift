@@ -11,15 +11,16 @@ final class AsyncMutex: Sendable {
 
     private let state = Guarded(State())
 
-    func pass<Result: Sendable, Failure: Error>(
+    /// Calls `body` while no other body runs.
+    func withLock<Result: Sendable, Failure: Error>(
         _ body: () async throws(Failure) -> Result
     ) async throws(Failure) -> Result {
-        await enter()
-        defer { leave() }
+        await lock()
+        defer { unlock() }
         return try await body()
     }
 
-    private func enter() async {
+    private func lock() async {
         if take(orQueue: nil) { return }
         await withCheckedContinuation { continuation in
             if take(orQueue: continuation) { continuation.resume() }
@@ -38,7 +39,7 @@ final class AsyncMutex: Sendable {
     }
 
     /// Passes the lock to the next waiter without releasing it in between.
-    private func leave() {
+    private func unlock() {
         let next: CheckedContinuation<Void, Never>? = state.withLock { state in
             if state.queue.isEmpty {
                 state.isTaken = false

@@ -5,7 +5,7 @@ import SyncModel
 /// Writing: one write at a time. Each write is one transaction of the source.
 extension LiveObjects {
     func create(_ cell: LiveCell) async throws(ModelError) -> Receipt {
-        try await writes.pass { () async throws(ModelError) in
+        try await writes.withLock { () async throws(ModelError) in
             switch cell.presence {
             case .draft: return try await write([cell])
             case .here, .gone:
@@ -20,15 +20,15 @@ extension LiveObjects {
     }
 
     func save(_ cell: LiveCell) async throws(ModelError) -> Receipt {
-        try await writes.pass { () async throws(ModelError) in try await write([cell]) }
+        try await writes.withLock { () async throws(ModelError) in try await write([cell]) }
     }
 
     func delete(_ cell: LiveCell) async throws(ModelError) -> Receipt {
-        try await writes.pass { () async throws(ModelError) in try await write([], deleting: [cell]) }
+        try await writes.withLock { () async throws(ModelError) in try await write([], deleting: [cell]) }
     }
 
     func write(_ transaction: ModelTransaction) async throws(ModelError) -> Receipt {
-        try await writes.pass { () async throws(ModelError) in
+        try await writes.withLock { () async throws(ModelError) in
             let (written, deleted) = try transaction.steps()
             return try await write(written, deleting: deleted)
         }

@@ -2,8 +2,8 @@ import SyncConcurrency
 import SyncCore
 public import TomboloModeling
 
-/// The values of one object, now and after each change. Equal values are never repeated, and a slow reader gets the
-/// newest.
+/// The values of one object, now and after each change that was written or arrived. They include staged edits, but
+/// staging an edit does not wake a waiting reader. Equal values are never repeated, and a slow reader gets the newest.
 ///
 /// Placeholders have no values: the sequence waits until the record arrives. It ends when the object is gone, the
 /// client is closed, or the task is cancelled.

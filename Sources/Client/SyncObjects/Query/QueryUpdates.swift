@@ -71,8 +71,8 @@ public struct QueryUpdates<Object: Sendable>: AsyncSequence, Sendable {
     }
 }
 
-/// The part of a record that an application sees. The version is left out, because the server's confirmation changes it
-/// and no value.
+/// The part of a record that an application sees. It lacks the version, which changes even if the server only confirms
+/// the values.
 struct ShownRecord: Hashable, Sendable {
     let id: RecordID
     let uid: UID

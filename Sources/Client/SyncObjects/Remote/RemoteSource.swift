@@ -6,8 +6,8 @@ public import SyncModel
 ///
 /// A push without a response may have been applied. The source keeps it in memory, and sends it again under the same
 /// number before anything else, so that a retry never applies it twice. If the server then refuses the contents, the
-/// source still finds out whether the first attempt was applied. A write without a response is lost when the source is
-/// released.
+/// source still finds out whether the first attempt was applied. When the source is released, it forgets the write,
+/// which may or may not have been applied.
 ///
 /// All records are created in the one space of the source. A creation in another space throws `invalidValue`.
 public final class RemoteSource: ModelSource {
@@ -25,8 +25,8 @@ public final class RemoteSource: ModelSource {
         var epoch: Epoch?
         var clock = HybridClock()
         var unanswered: Unanswered?
-        /// The records that a write without a response has created, until another write contains them. Their authors
-        /// saw that write fail, and may create them again.
+        /// The records that a write without a response turned out to have created. The application saw that write
+        /// fail, and may create them again. A record is removed when another write contains it.
         var created: [RecordID: Record] = [:]
     }
 
@@ -103,7 +103,7 @@ public final class RemoteSource: ModelSource {
     // MARK: Writes
 
     public func write(_ edits: [ModelEdit], now: WallTime) async throws(ModelError) -> WriteTicket {
-        try await pushes.pass { () async throws(ModelError) in
+        try await pushes.withLock { () async throws(ModelError) in
             try checkSpaces(of: edits)
             if let earlier = session.withLock({ $0.unanswered }) {
                 let edits = withoutRepeatedCreations(edits)
@@ -132,7 +132,7 @@ public final class RemoteSource: ModelSource {
             "a record cannot be created in the space \(other): this client has no store, and writes only to \(space)")
     }
 
-    /// Finds out the outcome of the earlier write that had no response, and keeps the records that it has created.
+    /// Finds out the outcome of an earlier write that had no response, and remembers the records that it created.
     private func settle(_ earlier: Unanswered, now: WallTime) async throws(ModelError) {
         let applied: Applied
         do throws(ModelError) {
@@ -146,14 +146,14 @@ public final class RemoteSource: ModelSource {
             earlier.edits.compactMap { edit in if case .create(_, let id, _) = edit.edit { id } else { nil } })
         let records = records(of: earlier.edits, after: applied)
         session.withLock { session in
-            // An update of a record that was kept replaces it.
+            // Includes the new values of remembered records that the write updated.
             let kept = records.filter { creations.contains($0.id) || session.created[$0.id] != nil }
             if session.created.count + kept.count > RemoteLimits.createdRecords { session.created = [:] }
             for record in kept { session.created[record.id] = record }
         }
     }
 
-    /// Returns the edits, in which an update replaces each creation of a record that an earlier write has created.
+    /// Returns the edits. A creation of a record that an earlier write has created becomes an update.
     private func withoutRepeatedCreations(_ edits: [ModelEdit]) -> [ModelEdit] {
         let known = session.withLock { $0.created }
         return edits.map { edit in
@@ -241,10 +241,10 @@ public final class RemoteSource: ModelSource {
                 return try applied(outcome)
             case .refused(let refusal):
                 renewals += 1
-                // One renewal of the identity is allowed, and a second one for a withdrawn write, to ask for its
-                // outcome.
+                // One renewal of the identity is allowed. A write whose contents were refused gets a second one, to ask
+                // for its outcome.
                 guard renewals <= (refused == nil ? 1 : 2), write.formerly.count < SchemaLimits.formerNumbers else {
-                    throw ModelError(TransportError(.refused, "the server takes no push from here: \(refusal)"))
+                    throw ModelError(TransportError(.refused, "the server refuses this client's pushes: \(refusal)"))
                 }
                 if write.mayHaveArrived {
                     write.formerly.append(FormerNumber(identity: identity, number: number, hash: write.payload))
@@ -262,7 +262,7 @@ public final class RemoteSource: ModelSource {
 
     private func payload(of transaction: Transaction) throws(ModelError) -> PayloadHash {
         do { return try hash(transaction) } catch {
-            throw ModelError(.invalidValue, "the transaction cannot be put on the wire: \(error)")
+            throw ModelError(.invalidValue, "the transaction cannot be encoded: \(error)")
         }
     }
 

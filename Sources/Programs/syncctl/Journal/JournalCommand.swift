@@ -177,8 +177,8 @@ struct RestoreJournal: AsyncParsableCommand {
     /// Reports an entry that stays in the journal.
     private func sayLeft(_ entry: Int64, because obstacles: [LostChange: LostEntries.Obstacle]) {
         var reasons: [TerminalText] = []
-        if obstacles.values.contains(.isOutdated) { reasons.append("its fields have been changed since") }
-        if obstacles.values.contains(.empties) { reasons.append("it would empty fields") }
+        if obstacles.values.contains(.outdated) { reasons.append("its fields have been changed since") }
+        if obstacles.values.contains(.emptiesField) { reasons.append("it would empty fields") }
         let others = Set(
             obstacles.values.compactMap { if case .otherEntry(let number) = $0 { number } else { nil } }
         ).sorted()

@@ -9,8 +9,8 @@ struct RecordWriter {
 
     /// Creates a record.
     ///
-    /// - Parameter space: the record's space; nil for the space of the records that it refers to, or `default` if there
-    ///   are none.
+    /// - Parameter space: the record's space; nil for the space of the first record that it refers to, or `default` if there
+    ///   is none.
     func create(_ values: Patch, in space: SpaceID?) throws -> RecordID {
         let patch = schema.withDefaults(values)
         var random = runtime.generator
@@ -43,8 +43,8 @@ struct RecordWriter {
         _ = try store.commit(edits, in: spaces.first ?? .default, now: runtime.now())
     }
 
-    /// Returns the space of a record; `default` if a sync has removed the record meanwhile, which the commit then
-    /// reports.
+    /// Returns the space of a record. If a sync has removed the record in the meantime, returns `default`, and the
+    /// commit fails.
     func space(of id: RecordID) throws(StoreError) -> SpaceID {
         try store.space(of: schema.collection, id) ?? .default
     }

@@ -2,7 +2,7 @@ import SyncCore
 import SyncModel
 import SyncProgram
 
-/// The way a run of the engine ended.
+/// The way a sync ended, by this process or another.
 enum SyncEnding: Sendable {
     case inSync
     /// Everything is in sync, except for transactions held back until the server knows their collections and fields.
@@ -16,10 +16,12 @@ enum SyncEnding: Sendable {
     case storeFailed(StoreError)
     /// Something else prevents the sync. The text describes the reason.
     case blocked(String)
+    /// The mass-delete brake holds back `deletes` of the records of a space.
     case braked(deletes: Int, of: Int)
-    /// The mass-delete brake stopped another process. The text is the message that this process has recorded.
+    /// The mass-delete brake stopped another process, which recorded this message.
     case brakedElsewhere(Int32?, String)
-    /// Another process has not completed its sync in time. `lack` tells what is left; nil if that is not known.
+    /// Another process is syncing, and has not finished in time. `lack` describes what is left; nil if that is not
+    /// known.
     case syncedElsewhere(Int32?, lack: String?)
     /// A `--watch` run was asked to stop, and nothing prevented its sync.
     case stopped
@@ -29,7 +31,7 @@ enum SyncEnding: Sendable {
     /// The failure to record for later commands; nil if it was no failure, or the engine has recorded it already.
     var failure: (code: String, message: String)? {
         switch self {
-        // A pause was recorded together with the failure that it came with.
+        // The engine has recorded this failure, together with the pause.
         case .failed(let failure) where failure.asksForPause || failure.code == .cancelled: nil
         case .failed(let failure): (failure.code.rawValue, failure.message)
         case .storeFailed(let failure): (failure.contactCode, failure.message)
@@ -41,7 +43,7 @@ enum SyncEnding: Sendable {
 }
 
 extension SyncEnding {
-    /// Creates the ending of a sync whose time limit is over.
+    /// Creates the ending of a sync that has reached its time limit.
     init(at status: SyncStatus?, after timeout: Duration) {
         if let status, case .online = status.connection {
             self = .blocked("the sync has not ended in \(DurationText(timeout)): \(StatusText.progress(status))")
@@ -55,7 +57,7 @@ extension SyncEnding {
 /// Decides from the engine's successive statuses when a sync has ended, and how.
 struct SyncFollower: Sendable {
     let isWatching: Bool
-    /// The time during which failures do not end the sync.
+    /// The time during which the engine may retry after a failure. After it, a failure ends the sync.
     let timeout: Duration
     let terminal: Terminal
     /// Releases the mass-delete brake of a space; nil unless the user allows it.
@@ -107,7 +109,7 @@ struct SyncFollower: Sendable {
 
     /// Returns the ending of a sync with this status; nil to continue.
     ///
-    /// - Parameter isPatient: whether a failure is tried again.
+    /// - Parameter isPatient: whether to wait for the engine to retry after a failure.
     private func ending(at status: SyncStatus, isPatient: Bool) -> SyncEnding? {
         if let failure = status.storeFailure, !isPatient { return .storeFailed(failure) }
         switch status.connection {
@@ -144,7 +146,7 @@ struct SyncFollower: Sendable {
         )
     }
 
-    /// Returns a text about the part of a space that the server has announced and does not send.
+    /// Describes the part of a space that the server has announced but does not send.
     private static func lack(of space: SyncStatus.Space) -> String {
         guard space.version < space.head else { return "the server does not show all of space \(space.space)" }
         return

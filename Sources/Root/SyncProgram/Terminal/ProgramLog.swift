@@ -1,7 +1,7 @@
 public import Logging
 import SyncRuntimeLive
 
-/// The log of a program, on standard error. Libraries receive a logger and never create one.
+/// Creates loggers that write to standard error. Programs and `Client` use it; other targets receive a logger.
 public enum ProgramLog {
     /// Returns a logger that writes one line per entry, and drops entries below `level`.
     public static func logger(label: String, level: LogLevel) -> Logger {

@@ -45,7 +45,7 @@ public struct ServerRecipes: Sendable {
         case creatingIfMissing
         /// A missing store is an error, because a command that only reads must not create one.
         case existing
-        /// A missing store is an error, and other processes may serve the store, which is used for short transactions.
+        /// A missing store is an error. Other processes may be serving the store, so transactions are short.
         case shared
     }
 
@@ -61,7 +61,7 @@ public struct ServerRecipes: Sendable {
         public let authentication: Authentication
         /// The clocks, the random source, and the executors.
         public let runtime: EngineRuntime
-        /// The registry of the metrics; nil counts nothing.
+        /// The registry of the metrics; nil if nothing is counted.
         package let metrics: PrometheusRegistry?
         /// The logger of all parts.
         public let logger: Logger

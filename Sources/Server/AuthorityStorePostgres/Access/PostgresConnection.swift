@@ -4,7 +4,7 @@ import SyncConcurrency
 
 /// A connection to PostgreSQL, through libpq. Its calls block the thread.
 ///
-/// `PostgresPool` lends a connection to one caller at a time, so that nobody waits for its lock.
+/// `PostgresPool` lends a connection to one caller at a time, so no caller waits for the lock of a connection.
 final class PostgresConnection: Sendable {
     private struct State {
         let wire: PostgresWire
@@ -25,7 +25,7 @@ final class PostgresConnection: Sendable {
             defer { PQfinish(connection) }
             throw PostgresError(connection: connection)
         }
-        // Notices, such as "schema exists, skipping", would go to the standard error.
+        // By default, libpq writes notices, such as "schema exists, skipping", to standard error.
         PQsetNoticeReceiver(connection, { _, _ in }, nil)
         state = Guarded(State(wire: PostgresWire(connection, silenceLimit: configuration.silenceLimit)))
     }

@@ -109,7 +109,8 @@ struct PushGroup {
         case refused(PushRefusal)
     }
 
-    /// Returns the outcomes of the group's transactions that have already been applied. Writes nothing.
+    /// Returns the stored outcomes of the transactions at the start of the group that the ledger already has. Writes
+    /// nothing.
     private func replay(
         from ledger: Ledger, in view: some AuthorityView
     ) throws(AuthorityStoreError) -> ReplayResult {

@@ -4,11 +4,11 @@ public import SyncAuthority
 import SyncConcurrency
 public import SyncModel
 
-/// An authenticator of JSON Web Tokens (RFC 7519), with the public keys of an issuer in local files.
+/// An authenticator that verifies JSON Web Tokens (RFC 7519) with the public keys of their issuer, from local files.
 ///
 /// The files contain JSON Web Key Sets. Only the server's user or root may own them and write in them. A changed file is
 /// read again at the next request. If it is then invalid, the earlier keys stay; if it is missing, no token is accepted.
-/// A key that was taken out revokes its tokens.
+/// Removing a key revokes its tokens.
 ///
 /// Tokens whose signature was verified are remembered by their hash until they expire or the keys change.
 public final class WebTokens: Authenticator {
@@ -117,7 +117,7 @@ public final class WebTokens: Authenticator {
 
     private func refuse(_ reason: WebTokenRefusal) {
         state.withLock { $0.refused += 1 }
-        // Anyone can send such a token, so the message contains nothing of it, and ordinary logs omit it.
+        // Anyone can send such a token, so the message contains nothing of it, and its level is low.
         logger.info("a JSON Web Token was refused", metadata: ["reason": "\(reason.rawValue)"])
     }
 

@@ -51,6 +51,7 @@ package enum ChangesCodec {
     private static func readChange(
         _ reader: inout JSONReader, catalog: SchemaCatalog?
     ) throws(JSONError) -> RecordChange {
+        // Skips white space, so that errors point to the object.
         _ = try reader.kind()
         let start = reader.position
         var collection: CollectionName?

@@ -2,8 +2,8 @@ import SyncModel
 
 /// The rules for the names of collections and fields.
 enum ModelNames {
-    /// Names of members of every live object, in snake case. A property of such a name could not be read, because the
-    /// member has precedence.
+    /// Names of members of every live object, in snake case. A model's property with such a name could not be read,
+    /// because the member has precedence.
     static let members: Set<String> = [
         "arrival", "create", "delete", "description", "edits", "fields", "hash", "hash_value", "id", "is_pending",
         "is_valid", "load", "presence", "refer", "revert", "save", "snapshot", "snapshots", "space", "sync", "uid",
@@ -11,7 +11,7 @@ enum ModelNames {
     ]
 
     /// Prefixes of the names that SQLite and the local store use themselves.
-    private static let prefixes = ["sync_", "sqlite_", "grdb_"]
+    private static let prefixes = ["sync_", "sqlite_"]
 
     static func collection<M: Model>(of type: M.Type) throws(ModelDeclarationError) -> CollectionName {
         let name = M.collection

@@ -3,8 +3,8 @@ import SyncModel
 /// A model checker that visits every reachable state of a small world: two devices, a server, up to three writes per
 /// device, and some faults.
 public struct Explorer: Sendable {
-    /// The maximum number of faults on one path: a lost or repeated message, a timer that fires early, a crash, a
-    /// change of access.
+    /// The maximum number of faults on one path: a lost message, a repeated push, a timer that fires early, a crash, or
+    /// a change of access.
     public var faults: Int
     /// The maximum number of states. A run that finds more ends with `isComplete` false.
     public var stateLimit: Int
@@ -32,6 +32,7 @@ public struct Explorer: Sendable {
         RecordID(bits: Identifier128(high: 0, low: number))
     }
 
+    /// The result of a run.
     public struct Report: Hashable, Sendable {
         public internal(set) var states = 0
         /// The number of moves between the states.
@@ -43,6 +44,7 @@ public struct Explorer: Sendable {
         public internal(set) var violation: Violation?
     }
 
+    /// A property that does not hold, and the moves that lead to the state.
     public struct Violation: Hashable, Sendable, CustomStringConvertible {
         public let words: String
         public let path: [String]

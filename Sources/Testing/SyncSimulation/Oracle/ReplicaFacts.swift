@@ -15,7 +15,8 @@ public struct ReplicaFacts: Hashable, Sendable {
     }
 
     public var bases: [CollectionName: [RecordID: Base]] = [:]
-    /// Descriptions of required references whose target is missing on this device.
+    /// Descriptions of required references whose target is missing on this device, although neither record has pending
+    /// changes.
     public var dangling: [String] = []
     /// The sequence of the newest transaction that was ever in the outbox; 0 when there was none.
     public var lastSequence: Int64 = 0
@@ -27,7 +28,7 @@ public struct ReplicaFacts: Hashable, Sendable {
     public var journal: [Int64: Bool] = [:]
     /// The journal entries that hold other devices' values, with their spaces.
     public var journalOfOthers: [Int64: SpaceID] = [:]
-    /// The number of records in each space that a server has shown, whether or not they have pending changes.
+    /// For each space, the number of records that a server has shown, including those with pending changes.
     public var shown: [SpaceID: Int] = [:]
     /// The number of conflicts without a journal entry.
     public var unexpectedConflicts = 0
@@ -56,7 +57,7 @@ public struct ReplicaBounds: Hashable, Sendable {
     }
 }
 
-/// The contents of the server's files.
+/// Facts that were read from the server's files.
 public struct AuthorityFacts: Hashable, Sendable {
     /// The latest stamp of any creation, field, equal edit, or deletion.
     public var latestStamp = HybridTime.zero
