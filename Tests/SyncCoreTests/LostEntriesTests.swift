@@ -60,6 +60,14 @@ import Testing
         #expect(selection[2].left == [LostChange(Self.record(1), "name"): .otherEntry(2)])
     }
 
+    @Test func `an older entry that creates another record does not take the place of a newer value`() {
+        let selection = Self.selection(
+            [Self.creation(1, "first"), Self.change(2, "name", "older", over: "backup")],
+            [Self.change(2, "name", "newer", over: "backup")])
+        #expect(selection.map(\.entry) == [1, 2])
+        #expect(selection.map(\.left) == [[LostChange(Self.record(2), "name"): .otherEntry(2)], [:]])
+    }
+
     @Test func `a change of a field that was changed since is left, and does not take the place of another`() {
         let place = LostChange(Self.record(1), "name")
         let selection = Self.selection(

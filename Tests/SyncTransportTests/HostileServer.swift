@@ -1,5 +1,6 @@
 import NIOCore
 import NIOPosix
+import SyncConcurrency
 
 /// A server that responds to the first request on each connection with bytes that the test chooses.
 enum HostileServer {
@@ -9,12 +10,34 @@ enum HostileServer {
         case bytes(String)
         /// Waits until `arrived` bytes have arrived, then sends the text and closes the connection.
         case bytesOnce(String, arrived: Int)
+        /// Waits until as many connections as the crowd needs have sent a request. Then sends the text on each of them, and
+        /// closes it.
+        case bytesTogether(String, Crowd)
         /// Sends the text and nothing more.
         case bytesAndSilence(String)
         /// Sends the first text, and then repeats the second until the connection closes.
         case endless(String, then: String)
         /// Sends the first text, and then the second at each interval.
         case drip(String, then: String, every: TimeAmount)
+    }
+
+    /// The connections that wait for each other.
+    final class Crowd: Sendable {
+        private let count: Int
+        private let waiting = Guarded<[@Sendable () -> Void]>([])
+
+        init(of count: Int) {
+            self.count = count
+        }
+
+        /// Calls the functions of all connections once enough of them wait.
+        func join(_ send: @escaping @Sendable () -> Void) {
+            let complete: [@Sendable () -> Void] = waiting.withLock { waiting in
+                waiting.append(send)
+                return waiting.count < count ? [] : waiting
+            }
+            for send in complete { send() }
+        }
     }
 
     static func run<Result>(_ response: Response, _ body: (_ url: String) async throws -> Result) async throws -> Result
@@ -77,6 +100,16 @@ private final class HostileHandler: ChannelInboundHandler {
             let response = text.replacing(HostileServer.requestID, with: id)
             context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: response)), promise: nil)
             context.close(promise: nil)
+        case .bytesTogether(let text, let crowd):
+            let loopBound = NIOLoopBound(context, eventLoop: context.eventLoop)
+            let eventLoop = context.eventLoop
+            crowd.join {
+                eventLoop.execute {
+                    let context = loopBound.value
+                    context.writeAndFlush(NIOAny(ByteBuffer(string: text)), promise: nil)
+                    context.close(promise: nil)
+                }
+            }
         case .bytesAndSilence(let text):
             context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: text)), promise: nil)
         case .endless(let head, let rest):

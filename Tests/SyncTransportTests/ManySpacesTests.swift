@@ -1,5 +1,6 @@
 import SyncAuthority
 import SyncConcurrency
+import SyncCore
 import SyncModel
 import SyncTransportHTTP
 import TestRings
@@ -30,6 +31,30 @@ import Testing
                     }
                 }
                 Issue.record("the streams ended; nothing was heard of \(remaining)")
+            }
+        }
+    }
+
+    /// The engine pulls every space as soon as it has contact. A pull that waited for a connection would fail as if the server
+    /// could not be reached.
+    @Test func `the pulls of many spaces do not wait for each other`() async throws {
+        let count = 40
+        let response = HostileServer.http("503 Service Unavailable", ["Content-Length: 0"], "")
+        try await HostileServer.run(.bytesTogether(response, HostileServer.Crowd(of: count))) { url in
+            var configuration = HTTPTransportConfiguration(baseURL: url)
+            configuration.connectTimeout = .seconds(600)
+            configuration.readTimeout = .seconds(600)
+            configuration.callTimeout = .seconds(600)
+            try await TestServer.withTransport(configuration) { transport in
+                await withTaskGroup(of: TransportError.Code?.self) { group in
+                    for _ in 0..<count {
+                        group.addTask {
+                            let error = await #expect(throws: TransportError.self) { try await transport.hello() }
+                            return error?.code
+                        }
+                    }
+                    for await code in group { #expect(code == .serverFailed) }
+                }
             }
         }
     }

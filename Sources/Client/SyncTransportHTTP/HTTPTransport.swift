@@ -192,6 +192,7 @@ public final class HTTPTransport: RemoteTransport {
             write: TimeAmount(configuration.readTimeout))
         // Without this, a refused connection fails only after the whole connect timeout and looks like a slow network.
         settings.connectionPool.retryConnectionEstablishment = false
+        settings.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = HTTPTransportLimits.connections
         settings.httpVersion = .http1Only
         ResponseStatusGuard.install(in: &settings)
         return settings

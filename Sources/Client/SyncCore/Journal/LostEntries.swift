@@ -23,9 +23,9 @@ public struct LostChange: Hashable, Sendable {
 ///   fills only the fields that are still empty.
 /// - It would empty a field. The device does not know whether a user emptied the field, or it had no value yet in the
 ///   lost history.
-/// - Another entry has another value of its field. The value of an entry that creates records is preferred, and
-///   otherwise the value of the newest entry. There is one exception: after two restores of a server, an older entry
-///   may have a newer value. This is so if it replaced the value of the newer entry.
+/// - Another entry has another value of its field. The value of a creation is preferred, and otherwise the value of the
+///   newest entry. There is one exception: after two restores of a server, an older entry may have a newer value. This
+///   is so if it replaced the value of the newer entry.
 package struct LostEntries: Sendable {
     /// The reason why a change is not restored together with others.
     package enum Obstacle: Hashable, Sendable {
@@ -118,9 +118,12 @@ package struct LostEntries: Sendable {
         let creating = entries.filter(\.createsRecords)
         let others = entries.filter { !$0.createsRecords }
         var selected: [LostChange: (value: Value, entry: Int64)] = [:]
-        for entry in creating + others {
+        for entry in entries {
             for (field, value) in entry.values where entry.left[value.change] == nil {
-                if let other = selected[field]?.value, other.before == nil || value.before != other.hash { continue }
+                if let newer = selected[field]?.value {
+                    let isCreation = value.before == nil
+                    guard newer.before != nil, isCreation || value.before == newer.hash else { continue }
+                }
                 selected[field] = (value, entry.number)
             }
         }

@@ -57,7 +57,7 @@ extension Live {
         ObjectUpdates(cell: cell)
     }
 
-    /// The values of the object now, and again after each change that was written or arrived.
+    /// The values of the object, with its unsaved edits, now and again after each change that was written or arrived.
     ///
     /// The sequence ends when the object is gone, the client is closed, or the task is cancelled.
     public var snapshots: ObjectSnapshots<M> {

@@ -32,7 +32,8 @@ struct RecordWriter {
 
     /// Deletes records of one space, together or not at all.
     func delete(_ ids: [RecordID]) throws {
-        let spaces = Set(try ids.map(space))
+        // If a sync has removed a record in the meantime, the record has no space, and the commit fails.
+        let spaces = Set(try ids.compactMap { try store.space(of: schema.collection, $0) })
         guard spaces.count <= 1 else {
             throw CommandError(
                 .failed,

@@ -189,7 +189,10 @@ struct SyncCommand: AsyncParsableCommand {
         switch try await other.look(within: Self.grace) {
         case .obstacle(let ending, _): return ending
         case .behind(let lack): return .syncedElsewhere(process, lack: lack)
-        case .inSync: return .syncedElsewhere(process, lack: nil)
+        case .inSync:
+            let outbox = try store.outboxSummary()
+            guard outbox.count == outbox.held else { return .syncedElsewhere(process, lack: nil) }
+            return outbox.held > 0 ? .held : .syncedByOther(process)
         }
     }
 
