@@ -318,6 +318,21 @@ import Testing
         #expect(text.contains(": welcome") && text.hasSuffix("0\r\n\r\n"), "\(text)")
     }
 
+    @Test func `a request fails if its token is revoked while its body arrives`() async throws {
+        let authority = TestServer.authority()
+        let body = String(decoding: try ServerRequest.push(TestServer.push()).encode(), as: UTF8.self)
+        let text = try await TestServer.run(authority, authenticator: AcceptedOnce()) { port in
+            let head = RawRequest.http(
+                "POST /v1/push",
+                [Self.authorized, "Content-Type: application/json", "Content-Length: \(body.utf8.count + 1)"], " ")
+            // The server checks the token of a quick request only once.
+            return try await RawRequest.send([head, body], pause: .seconds(2), to: port) { $0.contains("revoked") }
+        }
+        #expect(RawRequest.status(text) == "401", "\(text)")
+        let heads = try authority.heads(of: [.default], for: TestServer.principal, now: TestServer.now())
+        #expect(heads.heads[.default] == .zero)
+    }
+
     @Test(arguments: [false, true])
     func `an event stream ends when the client's access changes`(isGrant: Bool) async throws {
         var configuration = SyncServerConfiguration()
@@ -454,6 +469,18 @@ struct Revocable: Authenticator {
 
     func principal(bearing token: String) -> Principal? {
         isGood.withLock { isGood in isGood } ? TestServer.principal : nil
+    }
+}
+
+/// An authenticator that accepts every token the first time.
+struct AcceptedOnce: Authenticator {
+    private let wasCalled = Guarded(false)
+
+    func principal(bearing token: String) -> Principal? {
+        wasCalled.withLock { wasCalled in
+            defer { wasCalled = true }
+            return wasCalled ? nil : TestServer.principal
+        }
     }
 }
 

@@ -72,7 +72,7 @@ struct Routes: HTTPResponder {
     {
         let secret = try bearer(of: request)
         guard let principal = try await principal(bearing: secret) else {
-            throw Refusal(.unauthorized, .unauthorized, "the token is unknown, expired, or revoked")
+            throw Self.unknownToken
         }
         connections.authenticated(context.channel)
         guard let method = route.method else { throw Refusal(.notFound, .malformed, "the route does not exist") }
@@ -87,13 +87,23 @@ struct Routes: HTTPResponder {
         }
         switch route {
         case .call(let call):
+            let began = NIODeadline.now()
             let body = call.method == .post ? try await body(of: request, reservation, context) : []
             rates.charge(body.count, to: principal)
+            // A slow body may take half an hour, and the token may have been revoked in the meantime.
+            if NIODeadline.now() - began > SyncServerLimits.tokenAge,
+                try await self.principal(bearing: secret) != principal
+            {
+                throw Self.unknownToken
+            }
             return .call(call, body, principal, reservation)
         case .hints: return .hints(request, principal, secret: secret, reservation)
         case .openAPI, .health, .none: throw Refusal(.notFound, .malformed, "the route does not exist")
         }
     }
+
+    private static let unknownToken = Refusal(
+        .unauthorized, .unauthorized, "the token is unknown, expired, or revoked")
 
     private var busy: Refusal {
         Refusal(

@@ -1,3 +1,5 @@
+import NIOCore
+
 /// The limits of the HTTP server that need no configuration.
 enum SyncServerLimits {
     // MARK: Requests
@@ -72,6 +74,8 @@ enum SyncServerLimits {
 
     // MARK: Tokens and health
 
+    /// The time for which a token stays accepted while the body of a request arrives.
+    static let tokenAge = TimeAmount.seconds(1)
     /// Maximum length of a token, and of a token file, in bytes.
     static let tokenBytes = 4 * 1_024
     static let tokenFileBytes = 4 * 1_024 * 1_024

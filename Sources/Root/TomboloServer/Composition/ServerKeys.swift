@@ -108,6 +108,6 @@ package struct ServerKeys: SettingValues {
                 "Port on which to serve metrics, as /metrics. 0 selects a free port."),
             Setting(
                 "shutdown.deadline", \.shutdownDeadline, .duration(.milliseconds(100) ... .seconds(300)),
-                "Longest time for a graceful stop."),
+                "Longest time for a graceful stop. Ten seconds after it, the process ends with status 1."),
         ]
 }

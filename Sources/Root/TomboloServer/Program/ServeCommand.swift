@@ -39,6 +39,7 @@ struct ServeCommand: ServerCommand {
             ProgramOutput.write("listening on \(scheme)://\(Self.inURL(settings.host)):\(port)\n")
         } stopping: {
             Self.report(.stopping, to: manager)
+            StopDeadline.set(settings.shutdownDeadline)
         }
     }
 
