@@ -22,7 +22,7 @@ struct ServeCommand: ServerCommand {
             try flags.take(portFile, for: "listen.port-file", flag: "--port-file")
         }
         defer { server.close() }
-        let settings = server.settings
+        let (settings, runtime) = (server.settings, server.runtime)
         let scheme = settings.tls == nil ? "http" : "https"
         let file = settings.portFile.map { PortFile(path: $0) }
         try file?.check()
@@ -39,7 +39,7 @@ struct ServeCommand: ServerCommand {
             ProgramOutput.write("listening on \(scheme)://\(Self.inURL(settings.host)):\(port)\n")
         } stopping: {
             Self.report(.stopping, to: manager)
-            StopDeadline.set(settings.shutdownDeadline)
+            StopDeadline.set(settings.shutdownDeadline, runtime)
         }
     }
 

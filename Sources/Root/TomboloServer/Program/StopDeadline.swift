@@ -1,23 +1,24 @@
-import Foundation
+import Glibc
+import SyncCore
 import SyncProgram
 
 /// Ends the process if its graceful stop does not end.
 ///
-/// A call of a database that does not respond blocks its thread and cannot be cancelled. Ending the process loses nothing: each
-/// transaction is committed or rolled back, and a client repeats a push without a response.
+/// A call of a database that does not respond blocks its thread and cannot be cancelled. Ending the process loses nothing:
+/// each transaction is committed or rolled back, and a client repeats a push without a response.
 enum StopDeadline {
     /// The time after the deadline of the stop, in which the listener closes its connections and the store is closed.
     private static let grace = Duration.seconds(10)
 
     /// Ends the process with status 1 if it still runs when the deadline and `grace` are over.
-    static func set(_ deadline: Duration) {
+    static func set(_ deadline: Duration, _ runtime: EngineRuntime) {
         let limit = deadline + grace
-        Thread.detachNewThread {
-            Thread.sleep(forTimeInterval: limit / .seconds(1))
+        _ = runtime.spawn {
+            guard (try? await runtime.clock.sleep(for: limit)) != nil else { return }
             ProgramOutput.note(
                 "\(ServerOptions.program.name): stopped before all calls of the database had ended, after \(limit.components.seconds) seconds\n"
             )
-            _exit(Int32(EXIT_FAILURE))
+            _exit(1)
         }
     }
 }
