@@ -150,8 +150,8 @@ CREATE TABLE sync_confirmed (
     -- The sequence of the transaction, modulo the number of rows that are kept. Below zero for a version that a later history has
     -- shown again.
     slot INTEGER PRIMARY KEY,
-    -- The key of the space.
-    space INTEGER NOT NULL,
+    -- The name of the space. A device that stops following a space and follows it again still knows which values it wrote.
+    space TEXT NOT NULL,
     version INTEGER NOT NULL
 ) STRICT;
 

@@ -120,7 +120,7 @@ import Testing
     @Test func `unreadable versions of own values are reported`() throws {
         let scratch = try Self.device()
         defer { withExtendedLifetime(scratch) {} }
-        let (report, store) = try Self.salvage(scratch, after: "INSERT INTO sync_confirmed VALUES (5, 77, 3)")
+        let (report, store) = try Self.salvage(scratch, after: "INSERT INTO sync_confirmed VALUES (5, 'A B', 3)")
         #expect(!report.knowsOwnVersions)
         store.close()
         let whole = try Self.device()

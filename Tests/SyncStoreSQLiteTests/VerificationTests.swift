@@ -84,7 +84,7 @@ import Testing
             INSERT INTO sync_dropped_reference VALUES
                 ('users', x'00112233445566778899aabbccddeef0', 'age', x'00112233445566778899aabbccddeeff',
                 x'00112233445566778899aabbccddeef1');
-            INSERT INTO sync_confirmed VALUES (5, 1, 3);
+            INSERT INTO sync_confirmed VALUES (5, 'default', 3);
             INSERT INTO sync_seen VALUES (1, 'users', x'00112233445566778899aabbccddeeff');
             INSERT INTO sync_server_models VALUES (1, 'users(age)');
             INSERT INTO sync_former_client VALUES (1, '018bcfe5-6800-7000-8000-00000000000a')
@@ -151,7 +151,7 @@ import Testing
         "UPDATE sync_deleted SET fields = 'x'", "UPDATE sync_replacement SET replacement = x'00'",
         "UPDATE sync_dropped_reference SET target = x'00'", "UPDATE sync_dropped_reference SET held = x'00'",
         "UPDATE sync_dropped_reference SET field = 'A B'",
-        "UPDATE sync_confirmed SET slot = 70000", "UPDATE sync_seen SET id = x'00'",
+        "UPDATE sync_confirmed SET slot = 70000", "UPDATE sync_confirmed SET space = 'A B'", "UPDATE sync_seen SET id = x'00'",
         "UPDATE sync_server_models SET names = CAST(x'ff' AS TEXT)",
         "UPDATE sync_recording_turn SET line = CAST(x'ff' AS TEXT)", "DELETE FROM sync_recording_turn",
         "UPDATE sync_recording_segment SET start = CAST(x'ff' AS TEXT)",

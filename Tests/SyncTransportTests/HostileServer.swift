@@ -10,9 +10,9 @@ enum HostileServer {
         case bytes(String)
         /// Waits until `arrived` bytes have arrived, then sends the text and closes the connection.
         case bytesOnce(String, arrived: Int)
-        /// Waits until as many connections as the crowd needs have sent a request. Then sends the text on each of them, and
+        /// Waits until enough connections have sent a request. Then sends the text on each of them, and
         /// closes it.
-        case bytesTogether(String, Crowd)
+        case bytesTogether(String, Gathering)
         /// Sends the text and nothing more.
         case bytesAndSilence(String)
         /// Sends the first text, and then repeats the second until the connection closes.
@@ -22,7 +22,7 @@ enum HostileServer {
     }
 
     /// The connections that wait for each other.
-    final class Crowd: Sendable {
+    final class Gathering: Sendable {
         private let count: Int
         private let waiting = Guarded<[@Sendable () -> Void]>([])
 
@@ -100,10 +100,10 @@ private final class HostileHandler: ChannelInboundHandler {
             let response = text.replacing(HostileServer.requestID, with: id)
             context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: response)), promise: nil)
             context.close(promise: nil)
-        case .bytesTogether(let text, let crowd):
+        case .bytesTogether(let text, let gathering):
             let loopBound = NIOLoopBound(context, eventLoop: context.eventLoop)
             let eventLoop = context.eventLoop
-            crowd.join {
+            gathering.join {
                 eventLoop.execute {
                     let context = loopBound.value
                     context.writeAndFlush(NIOAny(ByteBuffer(string: text)), promise: nil)

@@ -40,7 +40,7 @@ import Testing
     @Test func `the pulls of many spaces do not wait for each other`() async throws {
         let count = 40
         let response = HostileServer.http("503 Service Unavailable", ["Content-Length: 0"], "")
-        try await HostileServer.run(.bytesTogether(response, HostileServer.Crowd(of: count))) { url in
+        try await HostileServer.run(.bytesTogether(response, HostileServer.Gathering(of: count))) { url in
             var configuration = HTTPTransportConfiguration(baseURL: url)
             configuration.connectTimeout = .seconds(600)
             configuration.readTimeout = .seconds(600)

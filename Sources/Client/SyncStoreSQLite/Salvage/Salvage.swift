@@ -160,7 +160,7 @@ struct Salvage {
         let journal = try takeOverJournal(expecting: old?.journalEntries, now: now)
         let outbox = try takeOverOutbox(expecting: old?.entries, upTo: old?.lastSequence, now: now)
         let (records, offered) = try takeOverShown(keys, offeringLostWrites: outbox.count.lost != 0, now: now)
-        let knowsOwnVersions = try takeOverConfirmed(keys)
+        let knowsOwnVersions = try takeOverConfirmed()
         try takeOverReplacements()
         // Without its history or the proof of that history, the device cannot tell what a restored server has lost. A
         // server that contradicts the database may have been restored.
@@ -344,19 +344,19 @@ struct Salvage {
     /// Copies the versions of this device's own commits, which are needed when the server loses its history.
     ///
     /// - Returns: whether all of them could be read.
-    private func takeOverConfirmed(_ keys: [Int64: Int64]) throws -> Bool {
+    private func takeOverConfirmed() throws -> Bool {
         var unreadable = 0
         let insert = try connection.prepare(
             "INSERT OR IGNORE INTO sync_confirmed (slot, space, version) VALUES (?1, ?2, ?3)")
         let isWhole = try damaged.forEachRow(of: "sync_confirmed", orderedBy: ["slot"]) { row in
-            guard let slot = row.integer("slot"), let space = row.integer("space").flatMap({ keys[$0] }),
+            guard let slot = row.integer("slot"), let space = row.text("space").flatMap({ SpaceID(rawValue: $0) }),
                 let version = row.integer("version"), version >= 0, StoreLimits.confirmedSlots.contains(slot)
             else {
                 unreadable += 1
                 return
             }
             insert.bind(1, slot)
-            insert.bind(2, space)
+            insert.bind(2, space.rawValue)
             insert.bind(3, version)
             try insert.run()
         }

@@ -207,10 +207,11 @@ extension Verification {
     }
 
     private func checkConfirmed() throws {
-        try each("sync_confirmed", "slot, version") { row in
+        try each("sync_confirmed", "slot, version, space") { row in
             try expect(
-                StoreLimits.confirmedSlots.contains(row.integer(0)) && row.integer(1) >= 0,
-                "sync_confirmed has version \(row.integer(1)) in slot \(row.integer(0))")
+                StoreLimits.confirmedSlots.contains(row.integer(0)) && row.integer(1) >= 0
+                    && SpaceID(rawValue: row.text(2)) != nil,
+                "sync_confirmed has version \(row.integer(1)) of the space '\(row.text(2))' in slot \(row.integer(0))")
         }
     }
 

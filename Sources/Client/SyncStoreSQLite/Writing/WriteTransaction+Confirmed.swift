@@ -15,7 +15,7 @@ extension WriteTransaction {
         let statement = try connection.statement(
             "INSERT OR REPLACE INTO sync_confirmed (slot, space, version) VALUES (?1, ?2, ?3)")
         statement.bind(1, entry.sequence % StoreLimits.confirmedVersions)
-        statement.bind(2, space.key)
+        statement.bind(2, space.space.rawValue)
         statement.bind(3, version.rawValue)
         try statement.run()
     }
@@ -56,10 +56,12 @@ extension WriteTransaction {
     /// The next history gives the same versions to other commits.
     func markOwnFormerVersions() throws {
         var own: [Int64: Set<Version>] = [:]
-        let confirmed = try connection.statement("SELECT space, version FROM sync_confirmed")
+        let confirmed = try connection.statement(
+            "SELECT key, confirmed.version FROM sync_confirmed AS confirmed JOIN sync_space ON name = confirmed.space")
         try confirmed.forEachRow { own[$0.integer(0), default: []].insert(Version($0.integer(1))) }
-        guard !own.isEmpty else { return }
-        for table in tables { try markOwnFormerVersions(of: table, own) }
+        if !own.isEmpty {
+            for table in tables { try markOwnFormerVersions(of: table, own) }
+        }
         try connection.execute("DELETE FROM sync_confirmed")
     }
 
@@ -69,7 +71,8 @@ extension WriteTransaction {
                 """
                 SELECT version, sync_fields, id, sync_space FROM \(table.quoted)
                 WHERE version > 0 AND (sync_fields IS NOT NULL
-                    OR (sync_space, version) IN (SELECT space, version FROM sync_confirmed))
+                    OR (sync_space, version) IN (SELECT key, confirmed.version FROM sync_confirmed AS confirmed
+                        JOIN sync_space ON name = confirmed.space))
                 UNION ALL
                 SELECT version, field_versions, id, space FROM sync_base
                 WHERE collection = ?1 AND is_deleted = 0 AND version > 0 AND space IS NOT NULL
@@ -103,7 +106,10 @@ extension WriteTransaction {
                 known.insert(version).inserted
             else { continue }
             let statement = try connection.statement(
-                "INSERT OR REPLACE INTO sync_confirmed (slot, space, version) VALUES (?1, ?2, ?3)")
+                """
+                INSERT OR REPLACE INTO sync_confirmed (slot, space, version)
+                SELECT ?1, name, ?3 FROM sync_space WHERE key = ?2
+                """)
             // Below zero, because these versions have no sequence. Versions of several spaces are often equal, so each
             // space begins at another slot.
             let slot = (version.rawValue &+ space &* 1_009) % StoreLimits.confirmedVersions

@@ -28,8 +28,6 @@ extension WriteTransaction {
             let removed = try remove(space).records
             try forgetDeletedBases(in: space)
             try forgetMarks(of: &space)
-            // A confirmed version names its space by a key that another space may get later.
-            try forgetConfirmed(in: space)
             try space.delete(connection)
             change.touchesSpaces = true
             change.touchesOutbox = true
@@ -97,11 +95,5 @@ extension WriteTransaction {
                 try recompute(place)
             }
         }
-    }
-
-    private func forgetConfirmed(in space: SpaceRow) throws {
-        let delete = try connection.statement("DELETE FROM sync_confirmed WHERE space = ?1")
-        delete.bind(1, space.key)
-        try delete.run()
     }
 }

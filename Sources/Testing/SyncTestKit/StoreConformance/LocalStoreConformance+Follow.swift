@@ -69,6 +69,30 @@ extension LocalStoreConformance {
                 }
                 try fixture.expect(try fixture.store.unfollow("team") != nil, is: true, "whether the space is left")
             },
+            Check("own values that a restored server has lost are offered, also if the space was unfollowed before") {
+                fixture in
+                try fixture.sendHello()
+                let id = fixture.id()
+                func rows(_ version: Int64, _ name: String) -> SnapshotRows {
+                    SnapshotRows(
+                        collection: "users", records: [fixture.shownUser(id, uid: 7, version: version, name)])
+                }
+                try fixture.pull(fixture.snapshot([rows(1, "ned")], at: 1, in: "team"))
+                _ = try fixture.written(.update("users", id, ["username": .text("mine")]), in: "team")
+                try fixture.response(try fixture.push().transactions[0].number, fixture.applied(2))
+                let renamed = fixture.at(2, fixture.renamed(id, "mine"))
+                try fixture.pull(fixture.feed([renamed], to: 2, in: "team"))
+                _ = try fixture.store.unfollow("team")
+                // Another space must not take over the versions.
+                try fixture.store.follow("work")
+                try fixture.store.follow("team")
+                try fixture.pull(fixture.snapshot([rows(2, "mine")], at: 2, in: "team"))
+                let restored = Epoch(rawValue: "restored")
+                _ = try fixture.store.adopt(restored, as: fixture.account)
+                // Others have written the field since the server was restored.
+                try fixture.pull(fixture.snapshot([rows(9, "theirs")], at: 9, of: restored, in: "team"))
+                try fixture.expect(try fixture.offers().map(\.record), is: [id], "what is offered")
+            },
             Check("rejected transactions stay in the journal when their space is unfollowed") { fixture in
                 try fixture.sendHello()
                 let write = try fixture.written(

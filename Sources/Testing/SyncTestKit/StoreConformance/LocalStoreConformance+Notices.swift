@@ -70,6 +70,21 @@ extension LocalStoreConformance {
                             field: "username", value: .text("mine"), before: .text("theirs"), seen: Version(2))
                     ]), "what is sent")
             },
+            Check("notices come again after the account has lost access and got it back") { fixture in
+                let id = try fixture.syncedUser("mine")
+                let notice = try fixture.notice(1, of: id, lost: "mine", to: .text("theirs"), at: 2)
+                let renamed = fixture.at(2, fixture.renamed(id, "theirs"))
+                try fixture.pull(fixture.feed([renamed], to: 2, notices: [notice]))
+                _ = try fixture.vacate()
+                try fixture.expect(try fixture.store.journal(state: nil, limit: 9).count, is: 0, "the journal")
+                try fixture.expect(try fixture.stored()?.notices?.after, is: 0, "the notice that is asked after")
+                let rows = SnapshotRows(
+                    collection: "users", records: [fixture.shownUser(id, uid: 7, version: 2, "theirs")])
+                try fixture.pull(fixture.snapshot([rows], at: 2, notices: [notice]))
+                try fixture.expect(
+                    try fixture.store.journal(state: .active, limit: 9).map(\.event),
+                    is: [.overwritten([notice.conflict], deleted: nil)], "the journal afterwards")
+            },
             Check("a notice of a deletion keeps the whole record, which is made again under a new id") { fixture in
                 let id = try fixture.syncedUser("mine")
                 let notice = try fixture.notice(1, of: id, lost: "mine", to: .null, at: 2, rule: .deleteWins)
