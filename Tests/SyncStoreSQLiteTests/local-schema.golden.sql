@@ -46,8 +46,8 @@ CREATE TABLE sync_confirmed (
     -- The sequence of the transaction, modulo the number of rows that are kept. Below zero for a version that a later history has
     -- shown again.
     slot INTEGER PRIMARY KEY,
-    -- The key of the space.
-    space INTEGER NOT NULL,
+    -- The name of the space. A device that stops following a space and follows it again still knows which values it wrote.
+    space TEXT NOT NULL,
     version INTEGER NOT NULL
 ) STRICT;
 
@@ -184,6 +184,8 @@ CREATE TABLE sync_meta (
     client TEXT NOT NULL,
     incarnation INTEGER NOT NULL,
     next_number INTEGER NOT NULL,
+    -- The sequence of the newest entry that the outbox has ever had. No sequence is used again.
+    last_sequence INTEGER NOT NULL DEFAULT 0,
     -- The identity of the server's history; NULL before the first contact.
     epoch TEXT,
     -- The device's hybrid logical clock: the milliseconds of the wall shifted left by 16, and a counter.
@@ -211,7 +213,7 @@ CREATE TABLE sync_meta (
 CREATE TABLE sync_migration (number INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT;
 
 CREATE TABLE sync_outbox (
-    sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+    sequence INTEGER PRIMARY KEY,
     space TEXT NOT NULL,
     -- The transaction, as JSON. Frozen once number is set.
     payload TEXT NOT NULL,
