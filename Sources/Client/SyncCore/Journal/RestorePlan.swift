@@ -72,7 +72,7 @@ package struct RestorePlan {
         ///   - replacement: Returns the record that an earlier plan created in place of a deleted one, or nil when
         ///     there is none.
         ///   - space: Returns the space that a record is in now, or nil when it is not on this device.
-        ///   - isOffered: Returns whether another entry creates a record when that entry is restored, under the
+        ///   - isOffered: Returns whether another active entry creates a record when that entry is restored, under the
         ///     record's own id or that of its replacement.
         ///   - restoredCreation: Returns the values with which a restored entry has created a record, or nil when no
         ///     entry has.

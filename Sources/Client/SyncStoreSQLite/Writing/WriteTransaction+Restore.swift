@@ -43,13 +43,13 @@ extension WriteTransaction {
                 space: { try self.table($0.collection).space(of: $0.id, on: self.connection) },
                 isOffered: { record in
                     if let known = offered[record] { return known }
-                    let isOffered = try self.openEntry(creating: record, besides: entry.number, search) != nil
+                    let isOffered = try self.entry(creating: record, in: .active, besides: entry.number, search) != nil
                     offered[record] = isOffered
                     return isOffered
                 },
                 restoredCreation: { record in
                     if let known = restored[record] { return known }
-                    let patch = try self.creation(of: record, isRestored: true, besides: entry.number, search)?.patch
+                    let patch = try self.creation(of: record, in: .restored, besides: entry.number, search)?.patch
                     restored.updateValue(patch, forKey: record)
                     return patch
                 }))
@@ -222,6 +222,8 @@ extension WriteTransaction {
                 needed.append(mutation.address)
                 needTargets(of: mutation.patch, in: mutation.collection)
             }
+            // A record that is created again needs its other values, too.
+            for mutation in entry.records?.mutations ?? [] { needTargets(of: mutation.patch, in: mutation.collection) }
             let created = Set(transaction.createdRecords)
             needed.removeAll { created.contains($0.id) }
         case .merged(let conflicts), .overwritten(let conflicts, _):
@@ -237,47 +239,50 @@ extension WriteTransaction {
                 try table.space(of: record.id, on: connection) == nil
             else { continue }
             searches += 1
-            if let first = try openEntry(creating: record, besides: entry.number, search) {
+            for state in [.active, .dismissed] as [JournalEntry.State] {
+                guard let first = try self.entry(creating: record, in: state, besides: entry.number, search) else {
+                    continue
+                }
                 return (first.record.description, first.entry)
             }
         }
         return nil
     }
 
-    /// Returns an entry that creates a record when it is restored, under the record's id or under the one that an
-    /// earlier restore gave it; nil when there is none.
+    /// Returns an entry in this state that creates a record, under the record's id or under the one that an earlier
+    /// restore gave it; nil when there is none.
     ///
     /// - Returns: The entry, and the record as the entry names it.
-    private func openEntry(
-        creating record: RecordAddress, besides number: Int64, _ search: CreationSearch
+    private func entry(
+        creating record: RecordAddress, in state: JournalEntry.State, besides number: Int64, _ search: CreationSearch
     ) throws -> (entry: Int64, record: RecordAddress)? {
         var names = [record]
         if let id = try replacement(of: record.collection, record.id) {
             names.append(RecordAddress(record.collection, id))
         }
         for name in names {
-            if let found = try creation(of: name, isRestored: false, besides: number, search) {
+            if let found = try creation(of: name, in: state, besides: number, search) {
                 return (found.entry, name)
             }
         }
         return nil
     }
 
-    /// Returns an entry that creates a record, with its values: the newest one that has been restored, or the oldest
-    /// one that has not; nil when there is none.
+    /// Returns an entry in this state that creates a record, with its values: the newest one that has been restored, or
+    /// the oldest one that has not; nil when there is none.
     private func creation(
-        of record: RecordAddress, isRestored: Bool, besides number: Int64, _ search: CreationSearch
+        of record: RecordAddress, in state: JournalEntry.State, besides number: Int64, _ search: CreationSearch
     ) throws -> (entry: Int64, patch: Patch)? {
         if let ids = try search.createdIDs(connection), !ids.contains(record.id) { return nil }
         let statement = try connection.statement(
             """
             SELECT number, payload FROM sync_journal
-            WHERE number <> ?1 AND (state = 'restored') = ?3 AND event IN ('rejected', 'cancelled', 'lost')
-                AND instr(payload, ?2) > 0 ORDER BY iif(?3, -number, number)
+            WHERE number <> ?1 AND state = ?3 AND event IN ('rejected', 'cancelled', 'lost')
+                AND instr(payload, ?2) > 0 ORDER BY iif(?3 = 'restored', -number, number)
             """)
         statement.bind(1, number)
         statement.bind(2, record.id.description)
-        statement.bind(3, isRestored ? 1 : 0)
+        statement.bind(3, state.rawValue)
         defer { statement.reset() }
         while try statement.step() {
             let found = statement.integer(0)

@@ -140,6 +140,36 @@ extension LocalStoreConformance {
                 fixture in
                 try restoresCreation(in: fixture, pageIsFirst: false)
             },
+            Check(
+                "a required record whose new creation was cancelled is named, and created again once that is dismissed"
+            ) {
+                fixture in
+                let (user, avatar) = try fixture.syncedAvatar()
+                try fixture.commit(.update("users", user, ["username": .text("eve")]))
+                try fixture.commit(.update("avatars", avatar, ["title": .text("mine")]))
+                let sent = try fixture.push().transactions.map(\.number)
+                try fixture.pull(
+                    fixture.feed([fixture.at(3, fixture.deletedAvatar(avatar), fixture.deleted(user))], to: 3))
+                for number in sent { try fixture.response(number, fixture.rejected(.recordDeleted)) }
+                let again = try fixture.store.restore(journal: 1, now: fixture.now()) {
+                    RecordID(bits: .init(high: 5, low: 5))
+                }
+                try fixture.store.cancel(again[0], now: fixture.now())
+                do {
+                    _ = try fixture.store.restore(journal: 2, now: fixture.now(), newID: fixture.newID)
+                    throw ConformanceViolation(rule: fixture.rule, detail: "the avatar is restored without its author")
+                } catch let error as StoreError {
+                    try fixture.expect(error.message.hasSuffix("restore entry 3 first"), error.message)
+                }
+                try fixture.store.dismiss(journal: 3)
+                _ = try fixture.store.restore(journal: 2, now: fixture.now(), newID: fixture.newID)
+                let made = try fixture.store.record("avatars", .id(fixture.newID()))
+                try fixture.expect(made?.values[1], is: .reference(fixture.newID()), "the author of the new avatar")
+                // The dismissed entry then changes the new record, and creates no second one.
+                _ = try fixture.store.restore(journal: 3, now: fixture.now(), newID: fixture.newID)
+                try fixture.expect(try fixture.store.count(matching: RecordQuery("users")), is: 1, "the users")
+                try fixture.expect(try fixture.name(fixture.newID()), is: .text("eve"), "the name of the author")
+            },
             Check("a space that is vacated leaves no values of its deleted records behind") { fixture in
                 let user = try fixture.syncedUser("ada")
                 try fixture.commit(.create("avatars", fixture.id(), ["author": .reference(user)]))
