@@ -126,6 +126,22 @@ import Testing
         #expect(Self.stop(after: [Self.status(OutboxSummary(waiting: 2, held: 2))]) == "held")
     }
 
+    @Test func `a sync that would delete records ends when everything else is done`() {
+        var status = Self.status(OutboxSummary(sent: 1))
+        status.spaces.append(status.spaces[0])
+        status.spaces[0].pull = .braked(deletes: 40, of: 60)
+        let braked = "braked(deletes: 40, of: 60)"
+        #expect(Self.ending(status, timeout: .zero) == braked)
+        status.push = .working
+        #expect(Self.ending(status, timeout: .zero) == nil)
+        status.push = .idle
+        status.spaces[1].pull = .working
+        #expect(Self.ending(status) == nil)
+        status.spaces[1].pull = .waiting("the server is busy", retryIn: .seconds(1))
+        #expect(Self.ending(status) == nil)
+        #expect(Self.ending(status, timeout: .zero) == braked)
+    }
+
     @Test func `a sync ends when only writes for a newer server are left`() {
         #expect(Self.ending(Self.status(OutboxSummary())) == "inSync")
         #expect(Self.ending(Self.status(OutboxSummary(waiting: 2, held: 2))) == "held")

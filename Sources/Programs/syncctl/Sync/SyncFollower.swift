@@ -122,16 +122,29 @@ struct SyncFollower: Sendable {
         }
         if !status.spaces.isEmpty, status.isInSync { return .inSync }
         if !status.spaces.isEmpty, status.waitsForNewerServer { return .held }
+        if let brake = brake(in: status, isPatient: isPatient) { return brake }
         if case .waiting(let reason, _) = status.push, !isPatient { return .blocked(reason) }
         for space in status.spaces {
-            switch space.pull {
-            case .braked(let deletes, let total):
-                guard allowDeletes != nil else { return .braked(deletes: deletes, of: total) }
-            case .waiting(let reason, _) where !isPatient: return .blocked(reason)
-            case .idle, .working, .waitingForConnection, .waiting, .recovering: break
-            }
+            if case .waiting(let reason, _) = space.pull, !isPatient { return .blocked(reason) }
         }
         return isPatient ? nil : standstill(of: status)
+    }
+
+    /// Returns the ending if the mass-delete brake holds a space and everything else has been tried; otherwise nil.
+    private func brake(in status: SyncStatus, isPatient: Bool) -> SyncEnding? {
+        guard allowDeletes == nil else { return nil }
+        var ending: SyncEnding?
+        var isBusy = false
+        for activity in [status.push] + status.spaces.map(\.pull) {
+            switch activity {
+            case .braked(let deletes, let total): ending = ending ?? .braked(deletes: deletes, of: total)
+            case .working, .recovering: isBusy = true
+            case .waiting: isBusy = isBusy || isPatient
+            case .idle, .waitingForConnection: break
+            }
+        }
+        let isOver = timeout > .zero && !isPatient
+        return isWatching || isOver || !isBusy ? ending : nil
     }
 
     /// Returns the obstacle when the engine has nothing to do before its next poll and is not in sync; otherwise nil.

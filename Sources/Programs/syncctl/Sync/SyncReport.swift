@@ -93,9 +93,12 @@ struct SyncReport {
                 .notSynced, reason, advice: "syncctl status shows what is waiting; \(CommandError.safe)")
         case .storeFailed(let failure): throw CommandError(failure)
         case .braked(let deletes, _):
+            let count = after.count
+            let unconfirmed =
+                count == 0 ? "" : "; \(count) \(count == 1 ? "transaction is" : "transactions are") still in the outbox"
             throw CommandError(
                 .unhealthy,
-                "the sync would delete \(deletes) records on this device, which may be a mistake of the server",
+                "the sync would delete \(deletes) records on this device, which may be a mistake of the server\(unconfirmed)",
                 advice: "if you expect that, run syncctl sync --allow-deletes")
         case .brakedElsewhere(let process, let message):
             throw CommandError(
