@@ -271,20 +271,20 @@ extension SQLTransaction: AuthorityView {
         of number: TransactionNumber, from identity: ClientIdentity, at version: Version
     ) throws(AuthorityStoreError) -> WallTime? {
         // The outcome of a transaction does not name its space. One lookup by primary key for each space whose change
-        // feed has this version.
+        // feed has this version. As a join, PostgreSQL could search the whole change feed for the version.
         try row(
             "read the time of a commit",
             """
-            SELECT change_feed.at FROM space CROSS JOIN change_feed
-            WHERE space.head >= $1 AND space.horizon < $1
-                AND change_feed.space = space.name AND change_feed.version = $1
-                AND change_feed.client = $2 AND change_feed.incarnation = $3 AND change_feed.number = $4
+            SELECT max((SELECT change_feed.at FROM change_feed
+                WHERE change_feed.space = space.name AND change_feed.version = $1
+                    AND change_feed.client = $2 AND change_feed.incarnation = $3 AND change_feed.number = $4))
+            FROM space WHERE space.head >= $1 AND space.horizon < $1
             """,
             [
                 .integer(version.rawValue), .blob(identity.client.bits.bytes), .integer(Int64(identity.incarnation)),
                 .integer(number.rawValue),
             ]
-        ) { WallTime(milliseconds: $0.integer(0)) }
+        ) { $0.isNull(0) ? nil : WallTime(milliseconds: $0.integer(0)) } ?? nil
     }
 
     package func outcome(of key: LedgerKey, _ number: TransactionNumber) throws(AuthorityStoreError) -> StoredOutcome? {
