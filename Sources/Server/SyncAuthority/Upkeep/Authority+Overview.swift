@@ -6,17 +6,7 @@ extension Authority {
     ///
     /// The store counts records, conflicts, and clients row by row.
     public func overview() throws(AuthorityError) -> AuthorityOverview {
-        try read { view in
-            let state = try view.state()
-            return AuthorityOverview(
-                epoch: state.epoch, catalogRevision: state.catalogRevision,
-                collections: try view.catalog()?.models.map(\.collection) ?? [],
-                spaces: try SpaceSummary.all(in: view).map { summary in
-                    SpaceOverview(
-                        summary, records: try view.recordCounts(in: summary.space),
-                        conflicts: try view.conflictCount(in: summary.space))
-                }, clients: try view.clientCount())
-        }
+        try read { view in try AuthorityOverview(of: view) }
     }
 
     /// Returns the spaces that have members or commits, ordered by name.
@@ -118,6 +108,22 @@ public struct AuthorityOverview: Hashable, Sendable {
         self.collections = collections
         self.spaces = spaces
         self.clients = clients
+    }
+
+    /// Reads the overview of a store.
+    package init(of view: some AuthorityView) throws(AuthorityStoreError) {
+        let state = try view.state()
+        var spaces: [SpaceOverview] = []
+        for summary in try SpaceSummary.all(in: view) {
+            spaces.append(
+                SpaceOverview(
+                    summary, records: try view.recordCounts(in: summary.space),
+                    conflicts: try view.conflictCount(in: summary.space)))
+        }
+        self.init(
+            epoch: state.epoch, catalogRevision: state.catalogRevision,
+            collections: try view.catalog()?.models.map(\.collection) ?? [], spaces: spaces,
+            clients: try view.clientCount())
     }
 }
 
