@@ -81,11 +81,32 @@ public final class ServerComposition {
         try authority(.existing).startNewEpoch().rawValue
     }
 
-    /// Returns the conflicts of a space after `number`, oldest first, one line each.
+    /// Returns the conflicts of a space after `number`, oldest first, one line each. Servers may be using the database
+    /// meanwhile.
     ///
     /// - Throws: the same errors as `epoch`.
     public func conflicts(in space: SpaceID, after number: Int64, limit: Int) throws -> [TerminalText] {
-        try authority(.existing).conflicts(in: space, after: number, limit: limit).map(ConflictText.line)
+        try authority(.reading).conflicts(in: space, after: number, limit: limit).map(ConflictText.line)
+    }
+
+    /// The state of the database. Servers may be using it meanwhile.
+    ///
+    /// - Throws: the same errors as `epoch`.
+    var status: ServerStatus {
+        get throws {
+            let overview = try authority(.reading).overview()
+            return ServerStatus(
+                overview: overview, database: try ServerDatabase(settings), hasOwnRule: application.access != nil,
+                environment: settings.environment)
+        }
+    }
+
+    /// Returns the clients that have pushed and whose ids are greater than `client`, ordered by id. Servers may be using
+    /// the database meanwhile.
+    ///
+    /// - Throws: the same errors as `epoch`.
+    func clients(after client: ClientID?, limit: Int) throws -> [ClientSummary] {
+        try authority(.reading).clients(after: client, limit: limit)
     }
 
     /// The registry of the members of spaces. Servers may be using the database meanwhile.
