@@ -1,3 +1,4 @@
+import AuthorityStoreSQLite
 public import Logging
 import ServiceLifecycle
 public import SyncAuthority
@@ -115,6 +116,44 @@ public final class ServerComposition {
     public var members: MemberRegistry {
         get throws(ConfigurationError) {
             MemberRegistry(try authority(.shared), haveEffect: application.access == nil)
+        }
+    }
+
+    /// Copies the database into a new file, and checks the copy. A server may be using the database meanwhile.
+    ///
+    /// - Throws: `ConfigurationError` if the database is in PostgreSQL, if it cannot be read, or if the file cannot be
+    ///   created. No file is left then.
+    func backUp(to file: String) throws -> BackupReport {
+        guard settings.postgres == nil else {
+            throw ConfigurationError(
+                "backup: this server keeps its database in PostgreSQL, and only a SQLite database is copied",
+                advice: "use pg_dump, with --schema=\(settings.postgresSchema)")
+        }
+        var report: BackupReport?
+        try BackupFile(path: file).create { temporary in
+            do throws(AuthorityStoreError) {
+                try SQLiteAuthorityStore.copy(settings.file, into: temporary)
+            } catch {
+                throw ConfigurationError(error, isPostgres: false)
+            }
+            report = try checkedBackup(temporary, named: file)
+        }
+        guard let report else { preconditionFailure("the backup was checked") }
+        return report
+    }
+
+    /// Returns the contents of a backup after a check of the whole file.
+    ///
+    /// - Throws: `ConfigurationError` if the file is not a server's database, or is damaged.
+    func checkBackup(_ file: String) throws(ConfigurationError) -> BackupReport {
+        try checkedBackup(file, named: file)
+    }
+
+    private func checkedBackup(_ file: String, named name: String) throws(ConfigurationError) -> BackupReport {
+        do throws(AuthorityStoreError) {
+            return try BackupReport(checking: file, name: name, hasOwnRule: application.access != nil)
+        } catch {
+            throw ConfigurationError("backup: \(error)", mayPass: ConfigurationError(error, isPostgres: false).mayPass)
         }
     }
 

@@ -129,7 +129,7 @@ struct ServerRoot: AsyncParsableCommand {
             """,
         version: ProgramVersion.text,
         subcommands: [
-            ServeCommand.self, StatusCommand.self, ClientsCommand.self, ConflictsCommand.self,
+            ServeCommand.self, StatusCommand.self, ClientsCommand.self, ConflictsCommand.self, BackupCommand.self,
             TokenCommand.self, SpaceCommand.self, CatalogCommand.self, EpochCommand.self, ServerConfigCommand.self,
         ],
         defaultSubcommand: ServeCommand.self)
