@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Logging
 import SyncAuthority
 import SyncModel
@@ -120,6 +121,18 @@ import Testing
             open?.message
                 == "backup: others may write in \(folder)/ (permissions 770); expected 700, so run chmod 700 on it")
         #expect(try names() == ["server"])
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "only root can give a folder away"))
+    func `a backup is not written into a folder of another user`() throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        #expect(chown(folder, 4_321, 4_321) == 0)
+        let error = #expect(throws: ConfigurationError.self) { try BackupFile(path: copy).create { _ in } }
+        #expect(
+            error?.message
+                == "backup: \(folder)/ belongs to user 4321, and this program runs as user 0: expected a folder of that user"
+        )
+        #expect(try names() == [])
     }
 
     @Test func `a server in PostgreSQL names the tool that makes its backups`() throws {

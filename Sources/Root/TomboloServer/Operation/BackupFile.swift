@@ -12,7 +12,7 @@ struct BackupFile {
     ///   file cannot be written; and the errors of `write`.
     func create(_ write: (_ temporary: String) throws -> Void) throws {
         try requireAbsent()
-        try PrivateFolder.check(PrivateFolder.containing(path), for: "backup")
+        try requirePrivateFolder()
         unlink(temporary)
         let descriptor = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw failure("create", temporary) }
@@ -29,9 +29,10 @@ struct BackupFile {
             unlink(temporary + "-journal")
             throw error
         }
-        let folder = PrivateFolder.containing(path)
         if let code = PrivateFolder.flush(folder) { throw failure("flush", folder, code) }
     }
+
+    private var folder: String { PrivateFolder.containing(path) }
 
     /// A killed process leaves this file. Its name ends with `.new`, so that nobody takes it for a backup.
     private var temporary: String { "\(path).\(getpid()).new" }
@@ -44,6 +45,17 @@ struct BackupFile {
                 advice: "give another name, or delete that file first")
         }
         guard errno == ENOENT else { throw failure("look at", path) }
+    }
+
+    /// Nobody else may replace the temporary file, which SQLite opens by its name.
+    private func requirePrivateFolder() throws(ConfigurationError) {
+        try PrivateFolder.check(folder, for: "backup")
+        var status = stat()
+        guard stat(folder, &status) == 0, status.st_uid == geteuid() || status.st_uid == 0 else {
+            throw ConfigurationError(
+                "backup: \(folder) belongs to user \(status.st_uid), and this program runs as user \(geteuid()): expected a folder of that user"
+            )
+        }
     }
 
     private func failure(_ verb: String, _ file: String, _ code: Int32 = errno) -> ConfigurationError {
