@@ -5,6 +5,7 @@ import SyncBootstrap
 import SyncCore
 import SyncJSON
 import SyncModel
+import SyncProgram
 import Testing
 
 @testable import syncctl

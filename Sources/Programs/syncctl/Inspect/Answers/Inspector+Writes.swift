@@ -1,5 +1,6 @@
 import SyncCore
 import SyncModel
+import SyncProgram
 
 extension Inspector {
     func create(_ arguments: InspectArguments) throws -> JSONLine {

@@ -2,6 +2,7 @@ import Glibc
 import SyncBootstrap
 import SyncCore
 import SyncModel
+import SyncProgram
 import TomboloCommunity
 
 /// Answers the calls of the page: reads and writes the store, and returns JSON.

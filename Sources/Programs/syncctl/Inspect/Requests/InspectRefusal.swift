@@ -1,4 +1,5 @@
 import SyncModel
+import SyncProgram
 
 /// The reason why a request gets no result: an HTTP status, one sentence for the page, and advice.
 struct InspectRefusal: Error, Hashable {

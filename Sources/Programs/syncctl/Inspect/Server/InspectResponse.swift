@@ -1,4 +1,5 @@
 import NIOHTTP1
+import SyncProgram
 
 /// A response, with the fields that keep the page and its data on this machine.
 struct InspectResponse: Sendable {
