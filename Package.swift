@@ -232,6 +232,17 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ]),
+        // A page that a program serves to the browsers of its own machine.
+        .target(
+            name: "LoopbackPage",
+            dependencies: [
+                "SyncProgram", "SyncModel", "SyncConcurrency", "SyncCore", "SyncJSON",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ],
+            resources: [.embedInCode("Page/page.css"), .embedInCode("Page/page.js")]),
         // The client's.
         .target(
             name: "SyncBootstrap",
@@ -267,18 +278,12 @@ let package = Package(
             name: "syncctl",
             dependencies: [
                 "SyncModel", "SyncConcurrency", "SyncCore", "SyncProgram", "SyncBootstrap", "RecordImport", "SyncJSON",
-                "SyncObjects", "TomboloModeling", "TomboloCommunity", "SyncRecording",
+                "SyncObjects", "TomboloModeling", "TomboloCommunity", "SyncRecording", "LoopbackPage",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
             ],
-            resources: [
-                .embedInCode("Inspect/Page/inspect.html"), .embedInCode("Inspect/Page/inspect.css"),
-                .embedInCode("Inspect/Page/inspect.js"),
-            ]),
+            resources: [.embedInCode("Inspect/Page/inspect.html"), .embedInCode("Inspect/Page/inspect.js")]),
 
         // A contact book: an example of a client to copy from.
         .executableTarget(name: "contacts", dependencies: ["Tombolo"]),
@@ -398,6 +403,12 @@ let package = Package(
             ]),
         // What holds of the settings of any program.
         .target(name: "ConfigurationChecks", dependencies: ["SyncProgram"], path: "Tests/ConfigurationChecks"),
+        // Requests to pages, and checks of the files of any page.
+        .target(
+            name: "PageChecks", dependencies: ["LoopbackPage", "SyncJSON"], path: "Tests/PageChecks"),
+        .testTarget(
+            name: "LoopbackPageTests",
+            dependencies: ["TestRings", "LoopbackPage", "PageChecks", "SyncProgram", "SyncConcurrency", "SyncJSON"]),
         .testTarget(
             name: "TomboloServerTests",
             dependencies: [
@@ -423,7 +434,7 @@ let package = Package(
             dependencies: [
                 "TestRings", "syncctl", "syncd", "syncsim", "contacts", "SyncConcurrency", "SyncProgram",
                 "SyncBootstrap",
-                "SyncModel", "SyncCore", "SyncJSON", "SyncSimulation",
+                "SyncModel", "SyncCore", "SyncJSON", "SyncSimulation", "LoopbackPage", "PageChecks",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
         // Tests of the programs with real processes, signals, sockets, and disks.
@@ -459,7 +470,7 @@ let sides = [
         "SyncAuthority", "AuthorityStoreSQL", "AuthorityStoreSQLite", "CPostgres", "AuthorityStorePostgres",
         "SyncServerRules", "SyncServerHTTP",
     ],
-    "Root": ["SyncProgram", "SyncBootstrap", "Tombolo", "TomboloServer"],
+    "Root": ["SyncProgram", "LoopbackPage", "SyncBootstrap", "Tombolo", "TomboloServer"],
     "Programs": ["syncctl", "syncd", "syncsim", "syncbench", "contacts", "CRawSQLite"],
     "Testing": [
         "SyncTestKit", "SyncSimulation", "SimulationRecipes", "CFaultVFS",

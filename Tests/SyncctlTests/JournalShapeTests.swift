@@ -1,5 +1,6 @@
 import SyncCore
 import SyncModel
+import SyncProgram
 import TestRings
 import Testing
 

@@ -1,4 +1,5 @@
 import SyncModel
+import SyncProgram
 import TestRings
 import Testing
 

@@ -1,4 +1,5 @@
 import Foundation
+import PageChecks
 import SyncJSON
 import TestRings
 import Testing
@@ -22,12 +23,8 @@ import Testing
 
         func call(_ name: String, _ body: String) async throws -> JSONValue {
             let response = await RawExchange.send(
-                """
-                POST /api/\(name) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nAuthorization: Bearer \(secret)\r\n\
-                Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)
-                """, to: port)
-            let end = try #require(response.firstRange(of: "\r\n\r\n"), "\(response)")
-            return try JSONValue(Array(response[end.upperBound...].utf8))
+                RawExchange.call(name, body, to: port, secret: secret), to: port)
+            return try #require(RawExchange.body(of: response), "\(response)")
         }
 
         /// Asks the program to end, and returns its exit status.

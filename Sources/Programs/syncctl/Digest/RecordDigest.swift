@@ -1,5 +1,6 @@
 import Crypto
 import SyncModel
+import SyncProgram
 
 /// A digest of a collection: the SHA-256 of its records in the order of their ids.
 ///

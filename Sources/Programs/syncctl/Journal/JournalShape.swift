@@ -1,5 +1,6 @@
 import SyncCore
 import SyncModel
+import SyncProgram
 
 /// Formats a journal entry for output.
 enum JournalShape {

@@ -1,4 +1,5 @@
 import SyncModel
+import SyncProgram
 
 /// Formats transactions for output.
 enum TransactionText {

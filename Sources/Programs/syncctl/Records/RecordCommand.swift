@@ -2,6 +2,7 @@ import ArgumentParser
 import SyncBootstrap
 import SyncCore
 import SyncModel
+import SyncProgram
 
 /// `syncctl record`: the records of any application's database.
 struct RecordCommand: AsyncParsableCommand {

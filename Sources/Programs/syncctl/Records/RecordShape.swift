@@ -1,5 +1,6 @@
 import SyncCore
 import SyncModel
+import SyncProgram
 
 /// Formats a record for output.
 struct RecordShape {

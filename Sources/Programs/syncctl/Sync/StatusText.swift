@@ -1,5 +1,6 @@
 import SyncCore
 import SyncModel
+import SyncProgram
 
 /// Formats the engine's status for output.
 enum StatusText {

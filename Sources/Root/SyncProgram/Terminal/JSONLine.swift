@@ -1,30 +1,30 @@
-import SyncJSON
-import SyncModel
+package import SyncJSON
+package import SyncModel
 
 /// Output for scripts: one JSON object on one line.
-struct JSONLine {
+package struct JSONLine: Sendable {
     private var writer = JSONWriter()
 
-    init() {
+    package init() {
         writer.beginObject()
     }
 
-    mutating func set(_ key: String, _ value: String?) {
+    package mutating func set(_ key: String, _ value: String?) {
         writer.key(key)
         if let value { writer.string(value) } else { writer.null() }
     }
 
-    mutating func set(_ key: String, _ value: some BinaryInteger) {
+    package mutating func set(_ key: String, _ value: some BinaryInteger) {
         writer.key(key)
         writer.integer(value)
     }
 
-    mutating func set(_ key: String, _ value: Bool) {
+    package mutating func set(_ key: String, _ value: Bool) {
         writer.key(key)
         writer.boolean(value)
     }
 
-    mutating func set(_ key: String, _ value: FieldValue) {
+    package mutating func set(_ key: String, _ value: FieldValue) {
         writer.key(key)
         switch value {
         case .null: writer.null()
@@ -38,7 +38,7 @@ struct JSONLine {
         }
     }
 
-    mutating func set(_ key: String, _ texts: [String]) {
+    package mutating func set(_ key: String, _ texts: [String]) {
         writer.key(key)
         writer.beginArray()
         for text in texts { writer.string(text) }
@@ -46,19 +46,19 @@ struct JSONLine {
     }
 
     /// Sets an object.
-    mutating func set(_ key: String, _ line: JSONLine) {
+    package mutating func set(_ key: String, _ line: JSONLine) {
         writer.key(key)
         writer.verbatim(line.bytes)
     }
 
     /// Sets any value.
-    mutating func set(_ key: String, json value: JSONValue) {
+    package mutating func set(_ key: String, json value: JSONValue) {
         writer.key(key)
         writer.verbatim(value.text.utf8)
     }
 
     /// Sets an array of objects.
-    mutating func set(_ key: String, _ lines: [JSONLine]) {
+    package mutating func set(_ key: String, _ lines: [JSONLine]) {
         writer.key(key)
         writer.beginArray()
         for line in lines { writer.verbatim(line.bytes) }
@@ -80,12 +80,12 @@ struct JSONLine {
     }
 
     /// The line in UTF-8, without its line break.
-    var bytes: [UInt8] {
+    package var bytes: [UInt8] {
         var writer = writer
         writer.endObject()
         return writer.bytes
     }
 
     /// The line without its line break. JSON itself escapes control characters.
-    var text: String { String(decoding: bytes, as: UTF8.self) }
+    package var text: String { String(decoding: bytes, as: UTF8.self) }
 }
