@@ -276,9 +276,9 @@ import Testing
         try world.push(&device, create("user", 2, ["username": .text("b")]))
         #expect(
             try world.authority.spaces() == [
-                SpaceSummary(space: .default, members: 0, head: Version(1)),
-                SpaceSummary(space: "empty", members: 1, head: .zero),
-                SpaceSummary(space: "team", members: 2, head: Version(1)),
+                SpaceSummary(space: .default, members: 0, extent: SpaceExtent(head: Version(1), horizon: .zero)),
+                SpaceSummary(space: "empty", members: 1, extent: .empty),
+                SpaceSummary(space: "team", members: 2, extent: SpaceExtent(head: Version(1), horizon: .zero)),
             ])
         #expect(
             try world.authority.members(of: "team") == [

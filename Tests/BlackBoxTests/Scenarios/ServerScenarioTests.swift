@@ -108,6 +108,57 @@ import Testing
         }
     }
 
+    /// Restores a backup as the guide says: stop, delete the WAL, move the file in, start.
+    @Test(.timeLimit(.minutes(15)))
+    func `a backup that was made during pushes is restored, and devices offer what it lacks`() async throws {
+        try await inTestbed { testbed, ledger, writers in
+            let writer = writers[0]
+            try writer.create("in the backup")
+            for writer in writers { try writer.device.expect(0, "sync") }
+            let copies = testbed.folder + "/copies"
+            try FileManager.default.createDirectory(
+                atPath: copies, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+            let server = testbed.server
+            let backups = Thread {
+                for number in 0..<8 { _ = try? server.manage(["backup", "\(copies)/copy-\(number).sqlite"]) }
+            }
+            backups.start()
+            for round in 0..<8 {
+                try writer.writeGroup("round.\(round)", revision: 0, size: 100)
+                try writer.device.expect(0, "sync")
+            }
+            try eventually("the backups are made") { backups.isFinished }
+            let names = try FileManager.default.contentsOfDirectory(atPath: copies).sorted()
+            try require(names == (0..<8).map { "copy-\($0).sqlite" }, "the backups are \(names)")
+            for name in names { try server.manage(["backup", "--check", "\(copies)/\(name)"]) }
+            // Every backup has whole commits, in the order of the pushes.
+            let sizes = try names.map { name in
+                try Database("\(copies)/\(name)").rows("SELECT count(*) FROM record").first?.integer(0) ?? -1
+            }
+            try require(
+                sizes == sizes.sorted() && sizes.allSatisfy { $0 % 100 == 1 }, "the backups have \(sizes) records")
+            try writer.create("lost")
+            try writer.device.expect(0, "sync")
+            let status = try server.manage(["status"])
+            try require(status.contains("; 802 records ("), status)
+
+            try require(server.end(SIGTERM) == 0, "the server did not stop: \(server.errors)")
+            for ending in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: server.database + ending) }
+            try FileManager.default.removeItem(atPath: server.database)
+            try FileManager.default.moveItem(atPath: "\(copies)/\(names[7])", toPath: server.database)
+            try server.start()
+            try require(
+                server.errors.contains("restored from an older copy"), "the restore was not noticed: \(server.errors)")
+            try writer.device.expect(6, "sync")
+            let entries = try writer.device.expect(0, "journal", "--json").objects
+            let isLost = !entries.isEmpty && entries.allSatisfy { $0["event"] as? String == "lost" }
+            try require(isLost, "the journal has \(entries)")
+            try writer.device.expect(0, "journal", "restore", "--lost")
+            for writer in writers { try writer.device.expect(0, "sync") }
+            try testbed.requireNoFinding(ledger)
+        }
+    }
+
     @Test(.timeLimit(.minutes(15))) func `writes to a server with a full disk arrive once there is space`()
         async throws
     {

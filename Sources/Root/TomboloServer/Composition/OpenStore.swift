@@ -28,11 +28,16 @@ struct OpenStore {
             } else {
                 let configuration = SQLiteAuthorityConfiguration(durability: settings.durability)
                 let opened =
-                    opening == .shared
-                    ? try SQLiteAuthorityStore(
-                        visiting: settings.file, newHistory: newHistory, configuration: configuration)
-                    : try SQLiteAuthorityStore(
-                        at: settings.file, newHistory: newHistory, creating: isCreating, configuration: configuration)
+                    switch opening {
+                    case .creatingIfMissing, .existing:
+                        try SQLiteAuthorityStore(
+                            at: settings.file, newHistory: newHistory, creating: isCreating,
+                            configuration: configuration)
+                    case .shared:
+                        try SQLiteAuthorityStore(
+                            visiting: settings.file, newHistory: newHistory, configuration: configuration)
+                    case .reading: try SQLiteAuthorityStore(reading: settings.file, configuration: configuration)
+                    }
                 (store, close) = (opened, { try? opened.close() })
             }
         } catch {

@@ -1,3 +1,4 @@
+import AuthorityStoreSQLite
 public import Logging
 import ServiceLifecycle
 public import SyncAuthority
@@ -81,11 +82,32 @@ public final class ServerComposition {
         try authority(.existing).startNewEpoch().rawValue
     }
 
-    /// Returns the conflicts of a space after `number`, oldest first, one line each.
+    /// Returns the conflicts of a space after `number`, oldest first, one line each. Servers may be using the database
+    /// meanwhile.
     ///
     /// - Throws: the same errors as `epoch`.
     public func conflicts(in space: SpaceID, after number: Int64, limit: Int) throws -> [TerminalText] {
-        try authority(.existing).conflicts(in: space, after: number, limit: limit).map(ConflictText.line)
+        try authority(.reading).conflicts(in: space, after: number, limit: limit).map(ConflictText.line)
+    }
+
+    /// The state of the database. Servers may be using it meanwhile.
+    ///
+    /// - Throws: the same errors as `epoch`.
+    var status: ServerStatus {
+        get throws {
+            let overview = try authority(.reading).overview()
+            return ServerStatus(
+                overview: overview, database: try ServerDatabase(settings), hasOwnRule: application.access != nil,
+                environment: settings.environment)
+        }
+    }
+
+    /// Returns the clients that have pushed and whose ids are greater than `client`, ordered by id. Servers may be using
+    /// the database meanwhile.
+    ///
+    /// - Throws: the same errors as `epoch`.
+    func clients(after client: ClientID?, limit: Int) throws -> [ClientSummary] {
+        try authority(.reading).clients(after: client, limit: limit)
     }
 
     /// The registry of the members of spaces. Servers may be using the database meanwhile.
@@ -94,6 +116,44 @@ public final class ServerComposition {
     public var members: MemberRegistry {
         get throws(ConfigurationError) {
             MemberRegistry(try authority(.shared), haveEffect: application.access == nil)
+        }
+    }
+
+    /// Copies the database into a new file, and checks the copy. A server may be using the database meanwhile.
+    ///
+    /// - Throws: `ConfigurationError` if the database is in PostgreSQL, if it cannot be read, or if the file cannot be
+    ///   created. No file is left then.
+    func backUp(to file: String) throws -> BackupReport {
+        guard settings.postgres == nil else {
+            throw ConfigurationError(
+                "backup: this server keeps its database in PostgreSQL, and only a SQLite database is copied",
+                advice: "use pg_dump, with --schema=\(settings.postgresSchema)")
+        }
+        var report: BackupReport?
+        try BackupFile(path: file).create { temporary in
+            do throws(AuthorityStoreError) {
+                try SQLiteAuthorityStore.copy(settings.file, into: temporary)
+            } catch {
+                throw ConfigurationError(error, isPostgres: false)
+            }
+            report = try checkedBackup(temporary, named: file)
+        }
+        guard let report else { preconditionFailure("the backup was checked") }
+        return report
+    }
+
+    /// Returns the contents of a backup after a check of the whole file.
+    ///
+    /// - Throws: `ConfigurationError` if the file is not a server's database, or is damaged.
+    func checkBackup(_ file: String) throws(ConfigurationError) -> BackupReport {
+        try checkedBackup(file, named: file)
+    }
+
+    private func checkedBackup(_ file: String, named name: String) throws(ConfigurationError) -> BackupReport {
+        do throws(AuthorityStoreError) {
+            return try BackupReport(checking: file, name: name, hasOwnRule: application.access != nil)
+        } catch {
+            throw ConfigurationError("backup: \(error)", mayPass: ConfigurationError(error, isPostgres: false).mayPass)
         }
     }
 

@@ -47,6 +47,8 @@ public struct ServerRecipes: Sendable {
         case existing
         /// A missing store is an error, and other processes may serve the store, which is used for short transactions.
         case shared
+        /// A missing store is an error, and other processes may serve the store, which is only read.
+        case reading
     }
 
     /// The parts that a listener needs.

@@ -6,9 +6,9 @@ import SyncServerRules
 struct ConflictsCommand: ServerCommand {
     static let configuration = CommandConfiguration(
         commandName: "conflicts",
-        abstract: "List the conflicts of a space, oldest first, while the server is stopped.",
+        abstract: "List the conflicts of a space, oldest first.",
         discussion: """
-            Each line has six columns, separated by tabs: the number of the conflict, the version of its commit, the \
+            Works while servers run, and changes nothing. Each line has six columns, separated by tabs: the number of the conflict, the version of its commit, the \
             field with its collection and record, the merge rule, the value that was kept, and the value that was \
             lost. Each value is followed by its author. The device that wrote a lost value has it in its journal.
             """)

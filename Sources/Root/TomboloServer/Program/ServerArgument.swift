@@ -1,6 +1,7 @@
 import ArgumentParser
 import SyncAuthority
 import SyncModel
+import SyncProgram
 
 /// Parses arguments of a server's commands, and throws a message with the expected form.
 enum ServerArgument {
@@ -16,6 +17,14 @@ enum ServerArgument {
             throw ValidationError("expected up to 128 visible ASCII characters that do not begin with #")
         }
         return Principal(name: text)
+    }
+
+    @Sendable static func client(_ text: String) throws -> ClientID {
+        guard let client = ClientID(text) else {
+            throw ValidationError(
+                "expected a client id of 36 characters, as \(ServerOptions.program.name) clients lists it")
+        }
+        return client
     }
 
     @Sendable static func role(_ text: String) throws -> SpaceRole {

@@ -129,8 +129,8 @@ struct ServerRoot: AsyncParsableCommand {
             """,
         version: ProgramVersion.text,
         subcommands: [
-            ServeCommand.self, TokenCommand.self, SpaceCommand.self, CatalogCommand.self, EpochCommand.self,
-            ConflictsCommand.self, ServerConfigCommand.self,
+            ServeCommand.self, StatusCommand.self, ClientsCommand.self, ConflictsCommand.self, BackupCommand.self,
+            TokenCommand.self, SpaceCommand.self, CatalogCommand.self, EpochCommand.self, ServerConfigCommand.self,
         ],
         defaultSubcommand: ServeCommand.self)
 }

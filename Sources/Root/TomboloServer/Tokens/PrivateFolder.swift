@@ -9,19 +9,27 @@ enum PrivateFolder {
     /// - Parameter key: The setting that names the folder, or a file in it.
     static func make(_ path: String, for key: String) throws(ConfigurationError) {
         var status = stat()
-        if stat(path, &status) == 0 {
-            guard status.st_mode & 0o022 == 0 else {
-                throw ConfigurationError(
-                    "\(key): others may write in \(path) (permissions \(String(status.st_mode & 0o7777, radix: 8))); expected 700, so run chmod 700 on it"
-                )
-            }
-            return
-        }
+        guard stat(path, &status) != 0 else { return try check(path, for: key) }
         do {
             try FileManager.default.createDirectory(
                 atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
             throw ConfigurationError("\(key): the folder \(path) cannot be created")
+        }
+    }
+
+    /// Throws if there is no folder at the path, or if others can write in it.
+    ///
+    /// - Parameter key: The setting or the command that names the folder, or a file in it.
+    static func check(_ path: String, for key: String) throws(ConfigurationError) {
+        var status = stat()
+        guard stat(path, &status) == 0 else {
+            throw ConfigurationError("\(key): cannot look at the folder \(path): \(String(cString: strerror(errno)))")
+        }
+        guard status.st_mode & 0o022 == 0 else {
+            throw ConfigurationError(
+                "\(key): others may write in \(path) (permissions \(String(status.st_mode & 0o7777, radix: 8))); expected 700, so run chmod 700 on it"
+            )
         }
     }
 

@@ -53,6 +53,16 @@ extension SQLTransaction: AuthorityView {
         } ?? .empty
     }
 
+    package func extents() throws(AuthorityStoreError) -> [SpaceID: SpaceExtent] {
+        let found = try rows("read the spaces", "SELECT name, head, horizon FROM space", []) {
+            (
+                try SpaceID(stored: $0.text(0), "the name in a row of space"),
+                SpaceExtent(head: Version($0.integer(1)), horizon: Version($0.integer(2)))
+            )
+        }
+        return Dictionary(found, uniquingKeysWith: { $1 })
+    }
+
     package func fingerprint(at version: Version, in space: SpaceID) throws(AuthorityStoreError) -> HistoryFingerprint?
     {
         let place: [StoredValue?] = [.text(space.rawValue), .integer(version.rawValue)]
@@ -146,6 +156,15 @@ extension SQLTransaction: AuthorityView {
         }
     }
 
+    package func recordCounts(in space: SpaceID) throws(AuthorityStoreError) -> [CollectionName: Int] {
+        let found = try rows(
+            "count the records",
+            "SELECT collection, count(*) FROM record WHERE space = $1 AND deletion IS NULL GROUP BY collection",
+            [.text(space.rawValue)]
+        ) { (try CollectionName(stored: $0.text(0), "the collection in a row of record"), Int($0.integer(1))) }
+        return Dictionary(found, uniquingKeysWith: { $1 })
+    }
+
     package func commits(
         in space: SpaceID, after version: Version, budget: PageBudget
     ) throws(AuthorityStoreError) -> [Commit] {
@@ -165,6 +184,33 @@ extension SQLTransaction: AuthorityView {
                 commits.append(
                     Commit(
                         version: Version(row.integer(0)), changes: try StoredText.changes(text, "a row of the feed")))
+            }
+            return commits
+        }
+    }
+
+    package func recentCommits(
+        in space: SpaceID, before version: Version?, budget: PageBudget
+    ) throws(AuthorityStoreError) -> [RecordedCommit] {
+        try use(
+            "read the newest commits",
+            """
+            SELECT version, changed, changes, principal, client, incarnation, number, at FROM change_feed
+            WHERE space = $1 AND version < $2 ORDER BY version DESC LIMIT $3
+            """,
+            [.text(space.rawValue), .integer(version?.rawValue ?? .max), budget.mostRows]
+        ) { row in
+            var commits: [RecordedCommit] = []
+            var left = budget
+            while try row.step() {
+                let changed = Int(row.integer(1))
+                if !commits.isEmpty, changed > left.rows || left.bytes <= 0 { break }
+                let text = row.text(2)
+                left.rows -= changed
+                left.bytes -= text.utf8.count
+                let commit = Commit(
+                    version: Version(row.integer(0)), changes: try StoredText.changes(text, "a row of the feed"))
+                commits.append(RecordedCommit(commit: commit, author: try CommitAuthor(row, from: 3)))
             }
             return commits
         }
@@ -190,6 +236,57 @@ extension SQLTransaction: AuthorityView {
         } ?? .empty
     }
 
+    package func clients(after client: ClientID?, limit: Int) throws(AuthorityStoreError) -> [StoredClient] {
+        // The empty blob sorts before every id.
+        try rows(
+            "read the clients",
+            """
+            SELECT page.id, page.principal, ledger.incarnation, ledger.next, ledger.acknowledged
+            FROM (SELECT id, principal FROM client WHERE id > $1 ORDER BY id LIMIT $2) AS page
+            LEFT JOIN ledger ON ledger.principal = page.principal AND ledger.client = page.id
+                AND ledger.incarnation = (SELECT max(newest.incarnation) FROM ledger AS newest
+                    WHERE newest.principal = page.principal AND newest.client = page.id)
+            ORDER BY page.id
+            """,
+            [.blob(client?.bits.bytes ?? []), .integer(Int64(limit))]
+        ) { row in
+            let id = ClientID(bits: try Identifier128(stored: row.bytes(0), "the id in a row of client"))
+            let principal = Principal(name: row.text(1))
+            guard !row.isNull(2) else {
+                return StoredClient(
+                    identity: ClientIdentity(client: id, incarnation: 0), principal: principal, ledger: .empty)
+            }
+            return StoredClient(
+                identity: ClientIdentity(client: id, incarnation: Int(row.integer(2))), principal: principal,
+                ledger: Ledger(
+                    next: TransactionNumber(row.integer(3)), acknowledged: TransactionNumber(row.integer(4))))
+        }
+    }
+
+    package func clientCount() throws(AuthorityStoreError) -> Int {
+        try row("count the clients", "SELECT count(*) FROM client", []) { Int($0.integer(0)) } ?? 0
+    }
+
+    package func commitTime(
+        of number: TransactionNumber, from identity: ClientIdentity, at version: Version
+    ) throws(AuthorityStoreError) -> WallTime? {
+        // The outcome of a transaction does not name its space. One lookup by primary key for each space whose change
+        // feed has this version. As a join, PostgreSQL could search the whole change feed for the version.
+        try row(
+            "read the time of a commit",
+            """
+            SELECT max((SELECT change_feed.at FROM change_feed
+                WHERE change_feed.space = space.name AND change_feed.version = $1
+                    AND change_feed.client = $2 AND change_feed.incarnation = $3 AND change_feed.number = $4))
+            FROM space WHERE space.head >= $1 AND space.horizon < $1
+            """,
+            [
+                .integer(version.rawValue), .blob(identity.client.bits.bytes), .integer(Int64(identity.incarnation)),
+                .integer(number.rawValue),
+            ]
+        ) { $0.isNull(0) ? nil : WallTime(milliseconds: $0.integer(0)) } ?? nil
+    }
+
     package func outcome(of key: LedgerKey, _ number: TransactionNumber) throws(AuthorityStoreError) -> StoredOutcome? {
         try row(
             "read an outcome",
@@ -212,6 +309,12 @@ extension SQLTransaction: AuthorityView {
 
     package func conflictCount() throws(AuthorityStoreError) -> Int {
         try row("count the conflicts", "SELECT count(*) FROM conflict", []) { Int($0.integer(0)) } ?? 0
+    }
+
+    package func conflictCount(in space: SpaceID) throws(AuthorityStoreError) -> Int {
+        try row(
+            "count the conflicts", "SELECT count(*) FROM conflict WHERE space = $1", [.text(space.rawValue)]
+        ) { Int($0.integer(0)) } ?? 0
     }
 
     package func notices(

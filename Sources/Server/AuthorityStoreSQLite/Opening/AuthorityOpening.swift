@@ -50,6 +50,19 @@ struct AuthorityOpening: Sendable {
     ///
     /// - Throws: `otherSchema` when the database has an older schema than this build.
     func visitor(to location: String) throws -> Connection {
+        let connection = try guest(of: location)
+        try connection.useWAL(name)
+        try connection.setDurability(configuration.durability == .full ? .powerLoss : .processCrash, of: name)
+        return connection
+    }
+
+    /// Opens a connection that copies the database beside a server, or without one. It changes nothing, not even the
+    /// journal mode of a backup.
+    ///
+    /// As with a visitor, SQLite copies the WAL into the file if this is the last connection that closes.
+    ///
+    /// - Throws: `otherSchema` when the database has an older schema than this build.
+    func guest(of location: String) throws -> Connection {
         let connection = try Connection(opening: location, busyTimeout: configuration.busyTimeout)
         try connection.checkFormat()
         let version = try Self.migrations.check(connection, name)
@@ -60,8 +73,6 @@ struct AuthorityOpening: Sendable {
             )
         }
         try connection.harden()
-        try connection.useWAL(name)
-        try connection.setDurability(configuration.durability == .full ? .powerLoss : .processCrash, of: name)
         try connection.turnOffCheckpoints()
         return connection
     }

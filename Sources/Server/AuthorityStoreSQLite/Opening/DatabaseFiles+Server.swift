@@ -12,6 +12,49 @@ extension DatabaseFiles {
     /// is missing or empty, the mark proves that data was lost.
     private var mark: String { path + "-mark" }
 
+    /// Returns whether a process serves the database, or has the serving lock for a short transaction.
+    func isServed() throws(DatabaseError) -> Bool { try FileLock.isHeld(servingLock) }
+
+    /// Checks the files like `lockForServer(creatingIfMissing:)`, without locking or creating any.
+    func prepareForReader() throws {
+        try checkPath()
+        if access(path, F_OK) != 0, access(mark, F_OK) == 0 { throw lost("is missing") }
+        try prepare(creatingIfMissing: false)
+        if try isEmpty() { throw access(mark, F_OK) == 0 ? lost("is empty") : missing }
+        if hasWAL, try !isServed() { try checkWAL() }
+    }
+
+    /// Throws `corrupt` if a backup was restored beside the WAL of the database that it replaces.
+    ///
+    /// SQLite would apply that WAL to the backup, and keep the result even if the server then refused to start. A
+    /// backup has the journal mode of a rollback journal in its header, as no database of a server has.
+    ///
+    /// Closing a descriptor of the file releases the locks that this process holds on it, so no connection of this
+    /// process may be open.
+    private func checkWAL() throws(DatabaseError) {
+        guard hasWAL else { return }
+        let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+        guard descriptor >= 0 else { throw .file("open", path) }
+        defer { close(descriptor) }
+        var format: UInt8 = 0
+        let count = pread(descriptor, &format, 1, Self.writeFormatOffset)
+        guard count >= 0 else { throw .file("read", path) }
+        guard count == 1, format == Self.rollbackJournal else { return }
+        throw DatabaseError(
+            .corrupt,
+            "\(path) is a backup, and \(wal) beside it belongs to another database: delete \(wal) and \(path)-shm")
+    }
+
+    private var hasWAL: Bool {
+        var status = stat()
+        return lstat(wal, &status) == 0 && status.st_size > 0
+    }
+
+    /// The place of the file format's write version in the header, and the version for a rollback journal
+    /// (https://sqlite.org/fileformat2.html#file_format_version_numbers).
+    private static let writeFormatOffset: off_t = 18
+    private static let rollbackJournal: UInt8 = 1
+
     /// Creates missing files and folders with permissions for the owner only, and takes the serving lock.
     ///
     /// - Throws: `inUse` when another process serves the database, `missingFile` when the database is missing and
@@ -25,20 +68,25 @@ extension DatabaseFiles {
 
     /// Takes the serving lock like `prepareForServer`, but returns nil when another process serves the database.
     func lockForServer(creatingIfMissing creates: Bool) throws -> FileLock? {
-        guard !path.isEmpty, !path.hasPrefix(":"), !path.hasPrefix("file:") else {
-            throw AuthorityStoreError(.missingFile, "'\(path)' is not the path of a file")
-        }
+        try checkPath()
         // Creating an empty file would hide the loss.
         if access(path, F_OK) != 0, access(mark, F_OK) == 0 { throw lost("is missing") }
         try prepare(creatingIfMissing: creates)
         if creates { try createIfMissing() }
         let lock = try FileLock.tryLocking(servingLock)
+        if lock != nil { try checkWAL() }
         if try isEmpty() {
             guard access(mark, F_OK) != 0 else { throw lost("is empty") }
             // Otherwise, an earlier start failed before SQLite wrote to the file.
             guard creates else { throw missing }
         }
         return lock
+    }
+
+    private func checkPath() throws(AuthorityStoreError) {
+        guard !path.isEmpty, !path.hasPrefix(":"), !path.hasPrefix("file:") else {
+            throw AuthorityStoreError(.missingFile, "'\(path)' is not the path of a file")
+        }
     }
 
     private func lost(_ state: String) -> AuthorityStoreError {

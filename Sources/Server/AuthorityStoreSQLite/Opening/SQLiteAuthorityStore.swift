@@ -61,6 +61,29 @@ public final class SQLiteAuthorityStore: AuthorityStore {
         self.init(writer, file: (files, identity))
     }
 
+    /// Opens an existing database for reads, whether or not a process serves it.
+    ///
+    /// Takes no lock, so that a server can start meanwhile. Every write fails (`readOnly`).
+    public convenience init(
+        reading path: String, configuration: SQLiteAuthorityConfiguration = SQLiteAuthorityConfiguration()
+    ) throws(AuthorityStoreError) {
+        let files = DatabaseFiles(path: path)
+        let opening = AuthorityOpening(name: path, configuration: configuration)
+        let (reader, identity) = try AuthorityStoreError.converting("open \(path)") {
+            try files.prepareForReader()
+            let connection = try opening.guest(of: DatabaseURI.make(path))
+            try connection.refuseWrites()
+            return (SharedConnection(connection), try files.requireIdentity())
+        }
+        self.init(reader, file: (files, identity))
+    }
+
+    /// Returns whether a process serves the database at `path`. A command that writes to a database that nobody serves
+    /// has the serving lock for a moment, too.
+    public static func isServed(_ path: String) throws(AuthorityStoreError) -> Bool {
+        try AuthorityStoreError.converting("look for a server of \(path)") { try DatabaseFiles(path: path).isServed() }
+    }
+
     private convenience init(
         serving files: DatabaseFiles, _ lock: FileLock, newHistory: HistoryIdentity,
         _ configuration: SQLiteAuthorityConfiguration

@@ -67,6 +67,9 @@ public protocol AuthorityView: RecordLookup {
     /// Returns the extent of a space's change feed; `.empty` for a space without commits.
     func extent(of space: SpaceID) throws(AuthorityStoreError) -> SpaceExtent
 
+    /// Returns the extents of all change feeds. A space without commits has none.
+    func extents() throws(AuthorityStoreError) -> [SpaceID: SpaceExtent]
+
     /// Returns the fingerprint of the space's history at a version between its horizon and its head; nil for other
     /// versions. It is `.start` before the first commit.
     func fingerprint(at version: Version, in space: SpaceID) throws(AuthorityStoreError) -> HistoryFingerprint?
@@ -84,6 +87,11 @@ public protocol AuthorityView: RecordLookup {
         in space: SpaceID, of collection: CollectionName, after id: RecordID?, budget: PageBudget
     ) throws(AuthorityStoreError) -> RowSlice
 
+    /// Returns the number of live records in a space by collection, without collections that have none.
+    ///
+    /// The store counts row by row, a million in the order of a second.
+    func recordCounts(in space: SpaceID) throws(AuthorityStoreError) -> [CollectionName: Int]
+
     /// Returns complete commits after `version`, in order and without gaps, as many as the budget permits.
     ///
     /// The first commit is returned even if it exceeds the budget.
@@ -91,11 +99,32 @@ public protocol AuthorityView: RecordLookup {
         in space: SpaceID, after version: Version, budget: PageBudget
     ) throws(AuthorityStoreError) -> [Commit]
 
+    /// Returns complete commits with their authors, newest first and without gaps, as many as the budget permits.
+    ///
+    /// The first commit is returned even if it exceeds the budget.
+    ///
+    /// - Parameter version: only commits before this version are returned; nil begins with the newest commit.
+    func recentCommits(
+        in space: SpaceID, before version: Version?, budget: PageBudget
+    ) throws(AuthorityStoreError) -> [RecordedCommit]
+
     /// Returns the author of a commit; nil when the commit does not exist or has been trimmed.
     func author(of version: Version, in space: SpaceID) throws(AuthorityStoreError) -> CommitAuthor?
 
     /// Returns the ledger of a client; `.empty` for a client that has never pushed.
     func ledger(of key: LedgerKey) throws(AuthorityStoreError) -> Ledger
+
+    /// Returns the clients that have pushed and whose ids are greater than `client`, ordered by id.
+    func clients(after client: ClientID?, limit: Int) throws(AuthorityStoreError) -> [StoredClient]
+
+    /// Returns the number of clients that have pushed.
+    func clientCount() throws(AuthorityStoreError) -> Int
+
+    /// Returns the time at which a transaction was committed as this version of its space; nil when no change feed has
+    /// that commit any more.
+    func commitTime(
+        of number: TransactionNumber, from identity: ClientIdentity, at version: Version
+    ) throws(AuthorityStoreError) -> WallTime?
 
     /// Returns the outcome of a transaction; nil when there is none, or when it has been forgotten.
     func outcome(of key: LedgerKey, _ number: TransactionNumber) throws(AuthorityStoreError) -> StoredOutcome?
@@ -107,6 +136,9 @@ public protocol AuthorityView: RecordLookup {
 
     /// Returns the number of stored conflicts in all spaces.
     func conflictCount() throws(AuthorityStoreError) -> Int
+
+    /// Returns the number of stored conflicts of a space.
+    func conflictCount(in space: SpaceID) throws(AuthorityStoreError) -> Int
 
     /// Returns the conflicts after `number` whose losing value was written by one of `clients`, oldest first.
     func notices(

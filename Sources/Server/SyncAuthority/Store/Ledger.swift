@@ -69,6 +69,37 @@ public struct CommitAuthor: Hashable, Sendable {
     }
 }
 
+/// A client that has pushed, as the server stores it.
+public struct StoredClient: Hashable, Sendable {
+    /// The client id, with the newest incarnation that has pushed.
+    public let identity: ClientIdentity
+    /// The account under which the client pushes.
+    public let principal: Principal
+    /// The progress of that incarnation.
+    public let ledger: Ledger
+
+    /// Creates a client as a store has read it.
+    public init(identity: ClientIdentity, principal: Principal, ledger: Ledger) {
+        self.identity = identity
+        self.principal = principal
+        self.ledger = ledger
+    }
+}
+
+/// A commit in the change feed, with its author.
+public struct RecordedCommit: Hashable, Sendable {
+    /// The changes and their version.
+    public let commit: Commit
+    /// The author of the commit, and its time.
+    public let author: CommitAuthor
+
+    /// Creates a commit as a store has read it.
+    public init(commit: Commit, author: CommitAuthor) {
+        self.commit = commit
+        self.author = author
+    }
+}
+
 /// A conflict as the server stores it, with the losing value.
 public struct RecordedConflict: Hashable, Sendable {
     /// A number that grows with each conflict.

@@ -47,17 +47,6 @@ extension Authority {
     public func members(of space: SpaceID) throws(AuthorityError) -> [SpaceMember] {
         try read { view in try view.members().filter { $0.space == space } }
     }
-
-    /// Returns the spaces that have members or commits, ordered by name.
-    public func spaces() throws(AuthorityError) -> [SpaceSummary] {
-        try read { view in
-            let counts = Dictionary(try view.members().map { ($0.space, 1) }, uniquingKeysWith: +)
-            let spaces = try view.spaces(havingMoreCommitsThan: -1)
-            return try Set(spaces).union(counts.keys).sorted().map { space in
-                SpaceSummary(space: space, members: counts[space] ?? 0, head: try view.extent(of: space).head)
-            }
-        }
-    }
 }
 
 /// The result of a change of a space's members.
@@ -72,21 +61,4 @@ public enum MemberChange: Hashable, Sendable {
     case needsConsent
     /// Nothing was changed, because there may be no more members than this in the space, or in all spaces together.
     case tooMany(Int, inAllSpaces: Bool)
-}
-
-/// A space as the operator of a server sees it.
-public struct SpaceSummary: Hashable, Sendable {
-    /// The name of the space.
-    public let space: SpaceID
-    /// The number of its members.
-    public let members: Int
-    /// The version of its newest commit; `.zero` before the first one.
-    public let head: Version
-
-    /// Creates a summary.
-    public init(space: SpaceID, members: Int, head: Version) {
-        self.space = space
-        self.members = members
-        self.head = head
-    }
 }

@@ -30,6 +30,27 @@ package final class FileLock: Sendable {
         return FileLock(descriptor)
     }
 
+    /// Returns whether a process holds the lock of a file. Does not create the file.
+    ///
+    /// The check takes a shared lock for a moment. Two checks therefore do not take each other for a holder, but a
+    /// process that tries to lock the file just then finds it locked.
+    package static func isHeld(_ path: String) throws(DatabaseError) -> Bool {
+        let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            if errno == ENOENT { return false }
+            throw .file("open the lock file", path)
+        }
+        defer { close(descriptor) }
+        var result: Int32
+        repeat { result = flock(descriptor, LOCK_SH | LOCK_NB) } while result != 0 && errno == EINTR
+        guard result != 0 else {
+            flock(descriptor, LOCK_UN)
+            return false
+        }
+        guard errno == EWOULDBLOCK else { throw .file("lock", path) }
+        return true
+    }
+
     /// Takes the lock, retrying every few milliseconds; nil when it is still held at the end of `timeout`.
     package static func locking(_ path: String, within timeout: Duration) throws(DatabaseError) -> FileLock? {
         let pause = Duration.milliseconds(5)

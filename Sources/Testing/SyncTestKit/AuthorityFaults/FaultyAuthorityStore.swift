@@ -124,6 +124,11 @@ extension Counted {
         return try view.extent(of: space)
     }
 
+    func extents() throws(AuthorityStoreError) -> [SpaceID: SpaceExtent] {
+        try store.step("extents")
+        return try view.extents()
+    }
+
     func fingerprint(at version: Version, in space: SpaceID) throws(AuthorityStoreError) -> HistoryFingerprint? {
         try store.step("fingerprint")
         return try view.fingerprint(at: version, in: space)
@@ -158,6 +163,18 @@ extension Counted {
         return try view.rows(in: space, of: collection, after: id, budget: budget)
     }
 
+    func recordCounts(in space: SpaceID) throws(AuthorityStoreError) -> [CollectionName: Int] {
+        try store.step("record counts")
+        return try view.recordCounts(in: space)
+    }
+
+    func recentCommits(
+        in space: SpaceID, before version: Version?, budget: PageBudget
+    ) throws(AuthorityStoreError) -> [RecordedCommit] {
+        try store.step("recent commits")
+        return try view.recentCommits(in: space, before: version, budget: budget)
+    }
+
     func commits(
         in space: SpaceID, after version: Version, budget: PageBudget
     ) throws(AuthorityStoreError) -> [Commit] {
@@ -175,6 +192,23 @@ extension Counted {
         return try view.ledger(of: key)
     }
 
+    func clients(after client: ClientID?, limit: Int) throws(AuthorityStoreError) -> [StoredClient] {
+        try store.step("clients")
+        return try view.clients(after: client, limit: limit)
+    }
+
+    func clientCount() throws(AuthorityStoreError) -> Int {
+        try store.step("client count")
+        return try view.clientCount()
+    }
+
+    func commitTime(
+        of number: TransactionNumber, from identity: ClientIdentity, at version: Version
+    ) throws(AuthorityStoreError) -> WallTime? {
+        try store.step("commit time")
+        return try view.commitTime(of: number, from: identity, at: version)
+    }
+
     func outcome(of key: LedgerKey, _ number: TransactionNumber) throws(AuthorityStoreError) -> StoredOutcome? {
         try store.step("outcome")
         return try view.outcome(of: key, number)
@@ -190,6 +224,11 @@ extension Counted {
     func conflictCount() throws(AuthorityStoreError) -> Int {
         try store.step("conflict count")
         return try view.conflictCount()
+    }
+
+    func conflictCount(in space: SpaceID) throws(AuthorityStoreError) -> Int {
+        try store.step("conflict count of a space")
+        return try view.conflictCount(in: space)
     }
 
     func notices(

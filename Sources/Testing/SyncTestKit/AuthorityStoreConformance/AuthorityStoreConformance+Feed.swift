@@ -170,7 +170,7 @@ extension AuthorityStoreConformance {
         ]
     }
 
-    private static func append(_ commits: [Commit], to space: SpaceID, in fixture: AuthorityStoreFixture) throws {
+    static func append(_ commits: [Commit], to space: SpaceID, in fixture: AuthorityStoreFixture) throws {
         for commit in commits {
             try fixture.write { transaction in
                 _ = try transaction.takeVersion(in: space)

@@ -65,5 +65,5 @@ public struct AuthorityStoreConformance {
         }
     }
 
-    private static var checks: [Check] { transactionChecks + recordChecks + feedChecks + ledgerChecks }
+    private static var checks: [Check] { transactionChecks + recordChecks + feedChecks + ledgerChecks + overviewChecks }
 }

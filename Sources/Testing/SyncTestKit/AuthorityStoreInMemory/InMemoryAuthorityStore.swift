@@ -121,6 +121,8 @@ final class InMemoryTransaction: AuthorityTransaction {
 
     func extent(of space: SpaceID) -> SpaceExtent { tables.extents[space] ?? .empty }
 
+    func extents() -> [SpaceID: SpaceExtent] { tables.extents }
+
     func fingerprint(at version: Version, in space: SpaceID) -> HistoryFingerprint? {
         if version == extent(of: space).horizon { return tables.horizonFingerprints[space] ?? .start }
         return tables.log[space]?.first { $0.commit.version == version }?.fingerprint
@@ -163,6 +165,24 @@ final class InMemoryTransaction: AuthorityTransaction {
         return RowSlice(records: records, bytes: bytes, isComplete: records.count == all.count)
     }
 
+    func recordCounts(in space: SpaceID) -> [CollectionName: Int] {
+        let alive = tables.records.values.filter { $0.space == space && $0.isAlive }
+        return Dictionary(alive.map { ($0.address.collection, 1) }, uniquingKeysWith: +)
+    }
+
+    func recentCommits(in space: SpaceID, before version: Version?, budget: PageBudget) -> [RecordedCommit] {
+        var commits: [RecordedCommit] = []
+        var left = budget
+        for logged in (tables.log[space] ?? []).reversed() where version.map({ logged.commit.version < $0 }) ?? true {
+            let changes = logged.commit.changes
+            if !commits.isEmpty, changes.count > left.rows || left.bytes <= 0 { break }
+            left.rows -= changes.count
+            left.bytes -= changes.count * 64
+            commits.append(RecordedCommit(commit: logged.commit, author: logged.author))
+        }
+        return commits
+    }
+
     func commits(in space: SpaceID, after version: Version, budget: PageBudget) -> [Commit] {
         var commits: [Commit] = []
         var left = budget
@@ -182,6 +202,27 @@ final class InMemoryTransaction: AuthorityTransaction {
 
     func ledger(of key: LedgerKey) -> Ledger { tables.ledgers[key] ?? .empty }
 
+    func clients(after client: ClientID?, limit: Int) -> [StoredClient] {
+        let page = tables.owners.filter { owned in client.map { owned.key > $0 } ?? true }.sorted { $0.key < $1.key }
+        return page.prefix(limit).map { client, principal in
+            let newest = tables.ledgers.filter { $0.key.principal == principal && $0.key.identity.client == client }
+                .max { $0.key.identity.incarnation < $1.key.identity.incarnation }
+            return StoredClient(
+                identity: newest?.key.identity ?? ClientIdentity(client: client, incarnation: 0), principal: principal,
+                ledger: newest?.value ?? .empty)
+        }
+    }
+
+    func clientCount() -> Int { tables.owners.count }
+
+    func commitTime(
+        of number: TransactionNumber, from identity: ClientIdentity, at version: Version
+    ) -> WallTime? {
+        tables.log.values.joined().first { logged in
+            logged.commit.version == version && logged.author.identity == identity && logged.author.number == number
+        }?.author.committedAt
+    }
+
     func outcome(of key: LedgerKey, _ number: TransactionNumber) -> StoredOutcome? { tables.outcomes[key]?[number] }
 
     func conflicts(in space: SpaceID, after number: Int64, limit: Int) -> [RecordedConflict] {
@@ -189,6 +230,8 @@ final class InMemoryTransaction: AuthorityTransaction {
     }
 
     func conflictCount() -> Int { tables.conflicts.count }
+
+    func conflictCount(in space: SpaceID) -> Int { tables.conflicts.count { $0.space == space } }
 
     func notices(for clients: [ClientID], in space: SpaceID, after number: Int64, limit: Int) -> [RecordedConflict] {
         let found = tables.conflicts.lazy.filter { recorded in

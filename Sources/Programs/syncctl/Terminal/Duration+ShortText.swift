@@ -1,12 +1,4 @@
-import Foundation
 import SyncModel
-
-/// Formats times for people and scripts: ISO 8601 in UTC, to the second.
-enum TimeText {
-    static func text(_ time: WallTime) -> String {
-        Date(timeIntervalSince1970: Double(time.milliseconds / 1_000)).formatted(.iso8601)
-    }
-}
 
 extension Duration {
     /// The duration for people, such as `400 ms` or `2 min 10 s`.

@@ -1,0 +1,66 @@
+import Glibc
+import SyncProgram
+
+/// The file of a backup, which is complete and durable as soon as it has its name.
+struct BackupFile {
+    let path: String
+
+    /// Calls `write` with the path of an empty file in the same folder, readable only by its owner, and gives the file
+    /// its name once it is durable. If anything fails, no file is left.
+    ///
+    /// - Throws: `ConfigurationError` if there is something at the path, if others may write in the folder, or if the
+    ///   file cannot be written; and the errors of `write`.
+    func create(_ write: (_ temporary: String) throws -> Void) throws {
+        try requireAbsent()
+        try requirePrivateFolder()
+        unlink(temporary)
+        let descriptor = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw failure("create", temporary) }
+        defer { close(descriptor) }
+        do {
+            try write(temporary)
+            guard fsync(descriptor) == 0 else { throw failure("write", temporary) }
+            // A rename would replace a file that has appeared meanwhile.
+            try requireAbsent()
+            guard rename(temporary, path) == 0 else { throw failure("create", path) }
+        } catch {
+            unlink(temporary)
+            // SQLite leaves its rollback journal if the disk is full.
+            unlink(temporary + "-journal")
+            throw error
+        }
+        if let code = PrivateFolder.flush(folder) { throw failure("flush", folder, code) }
+    }
+
+    private var folder: String { PrivateFolder.containing(path) }
+
+    /// A killed process leaves this file. Its name ends with `.new`, so that nobody takes it for a backup.
+    private var temporary: String { "\(path).\(getpid()).new" }
+
+    private func requireAbsent() throws(ConfigurationError) {
+        var status = stat()
+        guard lstat(path, &status) != 0 else {
+            throw ConfigurationError(
+                "backup: \(path) exists already; expected the name of a new file",
+                advice: "give another name, or delete that file first")
+        }
+        guard errno == ENOENT else { throw failure("look at", path) }
+    }
+
+    /// Nobody else may replace the temporary file, which SQLite opens by its name.
+    private func requirePrivateFolder() throws(ConfigurationError) {
+        try PrivateFolder.check(folder, for: "backup")
+        var status = stat()
+        guard stat(folder, &status) == 0, status.st_uid == geteuid() || status.st_uid == 0 else {
+            throw ConfigurationError(
+                "backup: \(folder) belongs to user \(status.st_uid), and this program runs as user \(geteuid()): expected a folder of that user"
+            )
+        }
+    }
+
+    private func failure(_ verb: String, _ file: String, _ code: Int32 = errno) -> ConfigurationError {
+        ConfigurationError(
+            "backup: cannot \(verb) \(file): \(String(cString: strerror(code)))",
+            advice: code == ENOSPC ? "free space on that disk" : nil, mayPass: code == ENOSPC || code == EIO)
+    }
+}
