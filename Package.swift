@@ -264,7 +264,8 @@ let package = Package(
         .target(
             name: "TomboloServer",
             dependencies: [
-                "SyncProgram", "SyncModel", "SyncConcurrency", "SyncCore", "SyncAuthority", "SyncRuntimeLive",
+                "SyncProgram", "LoopbackPage", "SyncModel", "SyncConcurrency", "SyncCore", "SyncAuthority",
+                "SyncRuntimeLive",
                 "SyncServerRules", "SyncServerHTTP", "AuthorityStoreSQLite", "AuthorityStorePostgres",
                 "TomboloModeling",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -272,7 +273,8 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
-            ]),
+            ],
+            resources: [.embedInCode("Inspect/Page/server.html"), .embedInCode("Inspect/Page/server.js")]),
         .executableTarget(name: "syncd", dependencies: ["TomboloServer", "TomboloCommunity", "SyncModel"]),
         .executableTarget(
             name: "syncctl",
@@ -412,7 +414,7 @@ let package = Package(
         .testTarget(
             name: "TomboloServerTests",
             dependencies: [
-                "TestRings",
+                "TestRings", "LoopbackPage", "PageChecks", "SyncJSON",
                 "TomboloServer", "SyncServerRules", "TomboloModeling", "CommonNames", "SyncProgram", "SyncAuthority",
                 "SyncModel",
                 "SyncCore",

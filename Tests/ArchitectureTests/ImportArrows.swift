@@ -73,7 +73,7 @@ enum ImportArrows {
             "SyncRuntimeLive", "SyncReachabilityLinux", "SyncRecording", "ServiceLifecycle", "UnixSignals", "Logging",
         ],
         "TomboloServer": [
-            "SyncProgram", "SyncModel", "SyncConcurrency", "SyncCore", "SyncAuthority", "AuthorityStoreSQLite",
+            "SyncProgram", "LoopbackPage", "SyncModel", "SyncConcurrency", "SyncCore", "SyncAuthority", "AuthorityStoreSQLite",
             "AuthorityStorePostgres", "SyncServerRules", "SyncServerHTTP", "SyncRuntimeLive", "TomboloModeling",
             "ArgumentParser", "ServiceLifecycle", "UnixSignals", "CoreMetrics", "Logging", "Foundation",
         ],

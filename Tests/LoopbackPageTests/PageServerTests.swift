@@ -163,7 +163,7 @@ import Testing
             }
             #expect(error?.message == "another program uses the port \(port) of 127.0.0.1")
             #expect(error?.advice == "choose another with --port, or leave it out for a free one")
-            #expect(error?.mayPass == false)
+            #expect(error?.code == .portInUse)
         }
     }
 

@@ -98,7 +98,7 @@ extension CommandError {
     }
 
     init(_ failure: PageServerError) {
-        self.init(failure.mayPass ? .machine : .failed, failure.message, advice: failure.advice)
+        self.init(failure.code == .systemFailed ? .machine : .failed, failure.message, advice: failure.advice)
     }
 
     /// Converts any error, including unexpected ones.

@@ -22,9 +22,12 @@ export const mark = (kind, text) => el('span', { class: `mark ${kind}` }, text);
 export const number = value => value.toLocaleString('en-US');
 export const plural = (count, one, many = `${one}s`) => `${number(count)} ${count === 1 ? one : many}`;
 
-export function time(text) {
-  const date = new Date(text);
-  return el('time', { datetime: text, title: text }, Number.isNaN(date.valueOf()) ? text : date.toLocaleString());
+/// Shows a time: a text in ISO 8601, or the number of milliseconds since 1970.
+export function time(value) {
+  const date = new Date(value);
+  if (Number.isNaN(date.valueOf())) return el('time', {}, `${value}`);
+  const text = typeof value === 'number' ? date.toISOString() : value;
+  return el('time', { datetime: text, title: text }, date.toLocaleString());
 }
 
 /// A row of a list of facts.
@@ -250,9 +253,9 @@ function listing(key) {
 
 /// A view with a search field, the records of one page, and buttons for the pages.
 ///
-/// @param read returns the records after a position, with `next` if others follow. Its second argument shows a part of the
-///   result that is there already.
-/// @param show returns the element for some records; `empty` the text if there are none; `words` the words beside the
+/// @param read returns the records after a position, with `next` if others follow; nothing if another result will come.
+///   Its second argument shows a part of the result that is there already.
+/// @param show returns the elements for some records; `empty` the text if there are none; `words` the words beside the
 ///   buttons, from the result and the number of the first record.
 export function pagedView({ key, title, tools = [], isSearchable = true, size, touches, read, show, empty, words }) {
   const look = listing(key);
@@ -275,12 +278,13 @@ export function pagedView({ key, title, tools = [], isSearchable = true, size, t
     isShown = true;
     const { records } = found;
     const first = (look.pages.length - 1) * size + 1;
-    body.replaceChildren(records.length ? show(records, look) : el('p', { class: 'empty' }, empty(look, found)));
+    const text = words(found, first, look);
+    body.replaceChildren(...[records.length ? show(records, look) : el('p', { class: 'empty' }, empty(look, found))].flat());
     pager.replaceChildren(
-      el('p', {}, words(found, first, look)),
+      el('p', {}, text),
       el('button', { type: 'button', 'data-key': 'previous', disabled: look.pages.length === 1, onclick: () => go(look.pages.slice(0, -1)) }, 'Previous'),
       el('button', { type: 'button', 'data-key': 'next', disabled: !found.next, onclick: () => go([...look.pages, found.next]) }, 'Next'));
-    pager.hidden = look.pages.length === 1 && !found.next && !records.length && !words(found, first, look);
+    pager.hidden = look.pages.length === 1 && !found.next && !records.length && !text;
   };
   const own = {
     title, touches,

@@ -47,7 +47,7 @@ package struct PageServer<Application: PageApplication>: Sendable {
         }
         try await listener.executeThenClose { connections in
             guard let bound = listener.channel.localAddress?.port else {
-                throw PageServerError(mayPass: true, "the system has not told the port on which it listens")
+                throw PageServerError(.systemFailed, "the system has not told the port on which it listens")
             }
             let gate = PageGate(application: application, port: bound, secret: secret)
             try onListening("http://\(PageHost.name):\(bound)/#key=\(secret.text)")

@@ -9,15 +9,23 @@ enum PageHost {
 
 /// The reason why a page cannot be served.
 package struct PageServerError: Error, Hashable {
+    package let code: Code
     package let message: String
     package let advice: String?
-    /// Whether the cause may end without a change of the command line.
-    package let mayPass: Bool
 
-    init(mayPass: Bool, _ message: String, advice: String? = nil) {
+    package enum Code: Sendable {
+        /// Another program listens on the port.
+        case portInUse
+        /// This user may not listen on the port.
+        case portForbidden
+        /// The system cannot listen.
+        case systemFailed
+    }
+
+    init(_ code: Code, _ message: String, advice: String? = nil) {
+        self.code = code
         self.message = message
         self.advice = advice
-        self.mayPass = mayPass
     }
 
     /// Creates the error for a port that cannot be used.
@@ -25,15 +33,15 @@ package struct PageServerError: Error, Hashable {
         switch error.errnoCode {
         case EADDRINUSE:
             self.init(
-                mayPass: false, "another program uses the port \(port) of \(PageHost.name)",
+                .portInUse, "another program uses the port \(port) of \(PageHost.name)",
                 advice: "choose another with --port, or leave it out for a free one")
         case EACCES, EPERM:
             self.init(
-                mayPass: false, "this user may not listen on the port \(port)",
+                .portForbidden, "this user may not listen on the port \(port)",
                 advice: "choose a port from 1024 to 65535")
         default:
             self.init(
-                mayPass: true,
+                .systemFailed,
                 "cannot listen on \(PageHost.name):\(port): \(String(cString: strerror(error.errnoCode)))")
         }
     }
