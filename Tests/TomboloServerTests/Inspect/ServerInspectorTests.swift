@@ -1,8 +1,11 @@
 import LoopbackPage
 import PageChecks
 import SyncAuthority
+import SyncConcurrency
+import SyncCore
 import SyncJSON
 import SyncModel
+import SyncProgram
 import SyncSimulation
 import SyncTestKit
 import Testing
@@ -248,6 +251,30 @@ import Testing
         try world.push(&anna, World.create(2, [:]))
         #expect(try await count() == 1)
         try world.simulation.advance(by: InspectLimits.countInterval)
+        #expect(try await count() == 2)
+    }
+
+    @Test func `a count that takes long is repeated seldom`() async throws {
+        var anna = World.Device(1, "anna")
+        try world.push(&anna, World.create(1, [:]))
+        // Each count takes a second by this clock, and each use of its result another one.
+        let uptime = Guarded(Duration.zero)
+        var runtime = world.simulation.makeRuntime(device: "slow")
+        runtime.actorExecutor = nil
+        runtime.uptime = {
+            uptime.withLock { now in
+                now += .seconds(1)
+                return now
+            }
+        }
+        let inspector = World.inspector(world.authority, runtime)
+        func count() async throws -> Int64? {
+            let summary = try JSONValue(try await inspector.answer(.summary, PageArguments(Array("{}".utf8))).bytes)
+            return summary["space"]?["records"]?["user"]?.integer
+        }
+        #expect(try await count() == 1)
+        try world.push(&anna, World.create(2, [:]))
+        for _ in 1..<InspectLimits.countPause { #expect(try await count() == 1) }
         #expect(try await count() == 2)
     }
 

@@ -24,6 +24,9 @@ enum InspectLimits {
     static let newsInterval = Duration.seconds(1)
     /// The shortest time between two counts of the records of a space, which reads an index entry for each.
     static let countInterval = Duration.seconds(10)
+    /// The time between two counts, as a multiple of the time that the first one took. A count of ten million records
+    /// takes some seconds, in which a server cannot reset its WAL.
+    static let countPause = 100
     /// Maximum number of spaces whose counts are kept.
     static let countedSpaces = 64
 }

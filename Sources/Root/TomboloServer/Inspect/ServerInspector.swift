@@ -94,15 +94,14 @@ actor ServerInspector {
 
     /// Returns the numbers of records and conflicts of a space. They are counted again only after some time.
     func counts(of space: SpaceID, in snapshot: InspectSnapshot) throws -> SpaceCounts {
-        let now = runtime.uptime()
-        if let known = counts[space],
-            known.state == snapshot.state || now - known.countedAt < InspectLimits.countInterval
-        {
-            return known
-        }
+        let start = runtime.uptime()
+        if let known = counts[space], known.state == snapshot.state || start < known.validUntil { return known }
+        let records = try snapshot.view.recordCounts(in: space)
+        let conflicts = try snapshot.view.conflictCount(in: space)
+        let end = runtime.uptime()
+        let pause = max(InspectLimits.countInterval, (end - start) * InspectLimits.countPause)
         let counted = SpaceCounts(
-            records: try snapshot.view.recordCounts(in: space),
-            conflicts: try snapshot.view.conflictCount(in: space), state: snapshot.state, countedAt: now)
+            records: records, conflicts: conflicts, state: snapshot.state, validUntil: end + pause)
         if counts.count >= InspectLimits.countedSpaces { counts = [:] }
         counts[space] = counted
         return counted
@@ -205,7 +204,8 @@ struct SpaceCounts: Sendable {
     let conflicts: Int
     /// The state of the database when they were counted.
     fileprivate let state: AuthorityState
-    fileprivate let countedAt: Duration
+    /// The uptime at which they are counted again if the state has changed.
+    fileprivate let validUntil: Duration
 }
 
 extension PageRefusal {
