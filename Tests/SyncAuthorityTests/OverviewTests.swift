@@ -5,7 +5,13 @@ import Testing
 
 /// Tests what an authority tells the operator of its server.
 @Suite struct OverviewTests {
-    private let world = AuthorityWorld()
+    private let world: AuthorityWorld
+
+    init() {
+        var policy = AuthorityPolicy()
+        policy.access = .members
+        world = AuthorityWorld(policy: policy)
+    }
 
     private func summaries() throws -> [ClientSummary] { try world.authority.clients(limit: 10) }
 
@@ -46,6 +52,7 @@ import Testing
     @Test func `a client has the outcome of its last transaction, and the time of the commit`() throws {
         var (anna, bo) = (Device(1), Device(2, principal: "bo"))
         let later = WallTime(milliseconds: AuthorityWorld.now.milliseconds + 5_000)
+        _ = try world.authority.admit(bo.principal, to: "other", as: .writer)
         // Both spaces have a commit with the version 1.
         try world.push(&anna, create("user", 1, ["username": .text("a")]))
         try world.push(&bo, create("user", 2, ["username": .text("b")]), in: "other", now: later)

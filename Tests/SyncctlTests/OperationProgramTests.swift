@@ -58,7 +58,8 @@ import Testing
         let token = programs.folder + "/ned.token"
         #expect(try programs.run("syncd", ["token", "add", "ned", "--output", token]).status == 0)
         let (server, url) = try programs.serve()
-        let device = ["--server", url, "--set", "server.token-file=\(token)"]
+        let device = ["--server", url, "--token-file", token]
+        #expect(try programs.run("syncctl", ["init"]).status == 0)
         #expect(try programs.run("syncctl", ["user", "create", "username=Milk"] + device).status == 0)
         #expect(try programs.run("syncctl", ["sync"] + device).status == 0)
         #expect(try syncd("space", "set", "team_7", "ned", "writer").status == 0)
@@ -75,7 +76,8 @@ import Testing
         #expect(lines.contains { $0.hasPrefix("database     \(folder)/authority.sqlite: ") }, "\(running)")
 
         let client = try output("clients").split(separator: "\t").map(String.init)
-        #expect(client.count == 6 && Array(client[1...4]) == ["ned", "0", "0", "applied"], "\(client)")
+        try #require(client.count == 6, "\(client)")
+        #expect(Array(client[1...4]) == ["ned", "0", "0", "applied"], "\(client)")
         #expect(try output("clients", "--json").contains(#","account":"ned","incarnation":0,"last_answered":0,"#))
         let none = try syncd("clients", "--after", client[0])
         #expect(none.status == 0 && none.output.isEmpty, "\(none)")
@@ -84,7 +86,8 @@ import Testing
 
         let copy = programs.folder + "/copy.sqlite"
         let backup = try output("backup", copy)
-        #expect(backup.contains("\nspace        team_7 has no commits; no records; 1 member; no conflicts\n"), "\(backup)")
+        #expect(
+            backup.contains("\nspace        team_7 has no commits; no records; 1 member; no conflicts\n"), "\(backup)")
         #expect(backup.contains("\nbackup       \(copy): ") && backup.hasSuffix(", no damage found\n"), "\(backup)")
         #expect(try output("backup", "--check", copy) == backup)
         let again = try syncd("backup", copy)

@@ -119,15 +119,13 @@ import Testing
             try FileManager.default.createDirectory(
                 atPath: copies, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
             let server = testbed.server
-            let backups = Thread {
-                for number in 0..<8 { _ = try? server.manage(["backup", "\(copies)/copy-\(number).sqlite"]) }
-            }
-            backups.start()
             for round in 0..<8 {
+                let backup = Thread { _ = try? server.manage(["backup", "\(copies)/copy-\(round).sqlite"]) }
+                backup.start()
                 try writer.writeGroup("round.\(round)", revision: 0, size: 100)
                 try writer.device.expect(0, "sync")
+                try eventually("backup \(round) has ended") { backup.isFinished }
             }
-            try eventually("the backups are made") { backups.isFinished }
             let names = try FileManager.default.contentsOfDirectory(atPath: copies).sorted()
             try require(names == (0..<8).map { "copy-\($0).sqlite" }, "the backups are \(names)")
             for name in names { try server.manage(["backup", "--check", "\(copies)/\(name)"]) }
