@@ -232,6 +232,17 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ]),
+        // A page that a program serves to the browsers of its own machine.
+        .target(
+            name: "LoopbackPage",
+            dependencies: [
+                "SyncProgram", "SyncModel", "SyncConcurrency", "SyncCore", "SyncJSON",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ],
+            resources: [.embedInCode("Page/page.css"), .embedInCode("Page/page.js")]),
         // The client's.
         .target(
             name: "SyncBootstrap",
@@ -253,7 +264,8 @@ let package = Package(
         .target(
             name: "TomboloServer",
             dependencies: [
-                "SyncProgram", "SyncModel", "SyncConcurrency", "SyncCore", "SyncAuthority", "SyncRuntimeLive",
+                "SyncProgram", "LoopbackPage", "SyncModel", "SyncConcurrency", "SyncCore", "SyncAuthority",
+                "SyncRuntimeLive",
                 "SyncServerRules", "SyncServerHTTP", "AuthorityStoreSQLite", "AuthorityStorePostgres",
                 "TomboloModeling",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -261,24 +273,19 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
-            ]),
+            ],
+            resources: [.embedInCode("Inspect/Page/server.html"), .embedInCode("Inspect/Page/server.js")]),
         .executableTarget(name: "syncd", dependencies: ["TomboloServer", "TomboloCommunity", "SyncModel"]),
         .executableTarget(
             name: "syncctl",
             dependencies: [
                 "SyncModel", "SyncConcurrency", "SyncCore", "SyncProgram", "SyncBootstrap", "RecordImport", "SyncJSON",
-                "SyncObjects", "TomboloModeling", "TomboloCommunity", "SyncRecording",
+                "SyncObjects", "TomboloModeling", "TomboloCommunity", "SyncRecording", "LoopbackPage",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
             ],
-            resources: [
-                .embedInCode("Inspect/Page/inspect.html"), .embedInCode("Inspect/Page/inspect.css"),
-                .embedInCode("Inspect/Page/inspect.js"),
-            ]),
+            resources: [.embedInCode("Inspect/Page/inspect.html"), .embedInCode("Inspect/Page/inspect.js")]),
 
         // A contact book: an example of a client to copy from.
         .executableTarget(name: "contacts", dependencies: ["Tombolo"]),
@@ -398,10 +405,16 @@ let package = Package(
             ]),
         // What holds of the settings of any program.
         .target(name: "ConfigurationChecks", dependencies: ["SyncProgram"], path: "Tests/ConfigurationChecks"),
+        // Requests to pages, and checks of the files of any page.
+        .target(
+            name: "PageChecks", dependencies: ["LoopbackPage", "SyncJSON"], path: "Tests/PageChecks"),
+        .testTarget(
+            name: "LoopbackPageTests",
+            dependencies: ["TestRings", "LoopbackPage", "PageChecks", "SyncProgram", "SyncConcurrency", "SyncJSON"]),
         .testTarget(
             name: "TomboloServerTests",
             dependencies: [
-                "TestRings",
+                "TestRings", "LoopbackPage", "PageChecks", "SyncJSON",
                 "TomboloServer", "SyncServerRules", "TomboloModeling", "CommonNames", "SyncProgram", "SyncAuthority",
                 "SyncModel",
                 "SyncCore",
@@ -423,7 +436,7 @@ let package = Package(
             dependencies: [
                 "TestRings", "syncctl", "syncd", "syncsim", "contacts", "SyncConcurrency", "SyncProgram",
                 "SyncBootstrap",
-                "SyncModel", "SyncCore", "SyncJSON", "SyncSimulation",
+                "SyncModel", "SyncCore", "SyncJSON", "SyncSimulation", "LoopbackPage", "PageChecks",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
         // Tests of the programs with real processes, signals, sockets, and disks.
@@ -459,7 +472,7 @@ let sides = [
         "SyncAuthority", "AuthorityStoreSQL", "AuthorityStoreSQLite", "CPostgres", "AuthorityStorePostgres",
         "SyncServerRules", "SyncServerHTTP",
     ],
-    "Root": ["SyncProgram", "SyncBootstrap", "Tombolo", "TomboloServer"],
+    "Root": ["SyncProgram", "LoopbackPage", "SyncBootstrap", "Tombolo", "TomboloServer"],
     "Programs": ["syncctl", "syncd", "syncsim", "syncbench", "contacts", "CRawSQLite"],
     "Testing": [
         "SyncTestKit", "SyncSimulation", "SimulationRecipes", "CFaultVFS",

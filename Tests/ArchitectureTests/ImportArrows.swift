@@ -59,6 +59,11 @@ enum ImportArrows {
             "Logging",
             "Foundation",
         ],
+        // The pages of programs. No product for clients imports it.
+        "LoopbackPage": [
+            "SyncProgram", "SyncModel", "SyncConcurrency", "SyncCore", "SyncJSON", "Crypto", "NIOCore", "NIOPosix",
+            "NIOHTTP1",
+        ],
         // The composition roots of the client and of the server. In production, only they import the stores, the
         // transport, and the HTTP server.
         "SyncBootstrap": [
@@ -68,15 +73,16 @@ enum ImportArrows {
             "SyncRuntimeLive", "SyncReachabilityLinux", "SyncRecording", "ServiceLifecycle", "UnixSignals", "Logging",
         ],
         "TomboloServer": [
-            "SyncProgram", "SyncModel", "SyncConcurrency", "SyncCore", "SyncAuthority", "AuthorityStoreSQLite",
+            "SyncProgram", "LoopbackPage", "SyncModel", "SyncConcurrency", "SyncCore", "SyncAuthority",
+            "AuthorityStoreSQLite",
             "AuthorityStorePostgres", "SyncServerRules", "SyncServerHTTP", "SyncRuntimeLive", "TomboloModeling",
             "ArgumentParser", "ServiceLifecycle", "UnixSignals", "CoreMetrics", "Logging", "Foundation",
         ],
         // Programs.
         "syncctl": [
             "SyncModel", "SyncCore", "SyncConcurrency", "SyncJSON", "SyncProgram", "SyncBootstrap", "RecordImport",
-            "SyncObjects", "TomboloCommunity", "SyncRecording", "ArgumentParser", "Crypto", "Logging", "NIOCore",
-            "NIOPosix", "NIOHTTP1", "Foundation",
+            "SyncObjects", "TomboloCommunity", "SyncRecording", "LoopbackPage", "ArgumentParser", "Crypto", "Logging",
+            "Foundation",
         ],
         "contacts": ["Tombolo", "Foundation"],
         "syncd": ["TomboloServer", "TomboloCommunity", "SyncModel"],

@@ -20,7 +20,7 @@ import Testing
         }
         for module in [
             "Hummingbird", "HummingbirdCore", "SyncServerHTTP", "SyncAuthority", "AuthorityStoreSQLite",
-            "TomboloServer", "CryptoExtras",
+            "TomboloServer", "LoopbackPage", "CryptoExtras",
             "SyncTestKit", "SyncSimulation", "ArgumentParser", "TomboloCommunity",
         ] {
             #expect(!Self.links(module, in: binary), "a client links \(module)")

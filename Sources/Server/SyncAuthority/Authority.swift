@@ -12,7 +12,7 @@ public struct Authority: AuthorityService {
     /// The limits and the access rules, which hold for all calls.
     public let policy: AuthorityPolicy
     public let commits = Broadcast<SpaceHeads>()
-    let store: any AuthorityStore
+    package let store: any AuthorityStore
     let histories: any HistoryKeeper
     let models: StoredModels
     let members: StoredMembers

@@ -1,4 +1,5 @@
 import Foundation
+import PageChecks
 import SyncJSON
 import TestRings
 import Testing
@@ -14,41 +15,13 @@ import Testing
         #expect(try programs.syncctl("init").status == 0)
     }
 
-    /// A running program, with the port and the secret that it has printed.
-    private struct Running {
-        let process: Process
-        let port: Int
-        let secret: String
-
-        func call(_ name: String, _ body: String) async throws -> JSONValue {
-            let response = await RawExchange.send(
-                """
-                POST /api/\(name) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nAuthorization: Bearer \(secret)\r\n\
-                Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)
-                """, to: port)
-            let end = try #require(response.firstRange(of: "\r\n\r\n"), "\(response)")
-            return try JSONValue(Array(response[end.upperBound...].utf8))
-        }
-
-        /// Asks the program to end, and returns its exit status.
-        func end(_ signal: Int32) -> Int32 {
-            kill(process.processIdentifier, signal)
-            process.waitUntilExit()
-            return process.terminationStatus
-        }
-    }
-
-    private func start(_ arguments: String...) throws -> Running {
-        let (process, output, _) = try programs.start("syncctl", ["inspect"] + arguments)
-        let line = try Programs.text(of: output, upTo: "\n")
-        let address = try #require(
-            line.wholeMatch(of: #/http://127\.0\.0\.1:([0-9]+)/\#key=([0-9a-f]{64})\n/#), "\(line)")
-        return Running(process: process, port: try #require(Int(address.1)), secret: String(address.2))
+    private func start(_ arguments: String...) throws -> RunningPage {
+        try RunningPage("syncctl", arguments, programs)
     }
 
     @Test(.timeLimit(.minutes(5))) func `the page and the commands see each other's writes`() async throws {
         let running = try start()
-        defer { if running.process.isRunning { kill(running.process.processIdentifier, SIGKILL) } }
+        defer { running.kill() }
         let made = try await running.call("create", #"{"collection":"user","fields":{"username":"Ned"}}"#)
         #expect(made["result"]?.string == "created", "\(made)")
         #expect(try programs.syncctl("user", "show", "Ned").status == 0)
@@ -69,7 +42,7 @@ import Testing
     @Test(.timeLimit(.minutes(5))) func `a second page has another secret, and a taken port is an error`() async throws
     {
         let first = try start()
-        defer { if first.process.isRunning { kill(first.process.processIdentifier, SIGKILL) } }
+        defer { first.kill() }
         let taken = try programs.syncctl("inspect", "--port", "\(first.port)")
         #expect(taken.status == CommandExitStatus.failed.rawValue)
         #expect(
@@ -79,9 +52,9 @@ import Testing
 
                 """)
         let second = try start("--space", "team")
-        defer { if second.process.isRunning { kill(second.process.processIdentifier, SIGKILL) } }
+        defer { second.kill() }
         #expect(first.secret != second.secret)
-        let stranger = Running(process: first.process, port: first.port, secret: second.secret)
+        let stranger = RunningPage(process: first.process, port: first.port, secret: second.secret)
         let refused = try await stranger.call("list", #"{"collection":"user"}"#)
         #expect(refused["error"]?.string?.contains("secret") == true, "\(refused)")
         _ = try await second.call("create", #"{"collection":"user","fields":{"username":"Ned"}}"#)

@@ -1,4 +1,6 @@
 import Glibc
+import LoopbackPage
+import PageChecks
 import SyncCore
 import SyncJSON
 import SyncModel
@@ -195,6 +197,14 @@ import Testing
             #expect(collections.first?["count"]?.integer == 1 && collections.first?["nameField"]?.string == "username")
             let avatar = collections.first?["fields"]?.array.last
             #expect(avatar?["type"]?.string == "reference" && avatar?["target"]?.string == "avatar")
+        }
+    }
+
+    @Test func `the files of the page contain nothing inline, nothing remote, and no markup from data`() async throws {
+        try await InspectTestbed.run { testbed in
+            let files = InspectorPage(inspector: testbed.inspector).files
+            #expect(files.map(\.path).sorted() == ["/", "/inspect.js", "/page.css", "/page.js"])
+            #expect(PageFileChecks.problems(of: files) == [])
         }
     }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import LoopbackPage
 import SyncBootstrap
 import SyncConcurrency
 import SyncCore
@@ -33,7 +34,7 @@ struct InspectCommand: AsyncParsableCommand {
             let inspector = Inspector(
                 store: try client.store, settings: client.settings, runtime: client.runtime, newRecordSpace: space,
                 leasing: client.leasing)
-            let secret = InspectSecret(client.runtime)
+            let secret = PageSecret(client.runtime)
             let endWatch = try client.watchOtherProcesses()
             defer { endWatch() }
             let (port, terminal) = (port, options.terminal)
@@ -48,15 +49,15 @@ struct InspectCommand: AsyncParsableCommand {
     }
 
     private static func serve(
-        _ inspector: Inspector, _ secret: InspectSecret, port: Int, _ terminal: Terminal
+        _ inspector: Inspector, _ secret: PageSecret, port: Int, _ terminal: Terminal
     ) async throws {
         // The subscription begins before the first read, so that no change is missed.
         let changes = inspector.store.changes.subscribe()
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await inspector.news.follow(changes) }
             group.addTask {
-                try await InspectServer(inspector: inspector, secret: secret).run(port: port) { port in
-                    print(address: "http://\(InspectServer.host):\(port)/#key=\(secret.text)", terminal)
+                try await PageServer(InspectorPage(inspector: inspector), secret: secret).run(port: port) { address in
+                    print(address: address, terminal)
                 }
             }
             // The first failure ends both; `waitForAll` would wait for the other one.

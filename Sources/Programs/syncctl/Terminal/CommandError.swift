@@ -1,3 +1,4 @@
+import LoopbackPage
 import SyncCore
 import SyncModel
 import SyncObjects
@@ -96,6 +97,10 @@ extension CommandError {
         self.init(.configuration, problem.message, advice: problem.advice)
     }
 
+    init(_ failure: PageServerError) {
+        self.init(failure.code == .systemFailed ? .machine : .failed, failure.message, advice: failure.advice)
+    }
+
     /// Converts any error, including unexpected ones.
     init(wrapping error: any Error) {
         switch error {
@@ -103,6 +108,7 @@ extension CommandError {
         case let failure as StoreError: self.init(failure)
         case let failure as TransportError: self.init(failure)
         case let problem as ConfigurationError: self.init(problem)
+        case let failure as PageServerError: self.init(failure)
         case let problem as TooFewFiles: self.init(.machine, problem.description, advice: problem.advice)
         case let failure as ModelError: self.init(.failed, failure.message)
         case is CancellationError: self.init(.failed, "interrupted")

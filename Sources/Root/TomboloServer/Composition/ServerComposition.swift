@@ -110,6 +110,19 @@ public final class ServerComposition {
         try authority(.reading).clients(after: client, limit: limit)
     }
 
+    /// The page of the database, which writes nothing. Servers may be using the database meanwhile.
+    ///
+    /// - Parameter command: the command that serves the page, for messages.
+    /// - Throws: `ConfigurationError` if the database cannot be opened or does not exist yet.
+    func page(command: String) throws(ConfigurationError) -> ServerPage {
+        let store = try authority(.reading).store
+        let inspector = ServerInspector(
+            store: store, served: application.catalog, hasOwnRule: application.access != nil,
+            isPostgres: settings.postgres != nil, runtime: runtime, command: command
+        ) { [settings] in try ServerDatabase(settings) }
+        return ServerPage(inspector: inspector, runtime: runtime, command: command)
+    }
+
     /// The registry of the members of spaces. Servers may be using the database meanwhile.
     ///
     /// - Throws: `ConfigurationError` if the database cannot be opened or does not exist yet.

@@ -129,8 +129,9 @@ struct ServerRoot: AsyncParsableCommand {
             """,
         version: ProgramVersion.text,
         subcommands: [
-            ServeCommand.self, StatusCommand.self, ClientsCommand.self, ConflictsCommand.self, BackupCommand.self,
-            TokenCommand.self, SpaceCommand.self, CatalogCommand.self, EpochCommand.self, ServerConfigCommand.self,
+            ServeCommand.self, StatusCommand.self, InspectCommand.self, ClientsCommand.self, ConflictsCommand.self,
+            BackupCommand.self, TokenCommand.self, SpaceCommand.self, CatalogCommand.self, EpochCommand.self,
+            ServerConfigCommand.self,
         ],
         defaultSubcommand: ServeCommand.self)
 }

@@ -147,7 +147,8 @@ public struct ClientSummary: Hashable, Sendable {
         self.lastCommit = lastCommit
     }
 
-    init(_ client: StoredClient, in view: some AuthorityView) throws(AuthorityStoreError) {
+    /// Reads the outcome of the client's last transaction.
+    package init(_ client: StoredClient, in view: some AuthorityView) throws(AuthorityStoreError) {
         let key = LedgerKey(principal: client.principal, identity: client.identity)
         let last = TransactionNumber(client.ledger.next.rawValue - 1)
         let outcome = try view.outcome(of: key, last)?.outcome

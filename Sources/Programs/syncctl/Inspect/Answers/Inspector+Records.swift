@@ -1,3 +1,4 @@
+import LoopbackPage
 import SyncCore
 import SyncModel
 import SyncProgram
@@ -7,7 +8,7 @@ extension Inspector {
     // MARK: Lists
 
     /// Returns a page of the records of a collection, with the position of the next page.
-    func list(_ arguments: InspectArguments) throws -> JSONLine {
+    func list(_ arguments: PageArguments) throws -> JSONLine {
         try arguments.require(only: "collection", "search", "sort", "descending", "after", "limit")
         let schema = try store.catalog.schema(named: arguments.requiredText("collection"))
         let limit = try arguments.limit(upTo: InspectLimits.records)
@@ -28,7 +29,7 @@ extension Inspector {
         return line
     }
 
-    private func order(_ arguments: InspectArguments, _ schema: ModelSchema) throws -> RecordOrder {
+    private func order(_ arguments: PageArguments, _ schema: ModelSchema) throws -> RecordOrder {
         let isDescending = try arguments.flag("descending")
         let term: RecordTerm =
             switch try arguments.text("sort") ?? "uid" {
@@ -41,10 +42,10 @@ extension Inspector {
 
     /// Returns the condition for a search text: a text field contains it, in this or another case, or the record has it
     /// as its uid or id.
-    private func search(_ arguments: InspectArguments, _ schema: ModelSchema) throws -> [RecordFilter] {
+    private func search(_ arguments: PageArguments, _ schema: ModelSchema) throws -> [RecordFilter] {
         guard let text = try arguments.text("search"), !text.isEmpty else { return [] }
         guard text.utf8.count <= InspectLimits.searchBytes else {
-            throw InspectRefusal(400, "the search text is longer than \(InspectLimits.searchBytes) bytes")
+            throw PageRefusal(400, "the search text is longer than \(InspectLimits.searchBytes) bytes")
         }
         // Stores compare bytes, so each spelling is a condition of its own.
         var spellings: [String] = []
@@ -109,12 +110,12 @@ extension Inspector {
     // MARK: One record
 
     /// Returns a record with all its values, and the server's values of the fields that are pending.
-    func record(_ arguments: InspectArguments) throws -> JSONLine {
+    func record(_ arguments: PageArguments) throws -> JSONLine {
         try arguments.require(only: "collection", "id")
         let schema = try store.catalog.schema(named: arguments.requiredText("collection"))
         let id = try arguments.record("id")
         guard let record = try store.record(schema.collection, .id(id)) else {
-            throw InspectRefusal(
+            throw PageRefusal(
                 404, "there is no record of \(schema.collection) with id \(id) on this device",
                 advice: "it may have been deleted meanwhile")
         }

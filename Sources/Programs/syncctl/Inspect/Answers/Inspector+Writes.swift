@@ -1,9 +1,10 @@
+import LoopbackPage
 import SyncCore
 import SyncModel
 import SyncProgram
 
 extension Inspector {
-    func create(_ arguments: InspectArguments) throws -> JSONLine {
+    func create(_ arguments: PageArguments) throws -> JSONLine {
         try arguments.require(only: "collection", "space", "fields")
         let writer = try writer(arguments)
         let named = try arguments.text("space").flatMap { $0.isEmpty ? nil : $0 }
@@ -12,7 +13,7 @@ extension Inspector {
         return Self.line("created", try writer.create(patch, in: space))
     }
 
-    func update(_ arguments: InspectArguments) throws -> JSONLine {
+    func update(_ arguments: PageArguments) throws -> JSONLine {
         try arguments.require(only: "collection", "id", "fields", "before")
         let writer = try writer(arguments)
         let id = try arguments.record("id")
@@ -22,7 +23,7 @@ extension Inspector {
         return Self.line(sequence == nil ? "unchanged" : "changed", id)
     }
 
-    func delete(_ arguments: InspectArguments) throws -> JSONLine {
+    func delete(_ arguments: PageArguments) throws -> JSONLine {
         try arguments.require(only: "collection", "id")
         let writer = try writer(arguments)
         let id = try arguments.record("id")
@@ -36,7 +37,7 @@ extension Inspector {
         _ shown: [(name: String, text: String)], _ id: RecordID, _ schema: ModelSchema
     ) throws {
         guard let record = try store.record(schema.collection, .id(id)) else { return }
-        let changed = try shown.compactMap { name, text -> InspectRefusal.FieldProblem? in
+        let changed = try shown.compactMap { name, text -> PageRefusal.FieldProblem? in
             let field = try FieldArguments.field(name, schema)
             guard let position = schema.position(of: field.name) else { return nil }
             let now = try input(record.values[position], of: field)
@@ -45,7 +46,7 @@ extension Inspector {
             return .init(field: field.name.rawValue, message: "has changed since it was shown here; \(value)")
         }
         guard !changed.isEmpty else { return }
-        var refusal = InspectRefusal(
+        var refusal = PageRefusal(
             409,
             "\(changed.count == 1 ? "a field has" : "\(changed.count) fields have") changed since the form was opened",
             advice: "save again to replace what is there now")
@@ -53,7 +54,7 @@ extension Inspector {
         throw refusal
     }
 
-    private func writer(_ arguments: InspectArguments) throws -> RecordWriter {
+    private func writer(_ arguments: PageArguments) throws -> RecordWriter {
         let schema = try store.catalog.schema(named: arguments.requiredText("collection"))
         return RecordWriter(schema: schema, store: store, runtime: runtime)
     }
@@ -66,7 +67,7 @@ extension Inspector {
     }
 
     /// Returns the values of a form. Unlike a command, it reports the problems of all fields at once.
-    private func patch(_ arguments: InspectArguments, _ schema: ModelSchema, isNew: Bool) throws -> Patch {
+    private func patch(_ arguments: PageArguments, _ schema: ModelSchema, isNew: Bool) throws -> Patch {
         var patch = Patch()
         var problems: [FieldName: CommandError] = [:]
         for (name, text) in try arguments.texts("fields") {
@@ -88,7 +89,7 @@ extension Inspector {
         }
         let ordered = schema.fields.compactMap { field in problems[field.name].map { (field.name.rawValue, $0) } }
         guard let first = ordered.first?.1 else { return patch }
-        var refusal = InspectRefusal(
+        var refusal = PageRefusal(
             422, ordered.count == 1 ? first.message : "\(ordered.count) fields have values that cannot be saved",
             advice: ordered.count == 1 ? first.advice : nil)
         refusal.fields = ordered.map { .init(field: $0.0, message: $0.1.message) }
@@ -102,7 +103,7 @@ extension Inspector {
 
     // MARK: Journal
 
-    func restore(_ arguments: InspectArguments) throws -> JSONLine {
+    func restore(_ arguments: PageArguments) throws -> JSONLine {
         try arguments.require(only: "entry")
         let number = try arguments.requiredNumber("entry")
         let sequences = try store.restore(journal: number, now: runtime.now()) { [runtime] in
@@ -114,7 +115,7 @@ extension Inspector {
         return line
     }
 
-    func dismiss(_ arguments: InspectArguments) throws -> JSONLine {
+    func dismiss(_ arguments: PageArguments) throws -> JSONLine {
         try arguments.require(only: "entry")
         try store.dismiss(journal: try arguments.requiredNumber("entry"))
         var line = JSONLine()

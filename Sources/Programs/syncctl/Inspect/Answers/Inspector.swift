@@ -1,4 +1,5 @@
 import Glibc
+import LoopbackPage
 import SyncBootstrap
 import SyncCore
 import SyncModel
@@ -39,16 +40,15 @@ actor Inspector {
     /// Returns the result of a call.
     ///
     /// A call for news returns at once; `StoreNewsFeed.wait` waits for them.
-    func answer(_ route: InspectRoute, _ body: [UInt8]) throws(InspectRefusal) -> JSONLine {
-        let arguments = try InspectArguments(body)
+    func answer(_ call: InspectCall, _ arguments: PageArguments) throws(PageRefusal) -> JSONLine {
         guard FileIdentity(path: settings.store.file) == file else {
-            throw InspectRefusal(
+            throw PageRefusal(
                 500,
                 "\(settings.store.file) was deleted or replaced while it was open; this page shows the former file",
                 advice: "end syncctl inspect, and start it again")
         }
         do {
-            switch route {
+            switch call {
             case .summary: return try summary(arguments)
             case .news: return try news(arguments)
             case .list: return try list(arguments)
@@ -60,17 +60,16 @@ actor Inspector {
             case .delete: return try delete(arguments)
             case .restore: return try restore(arguments)
             case .dismiss: return try dismiss(arguments)
-            case .page, .style, .script: throw InspectRefusal(404, "this path is a file")
             }
         } catch {
-            throw InspectRefusal(wrapping: error)
+            throw PageRefusal(wrapping: error)
         }
     }
 
     // MARK: Status
 
     /// Returns the status, the collections with their fields, and the number of their records.
-    private func summary(_ arguments: InspectArguments) throws -> JSONLine {
+    private func summary(_ arguments: PageArguments) throws -> JSONLine {
         try arguments.require()
         var line = JSONLine()
         // The number is read first, so that no change is missed.
@@ -115,7 +114,7 @@ actor Inspector {
 
     // MARK: News
 
-    private func news(_ arguments: InspectArguments) throws -> JSONLine {
+    private func news(_ arguments: PageArguments) throws -> JSONLine {
         try arguments.require(only: "since")
         let since = try arguments.requiredNumber("since")
         let news = news.current
@@ -132,7 +131,7 @@ actor Inspector {
 
     // MARK: Outbox and journal
 
-    private func outbox(_ arguments: InspectArguments) throws -> JSONLine {
+    private func outbox(_ arguments: PageArguments) throws -> JSONLine {
         try arguments.require(only: "after", "limit")
         let entries = try store.outbox(
             after: try arguments.number("after").map(OutboxSequence.init),
@@ -152,7 +151,7 @@ actor Inspector {
         return line
     }
 
-    private func journal(_ arguments: InspectArguments) throws -> JSONLine {
+    private func journal(_ arguments: PageArguments) throws -> JSONLine {
         try arguments.require(only: "after", "all", "limit")
         let state: JournalEntry.State? = try arguments.flag("all") ? nil : .active
         let entries = try store.journal(

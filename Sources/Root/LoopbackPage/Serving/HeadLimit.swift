@@ -18,7 +18,7 @@ final class HeadLimit: ChannelInboundHandler, RemovableChannelHandler {
             isOver = Self.containsEnd(bytes)
             lastBytes = Array(bytes.suffix(3))
             received += buffer.readableBytes
-            guard isOver || received <= InspectLimits.headerBytes * 2 else {
+            guard isOver || received <= PageLimits.headerBytes * 2 else {
                 context.close(promise: nil)
                 return
             }

@@ -3,16 +3,15 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 import SyncConcurrency
-import SyncModel
 
-/// Serves the page on the loopback address, one request per connection.
+/// Serves a page on the loopback address, one request per connection.
 ///
 /// A connection that carries one request cannot confuse two, and is over when its response is.
-struct InspectServer: Sendable {
+package struct PageServer<Application: PageApplication>: Sendable {
     private typealias Connection = NIOAsyncChannel<HTTPServerRequestPart, HTTPServerResponsePart>
 
-    let inspector: Inspector
-    let secret: InspectSecret
+    private let application: Application
+    private let secret: PageSecret
     /// The time in which a whole request must arrive.
     private let deadline: Duration
     private let open = Guarded(0)
@@ -20,38 +19,38 @@ struct InspectServer: Sendable {
     /// The number of open connections.
     var connectionCount: Int { open.withLock { $0 } }
 
-    init(inspector: Inspector, secret: InspectSecret, deadline: Duration = InspectLimits.requestDeadline) {
-        self.inspector = inspector
+    package init(
+        _ application: Application, secret: PageSecret, deadline: Duration = PageLimits.requestDeadline
+    ) {
+        self.application = application
         self.deadline = deadline
         self.secret = secret
     }
-
-    /// The only address that it listens on.
-    static let host = "127.0.0.1"
 
     /// Serves until the task is cancelled.
     ///
     /// - Parameters:
     ///   - port: the port; 0 lets the system choose one.
-    ///   - onListening: called once with the port on which it listens.
-    func run(port: Int, onListening: @Sendable (Int) -> Void) async throws {
+    ///   - onListening: called once with the address of the page, which contains the secret.
+    /// - Throws: `PageServerError` when it cannot listen; otherwise the error of `onListening`, or `CancellationError`.
+    package func run(port: Int, onListening: @Sendable (_ address: String) throws -> Void) async throws {
         // A connection is wrapped when it is served. A wrapper that nobody serves, because the server ends first, would trap.
         let listener: NIOAsyncChannel<any Channel, Never>
         do {
             listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-                .serverChannelOption(.backlog, value: InspectLimits.backlog)
+                .serverChannelOption(.backlog, value: PageLimits.backlog)
                 .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
                 .childChannelOption(.autoRead, value: false)
-                .bind(host: Self.host, port: port) { $0.eventLoop.makeSucceededFuture($0) }
+                .bind(host: PageHost.name, port: port) { $0.eventLoop.makeSucceededFuture($0) }
         } catch let error as IOError {
-            throw CommandError(listening: error, on: port)
+            throw PageServerError(listening: error, on: port)
         }
-        guard let bound = listener.channel.localAddress?.port else {
-            throw CommandError(.machine, "the system has not told the port on which it listens")
-        }
-        let gate = InspectGate(port: bound, secret: secret)
-        onListening(bound)
         try await listener.executeThenClose { connections in
+            guard let bound = listener.channel.localAddress?.port else {
+                throw PageServerError(.systemFailed, "the system has not told the port on which it listens")
+            }
+            let gate = PageGate(application: application, port: bound, secret: secret)
+            try onListening("http://\(PageHost.name):\(bound)/#key=\(secret.text)")
             try await withThrowingDiscardingTaskGroup { group in
                 for try await channel in connections {
                     let count = open.withLock { count in
@@ -59,7 +58,7 @@ struct InspectServer: Sendable {
                         return count
                     }
                     group.addTask {
-                        await serve(channel, gate, isAllowed: count <= InspectLimits.connections)
+                        await serve(channel, gate, isAllowed: count <= PageLimits.connections)
                         open.withLock { $0 -= 1 }
                     }
                 }
@@ -69,16 +68,16 @@ struct InspectServer: Sendable {
 
     private static func connection(over channel: any Channel) throws -> Connection {
         var limits = NIOHTTPDecoderLimitConfiguration()
-        limits.maxHeaderFieldSize = InspectLimits.headerBytes
-        limits.maxHeaderListSize = InspectLimits.headerBytes
-        limits.maxHeaderFieldCount = InspectLimits.headerFields
+        limits.maxHeaderFieldSize = PageLimits.headerBytes
+        limits.maxHeaderListSize = PageLimits.headerBytes
+        limits.maxHeaderFieldCount = PageLimits.headerFields
         try channel.pipeline.syncOperations.addHandler(HeadLimit())
         try channel.pipeline.syncOperations.configureHTTPServerPipeline(
             withPipeliningAssistance: false, withEncoderConfiguration: .init(), withDecoderLimitConfiguration: limits)
         return try NIOAsyncChannel(wrappingChannelSynchronously: channel)
     }
 
-    private func serve(_ channel: any Channel, _ gate: InspectGate, isAllowed: Bool) async {
+    private func serve(_ channel: any Channel, _ gate: PageGate<Application>, isAllowed: Bool) async {
         let wrapped = channel.eventLoop.submit {
             let connection = try Self.connection(over: channel)
             // From now on, there is a reader.
@@ -97,26 +96,27 @@ struct InspectServer: Sendable {
     }
 
     private func exchange(
-        _ channel: any Channel, _ inbound: NIOAsyncChannelInboundStream<HTTPServerRequestPart>, _ gate: InspectGate
+        _ channel: any Channel, _ inbound: NIOAsyncChannelInboundStream<HTTPServerRequestPart>,
+        _ gate: PageGate<Application>
     ) async throws {
         var parts = inbound.makeAsyncIterator()
         let arrival = channel.closing(after: deadline)
         let received = try await request(&parts, gate)
         arrival.cancel()
         guard let received else { return }
-        let response: InspectResponse
-        do {
+        let response: PageResponse
+        do throws(PageRefusal) {
             let (route, body) = try received.get()
             response = try await respond(to: route, body, channel)
         } catch {
-            response = InspectResponse(InspectRefusal(wrapping: error))
+            response = PageResponse(error)
         }
-        let delivery = channel.closing(after: InspectLimits.responseDeadline)
+        let delivery = channel.closing(after: PageLimits.responseDeadline)
         defer { delivery.cancel() }
         try await channel.deliver(response)
         guard case .failure = received else { return }
         // If the connection were closed while the peer still sends, the system would discard the response.
-        let rest = channel.closing(after: InspectLimits.refusalDelay)
+        let rest = channel.closing(after: PageLimits.refusalDelay)
         defer { rest.cancel() }
         while let part = try await parts.next(isolation: #isolation) {
             if case .end = part { break }
@@ -127,12 +127,12 @@ struct InspectServer: Sendable {
     ///
     /// - Returns: nil if the peer left.
     private func request(
-        _ parts: inout NIOAsyncChannelInboundStream<HTTPServerRequestPart>.AsyncIterator, _ gate: InspectGate
-    ) async throws -> Result<(InspectRoute, [UInt8]), InspectRefusal>? {
+        _ parts: inout NIOAsyncChannelInboundStream<HTTPServerRequestPart>.AsyncIterator, _ gate: PageGate<Application>
+    ) async throws -> Result<(PageRoute<Application.Call>, [UInt8]), PageRefusal>? {
         guard case .head(let head) = try await parts.next(isolation: #isolation) else { return nil }
-        let route: InspectRoute
-        do throws(InspectRefusal) {
-            route = try gate.route(of: InspectHead(head))
+        let route: PageRoute<Application.Call>
+        do throws(PageRefusal) {
+            route = try gate.route(of: PageHead(head))
         } catch {
             return .failure(error)
         }
@@ -141,8 +141,8 @@ struct InspectServer: Sendable {
             switch part {
             case .head: return nil
             case .body(let piece):
-                guard body.count + piece.readableBytes <= InspectLimits.bodyBytes else {
-                    return .failure(InspectGate.tooLarge)
+                guard body.count + piece.readableBytes <= PageLimits.bodyBytes else {
+                    return .failure(.tooLarge)
                 }
                 body += piece.readableBytesView
             case .end: return .success((route, body))
@@ -151,23 +151,23 @@ struct InspectServer: Sendable {
         return nil
     }
 
-    private func respond(to route: InspectRoute, _ body: [UInt8], _ channel: any Channel) async throws
-        -> InspectResponse
-    {
-        if let file = route.file { return InspectResponse(file) }
-        if route == .news {
-            let since = try InspectArguments(body).requiredNumber("since")
-            await inspector.news.wait(since: since) { end in
-                let timeout = channel.eventLoop.scheduleTask(in: TimeAmount(InspectLimits.newsTimeout)) { end() }
+    private func respond(
+        to route: PageRoute<Application.Call>, _ body: [UInt8], _ channel: any Channel
+    ) async throws(PageRefusal) -> PageResponse {
+        switch route {
+        case .file(let file): return PageResponse(file)
+        case .call(let call):
+            let arguments = try PageArguments(body)
+            let line = try await application.answer(call, arguments) { end in
+                let timeout = channel.eventLoop.scheduleTask(in: TimeAmount(PageLimits.newsTimeout)) { end() }
                 // The browser cancels the call when the page is closed.
                 channel.closeFuture.whenComplete { _ in
                     timeout.cancel()
                     end()
                 }
             }
-            try Task.checkCancellation()
+            return PageResponse(line)
         }
-        return InspectResponse(try await inspector.answer(route, body))
     }
 }
 
@@ -180,7 +180,7 @@ extension Channel {
     /// Writes a response, and returns when the system has all of it.
     ///
     /// The writer of `NIOAsyncChannel` returns earlier, and closing the channel would then drop the rest.
-    fileprivate func deliver(_ response: InspectResponse) async throws {
+    fileprivate func deliver(_ response: PageResponse) async throws {
         let (head, body) = (response.head, response.body)
         let written = eventLoop.flatSubmit {
             self.write(HTTPServerResponsePart.head(head), promise: nil)
@@ -191,29 +191,10 @@ extension Channel {
     }
 }
 
-extension InspectHead {
+extension PageHead {
     init(_ head: HTTPRequestHead) {
         self.init(
             method: head.method.rawValue, target: head.uri,
             fields: head.headers.map { (name: $0.name.lowercased(), value: $0.value) })
-    }
-}
-
-extension CommandError {
-    /// Creates the error for a port that cannot be used.
-    fileprivate init(listening error: IOError, on port: Int) {
-        switch error.errnoCode {
-        case EADDRINUSE:
-            self.init(
-                .failed, "another program uses the port \(port) of \(InspectServer.host)",
-                advice: "choose another with --port, or leave it out for a free one")
-        case EACCES, EPERM:
-            self.init(
-                .failed, "this user may not listen on the port \(port)", advice: "choose a port from 1024 to 65535")
-        default:
-            self.init(
-                .machine,
-                "cannot listen on \(InspectServer.host):\(port): \(String(cString: strerror(error.errnoCode)))")
-        }
     }
 }

@@ -1,19 +1,19 @@
 import Crypto
-import SyncCore
+package import SyncCore
 import SyncModel
 
-/// The secret that a page must present with each call. Each run of `syncctl inspect` has another one.
-struct InspectSecret: Sendable {
+/// The secret that a page must present with each call. Each run of a command has another one.
+package struct PageSecret: Sendable {
     /// 64 hexadecimal digits.
-    let text: String
+    package let text: String
     private let digest: SHA256.Digest
 
     /// Creates a secret of 256 random bits.
-    init(_ runtime: EngineRuntime) {
+    package init(_ runtime: EngineRuntime) {
         self.init(text: Hexadecimal.secret { runtime.random() })
     }
 
-    init(text: String) {
+    package init(text: String) {
         self.text = text
         digest = SHA256.hash(data: Array(text.utf8))
     }

@@ -2,13 +2,13 @@ import NIOHTTP1
 import SyncProgram
 
 /// A response, with the fields that keep the page and its data on this machine.
-struct InspectResponse: Sendable {
+struct PageResponse: Sendable {
     let status: Int
     let type: String
     let body: [UInt8]
     var allowedMethod: String?
 
-    init(_ file: InspectFile) {
+    init(_ file: PageFile) {
         status = 200
         type = file.type
         body = file.bytes
@@ -20,7 +20,7 @@ struct InspectResponse: Sendable {
         body = line.bytes
     }
 
-    init(_ refusal: InspectRefusal) {
+    init(_ refusal: PageRefusal) {
         status = refusal.status
         type = Self.json
         body = refusal.line.bytes

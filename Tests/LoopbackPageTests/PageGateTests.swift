@@ -1,12 +1,17 @@
-import SyncModel
+import PageChecks
 import TestRings
 import Testing
 
-@testable import syncctl
+@testable import LoopbackPage
 
 /// Tests the checks of a request that need only its head.
-@Suite(.ring(.unit)) struct InspectGateTests {
-    private static let gate = InspectGate(port: 8_123, secret: InspectSecret(text: "5ec2e7"))
+@Suite(.ring(.unit)) struct PageGateTests {
+    private static let gate = PageGate(application: SamplePage(), port: 8_123, secret: PageSecret(text: "5ec2e7"))
+
+    /// The methods and paths of all files and calls.
+    private static let routes: [(method: String, path: String, isFile: Bool)] =
+        gate.application.files.map { ("GET", $0.path, true) }
+        + SamplePage.Call.allCases.map { ("POST", "/api/\($0.rawValue)", false) }
 
     /// The fields of a call by the page itself.
     private static let own = [
@@ -21,10 +26,10 @@ import Testing
     ) -> Int {
         var fields = own
         for (name, value) in changes { fields[name] = value }
-        let head = InspectHead(
+        let head = PageHead(
             method: method, target: target,
             fields: fields.sorted { $0.key < $1.key }.map { (name: $0.key, value: $0.value) } + more)
-        do throws(InspectRefusal) {
+        do throws(PageRefusal) {
             _ = try gate.route(of: head)
             return 200
         } catch {
@@ -36,7 +41,7 @@ import Testing
     @Test func `the calls of the page itself are allowed`() {
         #expect(Self.status() == 200)
         #expect(Self.status("POST", "/api/list", ["origin": nil, "sec-fetch-site": nil]) == 200)
-        for route in InspectRoute.allCases { #expect(Self.status(route.method, route.rawValue) == 200, "\(route)") }
+        for route in Self.routes { #expect(Self.status(route.method, route.path) == 200, "\(route)") }
     }
 
     @Test func `S37: a page whose name was rebound to this address, or of another origin, gets nothing`() {
@@ -44,8 +49,8 @@ import Testing
             "evil.example:8123", "127.0.0.1", "127.0.0.1:80", "127.0.0.1:81230", "localhost:8123", "[::1]:8123", "",
             "127.0.0.1:8123.evil.example", "127.0.0.1:8123@evil.example",
         ] {
-            for route in InspectRoute.allCases {
-                #expect(Self.status(route.method, route.rawValue, ["host": host]) == 403, "\(host) \(route)")
+            for route in Self.routes {
+                #expect(Self.status(route.method, route.path, ["host": host]) == 403, "\(host) \(route)")
             }
         }
         #expect(Self.status("GET", "/", ["host": nil]) == 403)
@@ -53,38 +58,39 @@ import Testing
         for origin in [
             "https://evil.example", "null", "http://localhost:8123", "http://127.0.0.1:8124", "http://127.0.0.1",
             "https://127.0.0.1:8123", "",
-        ] { #expect(Self.status("POST", "/api/delete", ["origin": origin]) == 403, "\(origin)") }
+        ] { #expect(Self.status("POST", "/api/change", ["origin": origin]) == 403, "\(origin)") }
         for site in ["cross-site", "same-site", "none"] {
-            #expect(Self.status("POST", "/api/delete", ["sec-fetch-site": site]) == 403, "\(site)")
+            #expect(Self.status("POST", "/api/change", ["sec-fetch-site": site]) == 403, "\(site)")
         }
     }
 
     @Test func `without the secret of this run, every call is refused, and the files of the page are not`() {
-        for route in InspectRoute.allCases {
-            let expected = route.file == nil ? 401 : 200
+        for route in Self.routes {
+            let expected = route.isFile ? 200 : 401
             for given in [
                 nil, "", "Bearer", "Bearer ", "Bearer 5ec2e", "Bearer 5ec2e78", "Bearer 5EC2E7", "bearer 5ec2e7",
                 "Basic 5ec2e7", "Bearer  5ec2e7", "5ec2e7",
             ] {
-                let status = Self.status(route.method, route.rawValue, ["authorization": given])
+                let status = Self.status(route.method, route.path, ["authorization": given])
                 #expect(status == expected, "\(route): \(given ?? "nothing")")
             }
-            let twice = Self.status(route.method, route.rawValue, more: [(name: "authorization", value: "Bearer x")])
+            let twice = Self.status(route.method, route.path, more: [(name: "authorization", value: "Bearer x")])
             #expect(twice == expected)
         }
     }
 
     @Test func `other paths, methods, types, and lengths are refused`() {
         for path in [
-            "/api", "/api/", "/api/list/", "//api/list", "/api/List", "/api/%6Cist", "/api/list?x", "/index.html",
-            "/inspect.css.map", "/../etc/passwd", "http://127.0.0.1:8123/api/list", "*", "",
+            "/api", "/api/", "/api/list/", "/api/\u{301}list", "//api/list", "/api/List", "/api/%6Cist", "/api/list?x",
+            "/index.html",
+            "/page.css.map", "/../etc/passwd", "http://127.0.0.1:8123/api/list", "*", "",
         ] {
             for method in ["GET", "POST"] { #expect(Self.status(method, path) == 404, "\(method) \(path)") }
         }
-        for route in InspectRoute.allCases {
+        for route in Self.routes {
             for method in ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "TRACE", "post"]
             where method != route.method {
-                #expect(Self.status(method, route.rawValue) == 405, "\(method) \(route)")
+                #expect(Self.status(method, route.path) == 405, "\(method) \(route)")
             }
         }
         for type in [
@@ -92,18 +98,19 @@ import Testing
         ] {
             #expect(Self.status("POST", "/api/list", ["content-type": type]) == 415)
         }
-        for length in ["\(InspectLimits.bodyBytes + 1)", "99999999999999999999", "-1x"] {
+        for length in ["\(PageLimits.bodyBytes + 1)", "99999999999999999999", "-1x"] {
             #expect(Self.status("POST", "/api/list", ["content-length": length]) == 413, "\(length)")
         }
-        #expect(Self.status("POST", "/api/list", ["content-length": "\(InspectLimits.bodyBytes)"]) == 200)
+        #expect(Self.status("POST", "/api/list", ["content-length": "\(PageLimits.bodyBytes)"]) == 200)
     }
 
     @Test func `every response has the fields that keep the page on this machine`() {
-        let fields = InspectResponse(.page).fields.map { "\($0.name): \($0.value)" }
+        let page = PageFile.html(at: "/", Array("<!DOCTYPE html>".utf8))
+        let fields = PageResponse(page).fields.map { "\($0.name): \($0.value)" }
         #expect(
             fields == [
                 "Content-Type: text/html; charset=utf-8",
-                "Content-Length: \(InspectFile.page.bytes.count)",
+                "Content-Length: \(page.bytes.count)",
                 "Cache-Control: no-store",
                 "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
                 "X-Content-Type-Options: nosniff",
@@ -113,27 +120,23 @@ import Testing
                 "Cross-Origin-Resource-Policy: same-origin",
                 "Connection: close",
             ])
-        var refusal = InspectRefusal(405, "no")
+        var refusal = PageRefusal(405, "no")
         refusal.allowedMethod = "GET"
-        let refused = InspectResponse(refusal)
+        let refused = PageResponse(refusal)
         #expect(
-            refused.fields.dropFirst(2).dropLast().map(\.name) == InspectResponse(.page).fields.dropFirst(2).map(\.name)
+            refused.fields.dropFirst(2).dropLast().map(\.name) == PageResponse(page).fields.dropFirst(2).map(\.name)
         )
         #expect(refused.fields.last?.name == "Allow" && refused.fields.last?.value == "GET")
-        #expect(InspectResponse(InspectRefusal(401, "no")).fields.contains { $0.name == "WWW-Authenticate" })
+        #expect(PageResponse(PageRefusal(401, "no")).fields.contains { $0.name == "WWW-Authenticate" })
         #expect(String(decoding: refused.body, as: UTF8.self) == #"{"error":"no","advice":null}"#)
     }
 
-    @Test func `the files of the page contain nothing inline, nothing remote, and no markup from data`() {
-        let page = String(decoding: InspectFile.page.bytes, as: UTF8.self)
-        let script = String(decoding: InspectFile.script.bytes, as: UTF8.self)
-        let style = String(decoding: InspectFile.style.bytes, as: UTF8.self)
-        #expect(page.firstMatch(of: /<script>|<style|\son[a-z]+=|\sstyle=/) == nil)
-        for text in [page, script, style] { #expect(text.firstMatch(of: /https?:|url\(|@import/) == nil) }
-        #expect(
-            script.firstMatch(
-                of: /innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|localStorage|\.cookie/
-            )
-                == nil)
+    @Test func `the files that pages share contain nothing inline, nothing remote, and no markup from data`() {
+        #expect(PageFileChecks.problems(of: PageFile.common) == [])
+        let wrong: [PageFile] = [
+            .html(at: "/", Array("<script>".utf8)), .style(at: "/a.css", Array("@import 'b'".utf8)),
+            .script(at: "/a.js", Array("a.innerHTML = b".utf8)),
+        ]
+        #expect(PageFileChecks.problems(of: wrong).count == 3)
     }
 }

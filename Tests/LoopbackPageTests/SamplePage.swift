@@ -1,0 +1,47 @@
+import LoopbackPage
+import SyncConcurrency
+import SyncProgram
+
+/// A page for tests, which counts the calls that change something.
+struct SamplePage: PageApplication {
+    enum Call: String, CaseIterable, Sendable {
+        case news, list, change
+    }
+
+    let changes = Guarded(0)
+    private let waiter = Guarded<(@Sendable () -> Void)?>(nil)
+
+    var command: String { "sample inspect" }
+
+    var files: [PageFile] {
+        PageFile.common + [
+            .html(at: "/", Array("<!DOCTYPE html>\n</html>\n".utf8)),
+            .script(at: "/sample.js", Array("export {};".utf8)),
+        ]
+    }
+
+    func answer(
+        _ call: Call, _ arguments: PageArguments, ending: (@escaping @Sendable () -> Void) -> Void
+    ) async throws(PageRefusal) -> JSONLine {
+        switch call {
+        case .news:
+            let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
+            waiter.withLock { $0 = { continuation.finish() } }
+            ending { continuation.finish() }
+            for await _ in stream {}
+        case .list: break
+        case .change:
+            guard try arguments.requiredText("value") != "refused" else { throw PageRefusal(422, "this is refused") }
+            changes.withLock { $0 += 1 }
+            waiter.withLock { $0?() }
+        }
+        var line = JSONLine()
+        line.set("changes", changes.withLock { $0 })
+        return line
+    }
+
+    /// Returns when a call for news waits.
+    func newsIsAwaited() async {
+        while waiter.withLock({ $0 == nil }) { await Task.yield() }
+    }
+}
