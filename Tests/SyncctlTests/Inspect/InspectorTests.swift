@@ -132,7 +132,11 @@ import Testing
                 .update, #"{"collection":"avatar","id":"\#(image)","fields":{"author":""}}"#)
             #expect(
                 cleared?.fields == [.init(field: "author", message: "avatar.author is required and has no value")])
-            let refused = await testbed.refusal(.delete, #"{"collection":"user","id":"\#(ned)"}"#)
+            let unseen = await testbed.refusal(
+                .delete, #"{"collection":"user","id":"\#(ned)","before":{"username":"Eddard","avatar":""}}"#)
+            #expect(unseen?.status == 409 && unseen?.message == "a field has changed since the record was shown")
+            let refused = await testbed.refusal(
+                .delete, #"{"collection":"user","id":"\#(ned)","before":{"username":"Eddard"}}"#)
             #expect(refused?.status == 422, "an avatar requires its author")
             for (collection, id) in [("avatar", image), ("user", ned)] {
                 let deleted = try await testbed.call(.delete, #"{"collection":"\#(collection)","id":"\#(id)"}"#)

@@ -18,23 +18,31 @@ extension Inspector {
         let writer = try writer(arguments)
         let id = try arguments.record("id")
         let patch = try patch(arguments, writer.schema, isNew: false)
-        try requireUnchanged(try arguments.texts("before"), id, writer.schema)
+        try requireUnchanged(
+            try arguments.texts("before"), id, writer.schema, since: "the form was opened",
+            advice: "save again to replace what is there now")
         let sequence = try writer.update(id, patch)
         return Self.line(sequence == nil ? "unchanged" : "changed", id)
     }
 
     func delete(_ arguments: PageArguments) throws -> JSONLine {
-        try arguments.require(only: "collection", "id")
+        try arguments.require(only: "collection", "id", "before")
         let writer = try writer(arguments)
         let id = try arguments.record("id")
+        // A deletion counts as one by somebody who has seen all values that are here. Values that have come while the page
+        // asked whether to delete were not seen.
+        try requireUnchanged(
+            try arguments.texts("before"), id, writer.schema, since: "the record was shown",
+            advice: "look at the record again before you delete it")
         try writer.delete([id])
         return Self.line("deleted", id)
     }
 
-    /// Throws if a field no longer has the text that the form has shown: the new value would replace one that the person
+    /// Throws if a field no longer has the text that the page has shown: the change would replace a value that the person
     /// has not seen.
     private func requireUnchanged(
-        _ shown: [(name: String, text: String)], _ id: RecordID, _ schema: ModelSchema
+        _ shown: [(name: String, text: String)], _ id: RecordID, _ schema: ModelSchema, since moment: String,
+        advice: String
     ) throws {
         guard let record = try store.record(schema.collection, .id(id)) else { return }
         let changed = try shown.compactMap { name, text -> PageRefusal.FieldProblem? in
@@ -48,8 +56,8 @@ extension Inspector {
         guard !changed.isEmpty else { return }
         var refusal = PageRefusal(
             409,
-            "\(changed.count == 1 ? "a field has" : "\(changed.count) fields have") changed since the form was opened",
-            advice: "save again to replace what is there now")
+            "\(changed.count == 1 ? "a field has" : "\(changed.count) fields have") changed since \(moment)",
+            advice: advice)
         refusal.fields = changed
         throw refusal
     }

@@ -145,7 +145,7 @@ function recordView(model, id) {
           el('p', { class: 'crumbs' }, el('a', { href: path('list', model.name), 'data-key': 'up' }, model.name)),
           el('div', { class: 'head' }, model.isUser ? face(record.name, 'large') : null, el('h2', {}, data(record.name)),
             el('a', { class: 'button primary', href: path('record', model.name, id, 'edit'), 'data-key': 'edit' }, 'Edit'),
-            el('button', { type: 'button', class: 'danger', 'data-key': 'delete', onclick: () => remove(model, id, record.name) }, 'Delete')),
+            el('button', { type: 'button', class: 'danger', 'data-key': 'delete', onclick: () => remove(model, record) }, 'Delete')),
           section('Fields', facts(rows)),
           section('Sync', facts(
             fact('state', record.pending ? [state(record), ' the server has not confirmed all its changes'] : state(record)),
@@ -155,10 +155,12 @@ function recordView(model, id) {
     } };
 }
 
-function remove(model, id, name) {
-  confirm(`Delete ${name}?`, 'The deletion is sent with the next sync. Until then, syncctl outbox cancel undoes it.', 'Delete', async () => {
-    await call('delete', { collection: model.name, id });
-    say(`${name} was deleted`);
+function remove(model, record) {
+  // What the person sees now. If a sync changes the record while the question is open, the deletion is refused.
+  const before = Object.fromEntries(model.fields.map((field, index) => [field.name, record.fields[index].input]));
+  confirm(`Delete ${record.name}?`, 'The deletion is sent with the next sync. Until then, syncctl outbox cancel undoes it.', 'Delete', async () => {
+    await call('delete', { collection: model.name, id: record.id, before });
+    say(`${record.name} was deleted`);
     location.hash = path('list', model.name);
   });
 }
