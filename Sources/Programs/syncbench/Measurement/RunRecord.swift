@@ -1,0 +1,55 @@
+import Foundation
+
+/// The figures of one run, as `--json` writes them and `--gate` reads them.
+struct RunRecord: Codable, Hashable {
+    /// When and where the run was, for people.
+    let at: String
+    let machine: String
+    let rounds: Int
+    let figures: [Figure]
+
+    /// The fall of a ratio that fails the gate: more than the noise of a busy machine.
+    static let permittedFall = 0.1
+
+    init(at: String, machine: String, rounds: Int, figures: [Figure]) {
+        self.at = at
+        self.machine = machine
+        self.rounds = rounds
+        self.figures = figures
+    }
+
+    init(file: String) throws {
+        do {
+            self = try JSONDecoder().decode(RunRecord.self, from: Data(contentsOf: URL(filePath: file)))
+        } catch {
+            throw BenchmarkError("\(file) is not the record of a run: \(error)")
+        }
+    }
+
+    func write(to file: String) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        try (encoder.encode(self) + Data("\n".utf8)).write(to: URL(filePath: file))
+    }
+
+    /// Returns the ratios that are more than `permittedFall` below those of an earlier run, one sentence each.
+    ///
+    /// Only ratios are compared, because absolute figures depend on the machine. Figures that one of the runs does not
+    /// have are left out.
+    func falls(since earlier: RunRecord) -> [String] {
+        let ratios = Dictionary(figures.map { ($0.key, $0.ratio) }) { first, _ in first }
+        return earlier.figures.compactMap { figure in
+            guard let before = figure.ratio, let now = ratios[figure.key] ?? nil,
+                now < before * (1 - Self.permittedFall)
+            else { return nil }
+            let percent = Int(((1 - now / before) * 100).rounded())
+            return "\(figure.key): \(Figure.text(now)) is \(percent) % below \(Figure.text(before))"
+        }
+    }
+
+    /// Returns how many ratios this run shares with an earlier one.
+    func comparable(with earlier: RunRecord) -> Int {
+        let keys = Set(figures.filter { $0.ratio != nil }.map(\.key))
+        return earlier.figures.count { $0.ratio != nil && keys.contains($0.key) }
+    }
+}
