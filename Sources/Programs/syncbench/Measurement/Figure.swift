@@ -1,4 +1,3 @@
-import ArgumentParser
 import Foundation
 
 /// The rows of the table of performance goals, which each measured figure belongs to.
