@@ -8,7 +8,7 @@ import Testing
     @Test func `a ratio that falls by more than a tenth is named`() {
         let earlier = record([figure(.write, "write", 0.5), figure(.read, "read", 0.8)])
         let later = record([figure(.write, "write", 0.44), figure(.read, "read", 0.79)])
-        #expect(later.falls(since: earlier) == ["P3 write 1,000 users: 0.440 is 12 % below 0.500"])
+        #expect(later.falls(since: earlier) == ["P3 write 1,000 users writes/cpu-s: 0.440 is 12 % below 0.500"])
     }
 
     @Test func `a fall of a tenth, and any rise, pass`() {
@@ -30,6 +30,13 @@ import Testing
         let later = record([figure(.write, "write", 0.1, size: "10 users"), figure(.read, "read", 0.8)])
         #expect(later.falls(since: earlier).isEmpty)
         #expect(later.comparable(with: earlier) == 1)
+    }
+
+    @Test func `ratios of wall-clock times are not compared`() {
+        let earlier = record([figure(.push, "push", 0.5, unit: "pushes/s"), figure(.start, "start", 0.5, unit: "ms")])
+        let later = record([figure(.push, "push", 0.1, unit: "pushes/s"), figure(.start, "start", 0.1, unit: "ms")])
+        #expect(later.falls(since: earlier).isEmpty)
+        #expect(later.comparable(with: earlier) == 0)
     }
 
     @Test func `a record survives its file`() throws {
@@ -62,10 +69,11 @@ import Testing
     }
 
     private func figure(
-        _ row: BenchmarkRow, _ name: String, _ ratio: Double?, ours: Double = 100, size: String = "1,000 users"
+        _ row: BenchmarkRow, _ name: String, _ ratio: Double?, ours: Double = 100, size: String = "1,000 users",
+        unit: String = "writes/cpu-s"
     ) -> Figure {
         Figure(
-            row: row, name: name, size: size, unit: "writes/cpu-s", ours: ours, basis: ratio.map { ours / $0 },
+            row: row, name: name, size: size, unit: unit, ours: ours, basis: ratio.map { ours / $0 },
             ratio: ratio)
     }
 

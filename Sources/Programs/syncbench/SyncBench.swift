@@ -37,7 +37,11 @@ struct MeasureCommand: AsyncParsableCommand {
     @Option(help: "Write the figures to this file, as JSON.")
     var json: String?
 
-    @Option(help: "Compare the ratios with this record, and fail if one is more than 10 % lower.")
+    @Option(
+        help: """
+            Compare the ratios of CPU times and bytes with this record, and fail if one is more than 10 % lower. Wall-clock \
+            times depend on disks and on other programs.
+            """)
     var gate: String?
 
     @Option(help: "Measure with 1,000, 10,000, and 100,000 users, and write the costs to this file, as SVG.")
@@ -99,8 +103,7 @@ struct MeasureCommand: AsyncParsableCommand {
         try Data(plot.svg.utf8).write(to: URL(filePath: file))
         for growth in growths {
             let costs = growth.points.map { GrowthPlot.duration($0.microseconds) }.joined(separator: ", ")
-            let exponent = growth.exponent.map { String(format: "n^%.2f", $0) } ?? "-"
-            say("\(growth.row.rawValue) \(exponent) \(growth.name): \(costs)")
+            say("\(growth.row.rawValue) \(growth.exponents): \(growth.name): \(costs)")
         }
     }
 

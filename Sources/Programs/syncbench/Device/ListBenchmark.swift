@@ -54,8 +54,8 @@ struct ListBenchmark {
             ).run(rounds: settings.rounds),
             try Comparison(
                 row: .list,
-                name: "page \(lastPage) of 50 rows by a cursor, beside the same SQL in C",
-                size: settings.users, units: pages, unit: "pages",
+                name: "page of 50 rows by a cursor, beside the same SQL in C",
+                size: "page \(lastPage) of \(settings.users)", units: pages, unit: "pages",
                 basis: {
                     let uid = Int64((lastPage - 1) * Self.pageRows)
                     return try read(
@@ -65,7 +65,8 @@ struct ListBenchmark {
                 ours: { try page(pages, after: far, in: store) }
             ).run(rounds: settings.rounds),
             try Comparison(
-                row: .list, name: "that page, beside page 1", size: settings.users, units: pages, unit: "pages",
+                row: .list, name: "such a page, beside page 1", size: "page \(lastPage) of \(settings.users)",
+                units: pages, unit: "pages",
                 basis: { try page(pages, after: nil, in: store) }, ours: { try page(pages, after: far, in: store) }
             ).run(rounds: settings.rounds),
             try Comparison(

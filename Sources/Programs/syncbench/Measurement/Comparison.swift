@@ -23,16 +23,19 @@ struct Comparison {
 
     /// Runs both alternately, and returns the medians of both and of their ratio.
     func run(rounds: Int) throws -> Figure {
-        var bases: [Double] = []
-        var mine: [Double] = []
-        var ratios: [Double] = []
-        for _ in 0..<rounds {
-            let basis = seconds(try basis())
-            let ours = seconds(try ours())
-            bases.append(value(basis))
-            mine.append(value(ours))
-            ratios.append(basis / ours)
-        }
+        figure(of: try costs(rounds: rounds))
+    }
+
+    /// Runs both alternately, and returns the costs of each round.
+    func costs(rounds: Int) throws -> [(basis: Cost, ours: Cost)] {
+        try (0..<rounds).map { _ in (try basis(), try ours()) }
+    }
+
+    /// Returns the medians of both and of their ratio.
+    func figure(of costs: [(basis: Cost, ours: Cost)]) -> Figure {
+        let bases = costs.map { value(seconds($0.basis)) }
+        let mine = costs.map { value(seconds($0.ours)) }
+        let ratios = costs.map { seconds($0.basis) / seconds($0.ours) }
         let unit =
             switch measure {
             case .cpu: "\(unit)/cpu-s"

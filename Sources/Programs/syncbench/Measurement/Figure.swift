@@ -35,7 +35,11 @@ struct Figure: Codable, Hashable {
     var ratio: Double?
 
     /// Distinguishes the figure from all others of a run, and finds it in another run.
-    var key: String { [row.rawValue, name, size].filter { !$0.isEmpty }.joined(separator: " ") }
+    var key: String { [row.rawValue, name, size, unit].filter { !$0.isEmpty }.joined(separator: " ") }
+
+    /// Whether the figure is the same on a busy machine: CPU time and bytes are, but a wall-clock time waits for disks and
+    /// for other programs.
+    var isSteady: Bool { unit.hasSuffix("/cpu-s") || unit.hasPrefix("bytes") }
 
     /// The line of the results: row, ratio, name, and both values. Without a basis, the value takes the ratio's place.
     var line: String {
@@ -46,9 +50,14 @@ struct Figure: Codable, Hashable {
     }
 
     /// The microseconds that one unit costs; nil if the figure is not about time.
-    var microseconds: Double? {
-        if unit == "ms" { return ours * 1_000 }
-        return unit.contains("/") ? 1e6 / ours : nil
+    var microseconds: Double? { microseconds(of: ours) }
+
+    /// The microseconds that one unit costs the basis; nil without a basis.
+    var basisMicroseconds: Double? { basis.flatMap { microseconds(of: $0) } }
+
+    private func microseconds(of value: Double) -> Double? {
+        let cost: Double? = unit == "ms" ? value * 1_000 : unit.contains("/") ? 1e6 / value : nil
+        return cost.flatMap { $0.isFinite && $0 > 0 ? $0 : nil }
     }
 
     /// Returns a number with two or three decimal places, or as a whole number with separators.

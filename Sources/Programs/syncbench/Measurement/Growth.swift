@@ -4,9 +4,9 @@ import Foundation
 struct Growth {
     let row: BenchmarkRow
     let name: String
-    /// What one unit of the cost is, such as `writes`.
-    let unit: String
     var points: [Point]
+    /// The same for the C program, or another basis; empty without one.
+    var basis: [Point] = []
 
     struct Point: Hashable {
         /// The number of records that exist.
@@ -15,9 +15,16 @@ struct Growth {
         let microseconds: Double
     }
 
-    /// The exponent of a power law, fitted by least squares to the logarithms: 0 if the cost does not depend on the
-    /// number of records, 1 if it is proportional to it. Nil with fewer than two different sizes.
-    var exponent: Double? {
+    /// The fitted exponents, such as `n^0.10, basis n^0.08`.
+    var exponents: String {
+        let ours = Self.exponent(of: points).map { String(format: "n^%.2f", $0) }
+        let basis = Self.exponent(of: basis).map { String(format: "basis n^%.2f", $0) }
+        return [ours, basis].compactMap(\.self).joined(separator: ", ")
+    }
+
+    /// Returns the exponent of a power law, fitted by least squares to the logarithms: 0 if the cost does not depend on
+    /// the number of records, 1 if it is proportional to it. Nil with fewer than two different sizes.
+    static func exponent(of points: [Point]) -> Double? {
         let x = points.map { log($0.records) }
         let y = points.map { log($0.microseconds) }
         let (meanX, meanY) = (x.reduce(0, +) / Double(x.count), y.reduce(0, +) / Double(y.count))
@@ -31,13 +38,13 @@ struct Growth {
         var growths: [Growth] = []
         for (records, figures) in runs {
             for figure in figures {
-                guard let microseconds = figure.microseconds, microseconds.isFinite, microseconds > 0 else { continue }
-                let point = Point(records: Double(records), microseconds: microseconds)
-                if let index = growths.firstIndex(where: { $0.row == figure.row && $0.name == figure.name }) {
-                    growths[index].points.append(point)
-                } else {
-                    let unit = figure.unit.split(separator: "/").first.map(String.init) ?? figure.unit
-                    growths.append(Growth(row: figure.row, name: figure.name, unit: unit, points: [point]))
+                guard let ours = figure.microseconds else { continue }
+                let known = growths.firstIndex { $0.row == figure.row && $0.name == figure.name }
+                let index = known ?? growths.endIndex
+                if known == nil { growths.append(Growth(row: figure.row, name: figure.name, points: [])) }
+                growths[index].points.append(Point(records: Double(records), microseconds: ours))
+                if let basis = figure.basisMicroseconds {
+                    growths[index].basis.append(Point(records: Double(records), microseconds: basis))
                 }
             }
         }

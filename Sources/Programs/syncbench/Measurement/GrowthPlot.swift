@@ -24,7 +24,8 @@ struct GrowthPlot {
             Self.text(16, 26, title, size: 15),
             Self.text(
                 16, 46,
-                "Cost of one unit by the number of records that exist, both logarithmic; n^k is the fitted power law.",
+                "Cost of one unit by the number n of records that exist, both logarithmic, with the fitted power law. "
+                    + "Blue: the engine. Gray: the basis.",
                 color: Self.gray),
         ]
         for (index, growth) in growths.enumerated() {
@@ -40,14 +41,13 @@ struct GrowthPlot {
 
     private func chart(of growth: Growth) -> [String] {
         let area = Self.area
-        let exponent = growth.exponent.map { String(format: "n^%.2f", $0) } ?? ""
         var lines = [
-            Self.text(16, 18, "\(growth.row.rawValue)  \(exponent)", size: 13),
+            Self.text(16, 18, "\(growth.row.rawValue)  \(growth.exponents)", size: 13),
             Self.text(16, 34, growth.name.count > 64 ? growth.name.prefix(63) + "…" : growth.name, color: Self.gray),
         ]
         let x = Scale(growth.points.map(\.records), from: area.left, to: area.right)
         // At least a decade on either side of the middle, so that noise does not look like growth.
-        let y = Scale(growth.points.map(\.microseconds), from: area.bottom, to: area.top, decades: 2)
+        let y = Scale((growth.points + growth.basis).map(\.microseconds), from: area.bottom, to: area.top, decades: 2)
         for power in x.powers {
             let place = x.place(pow(10, Double(power)))
             lines.append(Self.line(place, area.top, place, area.bottom))
@@ -58,15 +58,20 @@ struct GrowthPlot {
             lines.append(Self.line(area.left, place, area.right, place))
             lines.append(Self.text(8, place + 4, Self.duration(pow(10, Double(power)))))
         }
-        let places = growth.points.map { (x.place($0.records), y.place($0.microseconds)) }
-        let path = places.map { String(format: "%.1f,%.1f", $0.0, $0.1) }.joined(separator: " ")
-        lines.append(#"<polyline points="\#(path)" fill="none" stroke="\#(Self.blue)" stroke-width="2"/>"#)
-        for (place, point) in zip(places, growth.points) {
+        lines.append(Self.curve(growth.basis, x, y, color: Self.gray))
+        lines.append(Self.curve(growth.points, x, y, color: Self.blue))
+        for point in growth.points {
+            let place = (x.place(point.records), y.place(point.microseconds))
             lines.append(#"<circle cx="\#(Int(place.0))" cy="\#(Int(place.1))" r="3" fill="\#(Self.blue)"/>"#)
             let left = min(place.0, area.right - 30)
             lines.append(Self.text(left, place.1 - 8, Self.duration(point.microseconds)))
         }
         return lines
+    }
+
+    private static func curve(_ points: [Growth.Point], _ x: Scale, _ y: Scale, color: String) -> String {
+        let path = points.map { String(format: "%.1f,%.1f", x.place($0.records), y.place($0.microseconds)) }
+        return #"<polyline points="\#(path.joined(separator: " "))" fill="none" stroke="\#(color)" stroke-width="2"/>"#
     }
 
     private static func line(_ x1: Double, _ y1: Double, _ x2: Double, _ y2: Double) -> String {

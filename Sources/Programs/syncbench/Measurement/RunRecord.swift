@@ -34,22 +34,26 @@ struct RunRecord: Codable, Hashable {
 
     /// Returns the ratios that are more than `permittedFall` below those of an earlier run, one sentence each.
     ///
-    /// Only ratios are compared, because absolute figures depend on the machine. Figures that one of the runs does not
-    /// have are left out.
+    /// Only ratios are compared, because absolute figures depend on the machine, and only those of steady figures.
+    /// Figures that one of the runs does not have are left out.
     func falls(since earlier: RunRecord) -> [String] {
-        let ratios = Dictionary(figures.map { ($0.key, $0.ratio) }) { first, _ in first }
-        return earlier.figures.compactMap { figure in
-            guard let before = figure.ratio, let now = ratios[figure.key] ?? nil,
-                now < before * (1 - Self.permittedFall)
-            else { return nil }
+        ratios(with: earlier).compactMap { key, before, now in
+            guard now < before * (1 - Self.permittedFall) else { return nil }
             let percent = Int(((1 - now / before) * 100).rounded())
-            return "\(figure.key): \(Figure.text(now)) is \(percent) % below \(Figure.text(before))"
+            return "\(key): \(Figure.text(now)) is \(percent) % below \(Figure.text(before))"
         }
     }
 
-    /// Returns how many ratios this run shares with an earlier one.
+    /// Returns how many ratios can be compared with those of an earlier run.
     func comparable(with earlier: RunRecord) -> Int {
-        let keys = Set(figures.filter { $0.ratio != nil }.map(\.key))
-        return earlier.figures.count { $0.ratio != nil && keys.contains($0.key) }
+        ratios(with: earlier).count
+    }
+
+    private func ratios(with earlier: RunRecord) -> [(key: String, before: Double, now: Double)] {
+        let ratios = Dictionary(figures.map { ($0.key, $0.ratio) }) { first, _ in first }
+        return earlier.figures.compactMap { figure in
+            guard figure.isSteady, let before = figure.ratio, let now = ratios[figure.key] ?? nil else { return nil }
+            return (figure.key, before, now)
+        }
     }
 }

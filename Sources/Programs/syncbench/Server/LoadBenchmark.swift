@@ -40,8 +40,7 @@ struct LoadBenchmark {
     ) throws -> [Figure] {
         let name = "pushes of one edit over \(connections == 1 ? "one connection" : "\(connections) connections")"
         var round: Int64 = 0
-        var use: [Double] = []
-        let speed = try Comparison(
+        var comparison = Comparison(
             row: .push, name: "\(name), \(durability.rawValue.uppercased()), beside group commit without a protocol",
             size: settings.users, units: Int(connections * each), unit: "pushes", measure: .wall,
             basis: {
@@ -58,20 +57,18 @@ struct LoadBenchmark {
                     })
                 let head = try server.head()
                 let before = try server.use()
-                let cost = try load.send(to: server, connections: connections, each: each)
-                use.append(try (server.use() - before).cpuSeconds * 1_000 / Double(connections * each))
+                var cost = try load.send(to: server, connections: connections, each: each)
+                cost.cpuSeconds = try (server.use() - before).cpuSeconds
                 guard try server.head() == head + connections * each else {
                     throw BenchmarkError("not every push was applied")
                 }
                 return cost
             }
-        ).run(rounds: settings.rounds)
-        return [
-            speed,
-            Figure(
-                row: .push, name: "the server's CPU time for one of these \(name), \(durability.rawValue.uppercased())",
-                size: settings.users, unit: "ms of CPU", ours: use.median),
-        ]
+        )
+        let costs = try comparison.costs(rounds: settings.rounds)
+        let speed = comparison.figure(of: costs)
+        comparison.measure = .cpu
+        return [speed, comparison.figure(of: costs)]
     }
 
     /// Returns the requests of a new device, which pushes its transactions one by one.

@@ -28,8 +28,13 @@ struct DeltaBenchmark {
         let authority = try SimulatedWriter.authority(at: server, durability: .normal)
         let writer = SimulatedWriter(authority: authority)
         try writer.create(rows)
+        // The C program reads on another connection than it writes, as the server does, and has a device of its own.
         let raw = try databases.raw("raw-delta")
         defer { raw_close(raw) }
+        let rawReader = try databases.raw("raw-delta", isEmpty: true)
+        defer { raw_close(rawReader) }
+        let rawDevice = try databases.raw("raw-delta-device")
+        defer { raw_close(rawDevice) }
 
         let path = try databases.path("delta")
         let device = try databases.open(path, catalog: SimulatedUsers.catalog)
@@ -59,7 +64,7 @@ struct DeltaBenchmark {
             basis: {
                 try change()
                 return try Cost.of {
-                    let length = raw_produce_delta(raw, logged)
+                    let length = raw_produce_delta(rawReader, logged)
                     guard length > 0 else { throw BenchmarkError("the raw delta is empty") }
                     plain = Double(length) / Double(changes)
                 }
@@ -77,7 +82,7 @@ struct DeltaBenchmark {
             row: .delta, name: "apply a delta on a device", size: changed, units: Int(changes), unit: "rows",
             basis: {
                 try change()
-                return try Cost.of { try check(raw_apply_delta(raw, changes, rows / changes, version + 1_000_000)) }
+                return try Cost.of { try check(raw_apply_delta(rawDevice, changes, rows / changes, version)) }
             },
             ours: {
                 delta = try produce(from: cursor, authority)
