@@ -23,7 +23,7 @@ enum BenchmarkRow: String, CaseIterable, Codable, Sendable {
 /// One result: the median of all rounds, beside that of the basis if there is one.
 struct Figure: Codable, Hashable {
     let row: BenchmarkRow
-    /// What was measured, without the size of the data.
+    /// The measured work, without the size of the data.
     let name: String
     /// The size of the data; empty if there is only one.
     var size = ""

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a connected device and its server use while nothing happens.
+/// The resources that a connected device and its server use while nothing happens.
 struct IdleBenchmark {
     let settings: BenchmarkSettings
 
