@@ -103,7 +103,7 @@ struct MeasureCommand: AsyncParsableCommand {
         try Data(plot.svg.utf8).write(to: URL(filePath: file))
         for growth in growths {
             let costs = growth.points.map { GrowthPlot.duration($0.microseconds) }.joined(separator: ", ")
-            say("\(growth.row.rawValue) \(growth.exponents): \(growth.name): \(costs)")
+            say("\(growth.row.rawValue) \(growth.exponents): \(growth.name) (\(growth.unit)): \(costs)")
         }
     }
 

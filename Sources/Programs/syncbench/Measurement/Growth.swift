@@ -4,6 +4,8 @@ import Foundation
 struct Growth {
     let row: BenchmarkRow
     let name: String
+    /// The unit of the figure, such as `writes/cpu-s`. The points are costs of one of them.
+    let unit: String
     var points: [Point]
     /// The same for the C program, or another basis; empty without one.
     var basis: [Point] = []
@@ -39,9 +41,13 @@ struct Growth {
         for (records, figures) in runs {
             for figure in figures {
                 guard let ours = figure.microseconds else { continue }
-                let known = growths.firstIndex { $0.row == figure.row && $0.name == figure.name }
+                let known = growths.firstIndex {
+                    $0.row == figure.row && $0.name == figure.name && $0.unit == figure.unit
+                }
                 let index = known ?? growths.endIndex
-                if known == nil { growths.append(Growth(row: figure.row, name: figure.name, points: [])) }
+                if known == nil {
+                    growths.append(Growth(row: figure.row, name: figure.name, unit: figure.unit, points: []))
+                }
                 growths[index].points.append(Point(records: Double(records), microseconds: ours))
                 if let basis = figure.basisMicroseconds {
                     growths[index].basis.append(Point(records: Double(records), microseconds: basis))

@@ -42,7 +42,7 @@ struct GrowthPlot {
     private func chart(of growth: Growth) -> [String] {
         let area = Self.area
         var lines = [
-            Self.text(16, 18, "\(growth.row.rawValue)  \(growth.exponents)", size: 13),
+            Self.text(16, 18, "\(growth.row.rawValue)  \(growth.exponents)  (\(growth.unit))", size: 13),
             Self.text(16, 34, growth.name.count > 64 ? growth.name.prefix(63) + "…" : growth.name, color: Self.gray),
         ]
         let x = Scale(growth.points.map(\.records), from: area.left, to: area.right)
