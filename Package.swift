@@ -205,7 +205,7 @@ let package = Package(
             name: "syncbench",
             dependencies: [
                 "SyncModel", "SyncCore", "SyncConcurrency", "SyncAuthority", "SyncStoreSQLite", "AuthorityStoreSQLite",
-                "SyncTransportHTTP", "SyncServerHTTP", "SyncRuntimeLive", "SyncObjects", "TomboloModeling",
+                "SyncTransportHTTP", "SyncServerHTTP", "SyncRuntimeLive", "SyncObjects", "SyncWire", "TomboloModeling",
                 "TomboloCommunity", "CRawSQLite",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
@@ -439,6 +439,7 @@ let package = Package(
                 "SyncModel", "SyncCore", "SyncJSON", "SyncSimulation", "LoopbackPage", "PageChecks",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
+        .testTarget(name: "SyncbenchTests", dependencies: ["syncbench"]),
         // Tests of the programs with real processes, signals, sockets, and disks.
         .testTarget(
             name: "BlackBoxTests",

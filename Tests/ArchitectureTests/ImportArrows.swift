@@ -92,10 +92,8 @@ enum ImportArrows {
         ],
         "syncbench": [
             "SyncModel", "SyncCore", "SyncConcurrency", "SyncAuthority", "SyncStoreSQLite", "AuthorityStoreSQLite",
-            "SyncTransportHTTP", "SyncServerHTTP", "SyncRuntimeLive", "SyncObjects", "TomboloCommunity", "CRawSQLite",
-            "Foundation",
-            "ArgumentParser",
-            "Logging",
+            "SyncTransportHTTP", "SyncServerHTTP", "SyncRuntimeLive", "SyncObjects", "SyncWire", "TomboloCommunity",
+            "CRawSQLite", "Dispatch", "Foundation", "ArgumentParser", "Logging",
         ],
         // The product that a client imports.
         "Tombolo": [

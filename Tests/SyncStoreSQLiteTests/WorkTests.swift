@@ -60,6 +60,34 @@ import Testing
         #expect(growth.factor <= 1.25, "\(growth)")
     }
 
+    @Test func `a rejection reads each sent transaction once, however many records it shares with them`() throws {
+        func readings(edits count: Int) throws -> Int {
+            let scratch = try Scratch()
+            let work = SQLiteWork(file: scratch.file)
+            let store = try scratch.open { $0.connections = .exclusive }
+            defer { store.close() }
+            _ = try store.adopt(Epoch(rawValue: "first"), as: AccountID(rawValue: "ada"))
+            let ids = (0..<count).map { UInt64($0) }
+            // Each is sent before the next one is written, so that the next one does not join it.
+            let commits: [[RecordEdit]] =
+                [ids.map { Samples.create($0) }]
+                + (1...3).map { age in
+                    ids.map { .update("users", Samples.id($0), ["age": .integer(Int64(age))]) }
+                }
+            for (sent, edits) in commits.enumerated() {
+                _ = try store.commit(edits, in: .default, now: Samples.now)
+                _ = try store.takeBatch(BatchLimit(transactions: sent + 1, bytes: .max), now: Samples.now)
+            }
+            _ = work.take()
+            let rejection = Outcome.rejected(Rejection(code: .forbidden, message: "no", mutation: 0))
+            _ = try store.record(
+                [TransactionResult(number: .first, outcome: rejection)], of: try store.session().identity,
+                now: Samples.now)
+            return work.take().filter { $0.key.contains("FROM sync_outbox WHERE sequence") }.values.reduce(0, +)
+        }
+        #expect(try readings(edits: 80) == readings(edits: 20))
+    }
+
     @Test func `a first copy reads each entry of an import once, although each page touches all of them`() throws {
         let growth = try SQLiteWork.Growth(from: 5, times: 4) { transactions in
             let scratch = try Scratch()

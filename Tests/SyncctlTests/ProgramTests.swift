@@ -620,9 +620,13 @@ import Testing
     /// Detects, for example, a new limit of a store that refuses the data of the benchmarks.
     @Test(.ring(.check), .timeLimit(.minutes(10))) func `the benchmarks run successfully`() throws {
         let programs = try Programs()
-        let response = try programs.run("syncbench", ["--rounds", "1", "--rows", "2000"])
+        let response = try programs.run("syncbench", ["--rounds", "1", "--rows", "2000", "--idle-seconds", "1"])
         #expect(response.status == 0, "\(response.errors)")
-        #expect(response.output.contains("first sync of 2000 users"), "\(response.output)")
+        let rows = Set(response.output.split(separator: "\n").compactMap { $0.split(separator: " ").first })
+        #expect(
+            rows == [
+                "P1", "P2", "P3", "P3b", "P4", "P4b", "P5", "P5b", "P5c", "P6", "P7", "P8", "P9", "P10", "P11", "P12",
+            ], "\(response.output)")
     }
 
     @Test(.timeLimit(.minutes(10)))

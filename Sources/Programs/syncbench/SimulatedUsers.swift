@@ -9,6 +9,11 @@ enum SimulatedUsers {
             .integer("updated_at"),
         ])
     static let catalog = SchemaCatalog([schema])
+    /// The same, with an index on `avatar_uid`.
+    static let indexedSchema = ModelSchema(
+        collection: "user",
+        fields: schema.fields.map { $0.name == "avatar_uid" ? $0.indexed() : $0 })
+    static let indexedCatalog = SchemaCatalog([indexedSchema])
     static let bio = "likes long walks on the sandbar when the tide is out"
 
     /// SplitMix64 (Steele, Lea, Flood 2014), as in the C program.

@@ -396,6 +396,9 @@ extension WriteTransaction {
         }
         var found: [Int64: StoredEntry] = [:]
         var queue = [entry]
+        // Linked entries that are sent or of another space, so that each is decoded once, however many of its records
+        // are linked.
+        var others: Set<Int64> = []
         // The sequence from which the links of a record have been followed, so that each link is read once, however
         // many edits of the record wait.
         var followed: [Links: Int64] = [:]
@@ -408,10 +411,13 @@ extension WriteTransaction {
                 followed[links] = next.sequence
                 let linked = try sequences(
                     linkedTo: place, onlyChanging: links.onlyChanging, after: next.sequence, upTo: end)
-                for sequence in linked where found[sequence] == nil {
+                for sequence in linked where found[sequence] == nil && !others.contains(sequence) {
                     guard let dependant = try self.entry(sequence), dependant.isUnsent,
                         dependant.space == entry.space
-                    else { continue }
+                    else {
+                        others.insert(sequence)
+                        continue
+                    }
                     found[sequence] = dependant
                     queue.append(dependant)
                 }
