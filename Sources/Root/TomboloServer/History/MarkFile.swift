@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import SyncAuthority
+import SyncServerHTTP
 
 /// The file of a server's mark, next to its database. Only its owner may read it, and it is always replaced as a whole.
 struct MarkFile: Sendable {
@@ -10,10 +11,7 @@ struct MarkFile: Sendable {
     private static let longest = 4 * 1_024 * 1_024
 
     /// Whether a file of any kind exists at the path.
-    var isThere: Bool {
-        var status = stat()
-        return lstat(path, &status) == 0
-    }
+    var isThere: Bool { FileStatus(path, followsLinks: false) != nil }
 
     /// Returns the mark; nil when there is none that can be read. A missing mark is not an error, because it proves
     /// nothing.
@@ -21,8 +19,7 @@ struct MarkFile: Sendable {
         let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
         let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-        var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size <= Self.longest,
+        guard let status = FileStatus(descriptor: descriptor), status.isRegular, status.size <= Self.longest,
             let data = try? file.read(upToCount: Self.longest)
         else { return nil }
         return String(bytes: data, encoding: .utf8).flatMap(HistoryMark.init(text:))

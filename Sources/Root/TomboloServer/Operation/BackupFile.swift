@@ -1,5 +1,6 @@
 import Glibc
 import SyncProgram
+import SyncServerHTTP
 
 /// The file of a backup, which is complete and durable as soon as it has its name.
 struct BackupFile {
@@ -38,8 +39,7 @@ struct BackupFile {
     private var temporary: String { "\(path).\(getpid()).new" }
 
     private func requireAbsent() throws(ConfigurationError) {
-        var status = stat()
-        guard lstat(path, &status) != 0 else {
+        guard FileStatus(path, followsLinks: false) == nil else {
             throw ConfigurationError(
                 "backup: \(path) exists already; expected the name of a new file",
                 advice: "give another name, or delete that file first")
@@ -50,10 +50,10 @@ struct BackupFile {
     /// Nobody else may replace the temporary file, which SQLite opens by its name.
     private func requirePrivateFolder() throws(ConfigurationError) {
         try PrivateFolder.check(folder, for: "backup")
-        var status = stat()
-        guard stat(folder, &status) == 0, status.st_uid == geteuid() || status.st_uid == 0 else {
+        guard let status = FileStatus(folder, followsLinks: true) else { throw failure("look at", folder) }
+        guard status.owner == geteuid() || status.owner == 0 else {
             throw ConfigurationError(
-                "backup: \(folder) belongs to user \(status.st_uid), and this program runs as user \(geteuid()): expected a folder of that user"
+                "backup: \(folder) belongs to user \(status.owner), and this program runs as user \(geteuid()): expected a folder of that user"
             )
         }
     }

@@ -1,7 +1,7 @@
 import AuthorityStoreSQLite
-import Glibc
 import SyncAuthority
 import SyncProgram
+import SyncServerHTTP
 
 /// The database of a server, as its operator finds it on the machine.
 enum ServerDatabase: Hashable, Sendable {
@@ -28,7 +28,6 @@ enum ServerDatabase: Hashable, Sendable {
 
     /// Returns the size of a file in bytes; 0 for a missing one, as the WAL of a server that has stopped.
     static func size(of file: String) -> Int64 {
-        var status = stat()
-        return lstat(file, &status) == 0 ? Int64(status.st_size) : 0
+        FileStatus(file, followsLinks: false)?.size ?? 0
     }
 }

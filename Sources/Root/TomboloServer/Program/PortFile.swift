@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import SyncProgram
+import SyncServerHTTP
 
 /// The file that tells a script on which free port the server listens.
 struct PortFile: Sendable {
@@ -33,13 +34,12 @@ struct PortFile: Sendable {
     private var temporary: String { "\(path).\(getpid()).new" }
 
     private func requireRegularOrAbsent() throws(ConfigurationError) {
-        var status = stat()
-        guard lstat(path, &status) == 0 else {
+        guard let status = FileStatus(path, followsLinks: false) else {
             if errno == ENOENT { return }
             throw failure()
         }
         let kind: String
-        switch status.st_mode & S_IFMT {
+        switch status.kind {
         case S_IFREG: return
         case S_IFLNK: kind = "a symbolic link"
         case S_IFDIR: kind = "a folder"

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import SyncProgram
+import SyncServerHTTP
 
 /// Folders that only their owner can access.
 enum PrivateFolder {
@@ -8,8 +9,7 @@ enum PrivateFolder {
     ///
     /// - Parameter key: The setting that names the folder, or a file in it.
     static func make(_ path: String, for key: String) throws(ConfigurationError) {
-        var status = stat()
-        guard stat(path, &status) != 0 else { return try check(path, for: key) }
+        guard FileStatus(path, followsLinks: true) == nil else { return try check(path, for: key) }
         do {
             try FileManager.default.createDirectory(
                 atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -22,13 +22,12 @@ enum PrivateFolder {
     ///
     /// - Parameter key: The setting or the command that names the folder, or a file in it.
     static func check(_ path: String, for key: String) throws(ConfigurationError) {
-        var status = stat()
-        guard stat(path, &status) == 0 else {
+        guard let status = FileStatus(path, followsLinks: true) else {
             throw ConfigurationError("\(key): cannot look at the folder \(path): \(String(cString: strerror(errno)))")
         }
-        guard status.st_mode & 0o022 == 0 else {
+        guard status.permissions & 0o022 == 0 else {
             throw ConfigurationError(
-                "\(key): others may write in \(path) (permissions \(String(status.st_mode & 0o7777, radix: 8))); expected 700, so run chmod 700 on it"
+                "\(key): others may write in \(path) (permissions \(String(status.permissions, radix: 8))); expected 700, so run chmod 700 on it"
             )
         }
     }

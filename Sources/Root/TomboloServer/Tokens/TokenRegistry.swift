@@ -153,9 +153,8 @@ public struct TokenRegistry: Sendable {
         let lock = open(path + ".lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard lock >= 0 else { throw failure("locked", errno) }
         if let owner = ownerToKeep(in: folder) {
-            var status = stat()
             // The owner of the folder may have linked another user's file to this name. Such a file is not given away.
-            if fstat(lock, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_nlink == 1,
+            if let status = FileStatus(descriptor: lock), status.isRegular, status.links == 1,
                 fchown(lock, owner.user, owner.group) != 0
             {
                 let code = errno
@@ -192,9 +191,10 @@ public struct TokenRegistry: Sendable {
     /// Returns the owner of the file, or of the folder if there is no file yet; nil if this user cannot give files
     /// away.
     private func ownerToKeep(in folder: String) -> (user: uid_t, group: gid_t)? {
-        var status = stat()
-        guard geteuid() == 0, lstat(path, &status) == 0 || stat(folder, &status) == 0 else { return nil }
-        return (status.st_uid, status.st_gid)
+        guard geteuid() == 0,
+            let status = FileStatus(path, followsLinks: false) ?? FileStatus(folder, followsLinks: true)
+        else { return nil }
+        return (status.owner, status.group)
     }
 
     private func failure(_ verb: String, _ code: Int32) -> ConfigurationError {
