@@ -119,31 +119,35 @@ import Testing
             try FileManager.default.createDirectory(
                 atPath: copies, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
             let server = testbed.server
-            for round in 0..<8 {
+            let rounds = 4
+            for round in 0..<rounds {
+                // Single records, because lost changes are restored one by one, and not in the groups of their transactions.
+                for number in 0..<10 { try writer.create("round.\(round).\(number)") }
                 let backup = Thread { _ = try? server.manage(["backup", "\(copies)/copy-\(round).sqlite"]) }
                 backup.start()
-                try writer.writeGroup("round.\(round)", revision: 0, size: 100)
                 try writer.device.expect(0, "sync")
                 try eventually("backup \(round) has ended") { backup.isFinished }
             }
             let names = try FileManager.default.contentsOfDirectory(atPath: copies).sorted()
-            try require(names == (0..<8).map { "copy-\($0).sqlite" }, "the backups are \(names)")
+            try require(names == (0..<rounds).map { "copy-\($0).sqlite" }, "the backups are \(names)")
             for name in names { try server.manage(["backup", "--check", "\(copies)/\(name)"]) }
-            // Every backup has whole commits, in the order of the pushes.
+            // A backup has what was pushed before it, and perhaps a part of what was pushed beside it.
             let sizes = try names.map { name in
                 try Database("\(copies)/\(name)").rows("SELECT count(*) FROM record").first?.integer(0) ?? -1
             }
-            try require(
-                sizes == sizes.sorted() && sizes.allSatisfy { $0 % 100 == 1 }, "the backups have \(sizes) records")
+            let areWhole = sizes.enumerated().allSatisfy { round, size in
+                (10 * round + 1...10 * round + 11).contains(size)
+            }
+            try require(areWhole, "the backups have \(sizes) records")
             try writer.create("lost")
             try writer.device.expect(0, "sync")
             let status = try server.manage(["status"])
-            try require(status.contains("; 802 records ("), status)
+            try require(status.contains("; 42 records ("), status)
 
             try require(server.end(SIGTERM) == 0, "the server did not stop: \(server.errors)")
             for ending in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: server.database + ending) }
             try FileManager.default.removeItem(atPath: server.database)
-            try FileManager.default.moveItem(atPath: "\(copies)/\(names[7])", toPath: server.database)
+            try FileManager.default.moveItem(atPath: "\(copies)/\(names[rounds - 1])", toPath: server.database)
             try server.start()
             try require(
                 server.errors.contains("restored from an older copy"), "the restore was not noticed: \(server.errors)")

@@ -1,6 +1,6 @@
 import Glibc
 
-/// What the system knows about a file: its owner, its kind, and its size.
+/// The facts that the system has about a file: its owner, its kind, and its size.
 ///
 /// The stat structure belongs to several C modules. Where the compiler has met one of the others first, its members are
 /// not visible to a file that imports Glibc alone, so modules that import Dispatch use this type.
