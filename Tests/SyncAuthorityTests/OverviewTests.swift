@@ -65,12 +65,11 @@ import Testing
             try world.authority.clients(after: anna.identity.client, limit: 10).map(\.client.principal.name) == ["bo"])
         #expect(try world.authority.clients(limit: 1).map(\.client.principal.name) == ["anna"])
 
-        // A transaction without effect, and one that is rejected, made no commit.
+        // A rejected transaction makes no commit.
         try world.push(&anna, delete("user", 9))
         try world.push(&bo, create("user", 3, [:]))
         #expect(try summaries().map(\.lastAnswered) == [TransactionNumber(1), TransactionNumber(1)])
-        let words = try summaries().map(\.lastOutcome?.word)
-        #expect(words == ["applied", "rejected"], "\(words)")
+        #expect(try summaries().map(\.lastOutcome?.word) == ["rejected", "rejected"])
         #expect(try summaries().map(\.lastCommit) == [nil, nil])
 
         try world.push(&bo, update("user", 2, "bio", .text("x"), seen: Version(1)), in: "other", now: later)
