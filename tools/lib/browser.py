@@ -201,6 +201,32 @@ def require_fitting(page, name, width):
         fail(f"{name} is {wide} pixels wide on a screen of {width}")
 
 
+def require_clean_end(page, address, program, inspect, ignoring="never logged"):
+    """Checks what the browser has requested and logged, and that Ctrl-C ends the program that serves the page.
+
+    Messages with the text `ignoring` are expected.
+    """
+    require_only_own_requests(page, address)
+    errors = [each for each in page.problems() if ignoring not in each]
+    if errors:
+        fail(f"the browser has logged errors: {errors}")
+    say("Ctrl-C")
+    inspect.send_signal(signal.SIGINT)
+    if inspect.wait(LONGEST_WAIT) != 0:
+        fail(f"{program} inspect ended with {inspect.returncode}")
+    page.sees("does not respond", "#banner")
+    say("everything was as expected")
+
+
+def end_all(browser, processes):
+    """Ends the browser, if it has started, and the processes, the last one first."""
+    if browser:
+        browser.end()
+    for process in reversed(processes):
+        process.kill()
+        process.wait()
+
+
 def run_check(check, prefix):
     """Calls check with the folder of the programs, a new folder, and the folder for screenshots, from the command line."""
     if len(sys.argv) not in (2, 3):

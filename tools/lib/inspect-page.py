@@ -5,11 +5,10 @@
 
 import json
 import os
-import signal
 import subprocess
 import time
 
-from browser import LONGEST_WAIT, Browser, Device, Page, fail, require_fitting, require_only_own_requests, run_check, say
+from browser import LONGEST_WAIT, Browser, Device, Page, end_all, fail, require_clean_end, require_fitting, run_check, say
 
 
 def look_offline(page, laptop, address, screenshots):
@@ -185,23 +184,10 @@ def check(programs, folder, screenshots):
         say("the same, beside a sync")
         running.append(laptop.start("sync", "--watch"))
         use(page, laptop, phone, address, screenshots)
-        require_only_own_requests(page, address)
         # A field with a problem is answered with status 422, which the browser logs.
-        errors = [each for each in page.problems() if "422" not in each]
-        if errors:
-            fail(f"the browser has logged errors: {errors}")
-        say("Ctrl-C")
-        inspect.send_signal(signal.SIGINT)
-        if inspect.wait(LONGEST_WAIT) != 0:
-            fail(f"syncctl inspect ended with {inspect.returncode}")
-        page.sees("does not respond", "#banner")
-        say("everything was as expected")
+        require_clean_end(page, address, "syncctl", inspect, ignoring="422")
     finally:
-        if browser:
-            browser.end()
-        for process in reversed(running):
-            process.kill()
-            process.wait()
+        end_all(browser, running)
 
 
 run_check(check, "tombolo-inspect-page-")

@@ -8,7 +8,7 @@ import os
 import signal
 import subprocess
 
-from browser import LONGEST_WAIT, Browser, Device, Page, fail, require_fitting, require_only_own_requests, run_check, say
+from browser import LONGEST_WAIT, Browser, Device, Page, end_all, fail, require_clean_end, require_fitting, run_check, say
 
 # More people than one call searches.
 PEOPLE = 2_500
@@ -165,22 +165,9 @@ def check(programs, folder, screenshots):
         page.sees("no server runs", "header")
         start("--port", "0")
         page.sees("a server runs", "header")
-        require_only_own_requests(page, address)
-        errors = page.problems()
-        if errors:
-            fail(f"the browser has logged errors: {errors}")
-        say("Ctrl-C")
-        inspect.send_signal(signal.SIGINT)
-        if inspect.wait(LONGEST_WAIT) != 0:
-            fail(f"syncd inspect ended with {inspect.returncode}")
-        page.sees("does not respond", "#banner")
-        say("everything was as expected")
+        require_clean_end(page, address, "syncd", inspect)
     finally:
-        if browser:
-            browser.end()
-        for process in reversed(running):
-            process.kill()
-            process.wait()
+        end_all(browser, running)
 
 
 run_check(check, "tombolo-server-page-")
