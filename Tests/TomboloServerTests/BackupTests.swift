@@ -67,6 +67,29 @@ import Testing
         #expect(try names() == ["copy.sqlite", "server"])
     }
 
+    @Test(arguments: [
+        (
+            "authority.sqlite-journal",
+            "is a name that SQLite or the server uses beside the database; expected another name"
+        ),
+        ("authority.sqlite-wal", "is a name that SQLite or the server uses beside the database; expected another name"),
+    ])
+    func `a backup does not take a name that belongs to the database`(name: String, problem: String) throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let command = try server()
+        defer { command.close() }
+        _ = try command.authority
+        command.close()
+        let link = folder + "/link"
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: folder + "/server")
+        for place in [folder + "/server", link] {
+            let error = #expect(throws: ConfigurationError.self) { try command.backUp(to: "\(place)/\(name)") }
+            #expect(error?.message == "backup: \(place)/\(name) \(problem)")
+        }
+        let error = #expect(throws: ConfigurationError.self) { try command.backUp(to: "file:x.sqlite") }
+        #expect(error?.message == "backup: 'file:x.sqlite' is not the path of a file")
+    }
+
     @Test func `a backup never replaces a file`() throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let command = try server()

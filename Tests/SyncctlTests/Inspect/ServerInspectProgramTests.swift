@@ -63,6 +63,10 @@ import Testing
         #expect(clients["records"]?.array.first?["outcome"]?.string == "applied", "\(clients)")
         #expect(!clients.text.contains(try String(contentsOfFile: token, encoding: .utf8).prefix(20)))
 
+        let absent = try await page.call(
+            "record", #"{"collection":"user","id":"01a21902-282c-7a58-8d46-5badd4339153"}"#)
+        #expect(absent["error"]?.string?.hasPrefix("there is no record of user with id") == true, "\(absent)")
+
         stop(first)
         summary = try await page.call("summary")
         #expect(summary["database"]?["isServed"] == .boolean(false), "\(summary)")

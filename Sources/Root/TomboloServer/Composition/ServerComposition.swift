@@ -143,7 +143,9 @@ public final class ServerComposition {
                 advice: "use pg_dump, with --schema=\(settings.postgresSchema)")
         }
         var report: BackupReport?
-        try BackupFile(path: file).create { temporary in
+        let backup = BackupFile(path: file)
+        try backup.check(beside: settings.file)
+        try backup.create { temporary in
             do throws(AuthorityStoreError) {
                 try SQLiteAuthorityStore.copy(settings.file, into: temporary)
             } catch {

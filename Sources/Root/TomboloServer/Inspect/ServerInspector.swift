@@ -71,10 +71,17 @@ actor ServerInspector {
 
     /// Calls `body` with one snapshot of the database.
     func read<Result>(_ body: (InspectSnapshot) throws -> Result) throws -> Result {
-        try store.read { view in
+        // A store converts the errors of a read to its own, so a refusal leaves the read as a value.
+        let result = try store.read { view -> Swift.Result<Result, PageRefusal> in
             let state = try view.state()
-            return try body(InspectSnapshot(view: view, state: state, catalog: try catalog(at: state, in: view)))
+            do {
+                let snapshot = InspectSnapshot(view: view, state: state, catalog: try catalog(at: state, in: view))
+                return .success(try body(snapshot))
+            } catch let refusal as PageRefusal {
+                return .failure(refusal)
+            }
         }
+        return try result.get()
     }
 
     private func catalog(at state: AuthorityState, in view: any AuthorityView) throws -> SchemaCatalog {

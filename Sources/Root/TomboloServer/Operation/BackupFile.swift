@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import SyncProgram
 import SyncServerHTTP
@@ -5,6 +6,26 @@ import SyncServerHTTP
 /// The file of a backup, which is complete and durable as soon as it has its name.
 struct BackupFile {
     let path: String
+
+    /// Throws if the name of the file means something else to SQLite or to the server.
+    ///
+    /// - Parameter database: The file of the server's database. SQLite and the server take the files whose names begin
+    ///   with its name and a hyphen for theirs.
+    func check(beside database: String) throws(ConfigurationError) {
+        guard !path.hasPrefix("file:") else {
+            throw ConfigurationError(
+                "backup: '\(path)' is not the path of a file", advice: "write ./\(path) for a file of that name")
+        }
+        let (file, reserved) = (URL(filePath: path), URL(filePath: database))
+        let isBeside =
+            file.deletingLastPathComponent().resolvingSymlinksInPath()
+            == reserved.deletingLastPathComponent().resolvingSymlinksInPath()
+        guard !isBeside || !file.lastPathComponent.hasPrefix(reserved.lastPathComponent + "-") else {
+            throw ConfigurationError(
+                "backup: \(path) is a name that SQLite or the server uses beside the database; expected another name",
+                advice: "give a file in another folder")
+        }
+    }
 
     /// Calls `write` with the path of an empty file in the same folder, readable only by its owner, and gives the file
     /// its name once it is durable. If anything fails, no file is left.

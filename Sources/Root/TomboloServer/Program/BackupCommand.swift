@@ -8,11 +8,11 @@ struct BackupCommand: ServerCommand {
         discussion: """
             The copy has every commit before the command, is checked, and appears under its name when it is durable. It \
             contains the data of all accounts and the key of the history, so only its owner may read it. The server \
-            continues to serve; until the copy is made, the WAL grows with each commit. A command that is killed leaves \
-            a file whose name ends with .new.
+            continues to serve; until the copy is made, the WAL grows with each commit. A command that is killed \
+            leaves a file whose name ends with .new, and perhaps one that ends with .new-journal.
 
-            To restore it: stop the server; delete authority.sqlite-wal and authority.sqlite-shm if they exist; move the \
-            backup to authority.sqlite; leave authority.sqlite-mark; start the server. It begins a new history, devices \
+            To restore it: stop the server; move authority.sqlite, authority.sqlite-wal, and authority.sqlite-shm away; move \
+            the backup to authority.sqlite; leave authority.sqlite-mark; start the server. It begins a new history, devices \
             send unconfirmed changes again, and each device keeps, in its journal, what the server has lost.
 
             With PostgreSQL, use pg_dump.

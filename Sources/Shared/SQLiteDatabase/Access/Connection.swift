@@ -121,7 +121,8 @@ package final class Connection {
     /// rollback journal, and no WAL.
     package func copy(into file: String) throws(DatabaseError) {
         let statement = try prepare("VACUUM INTO ?1")
-        statement.bind(1, file)
+        // SQLite takes a name that begins with `file:` for a URI.
+        statement.bind(1, file.hasPrefix("/") ? file : "./" + file)
         try statement.run()
     }
 
