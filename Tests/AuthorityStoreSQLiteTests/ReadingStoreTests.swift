@@ -91,6 +91,14 @@ import Testing
                 atPath: folder.file, contents: nil, attributes: [.posixPermissions: 0o600]))
         let empty = #expect(throws: AuthorityStoreError.self) { try reader() }
         #expect(empty?.code == .corrupt && empty?.message.contains("is empty") == true)
+        // A young database has everything in its WAL. Without the WAL, the file has only a header.
+        try folder.execute("CREATE TABLE other (x); DROP TABLE other")
+        let lost = #expect(throws: AuthorityStoreError.self) { try reader() }
+        #expect(lost?.code == .corrupt && lost?.message.contains("has no tables") == true, "\(lost as Any)")
+        let served = #expect(throws: AuthorityStoreError.self) { try folder.open() }
+        #expect(served == lost)
+        unlink(folder.file + "-mark")
+        try folder.open().close()
     }
 
     // MARK: Copies

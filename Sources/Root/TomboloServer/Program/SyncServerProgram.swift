@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import SyncAuthority
 public import SyncModel
 import SyncProgram
 public import SyncServerRules
@@ -106,6 +107,7 @@ public enum SyncServerProgram {
             ProgramOutput.note("  \(problem.advice)\n")
             Foundation.exit(78)
         }
+        if let failure = error as? AuthorityError, failure.isStoreDamaged { Foundation.exit(78) }
         guard let problem = error as? ConfigurationError else { Foundation.exit(1) }
         if let advice = problem.advice { ProgramOutput.note("  \(advice)\n") }
         // A service manager starts the server again after status 1, and not after 78.

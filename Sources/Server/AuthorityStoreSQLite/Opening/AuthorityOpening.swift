@@ -24,11 +24,17 @@ struct AuthorityOpening: Sendable {
     /// Opens the connection that writes, migrates the schema, and begins a history in a new database.
     ///
     /// The connection runs SQLite's automatic checkpoints, directly after its own commits.
-    func writer(to location: String, newHistory: HistoryIdentity) throws -> Connection {
+    ///
+    /// - Parameter files: The files of the database; nil if the caller manages them.
+    /// - Throws: `corrupt` when the database is new, although its mark shows that a server has used it.
+    func writer(
+        to location: String, newHistory: HistoryIdentity, of files: DatabaseFiles? = nil
+    ) throws -> Connection {
         let connection = try Connection(opening: location, busyTimeout: configuration.busyTimeout)
         try connection.checkFormat()
         // This comes before any write, so that a database of another program stays unchanged.
-        try Self.migrations.check(connection, name)
+        let version = try Self.migrations.check(connection, name)
+        if version == 0 { try files?.requireUnused() }
         try connection.harden()
         try connection.limitWAL(bytes: Self.keptWALBytes)
         try connection.useWAL(name)
@@ -66,6 +72,7 @@ struct AuthorityOpening: Sendable {
         let connection = try Connection(opening: location, busyTimeout: configuration.busyTimeout)
         try connection.checkFormat()
         let version = try Self.migrations.check(connection, name)
+        if version == 0 { try DatabaseFiles(path: name).requireUnused() }
         guard version == AuthoritySchema.migrations.count else {
             throw AuthorityStoreError(
                 .otherSchema,

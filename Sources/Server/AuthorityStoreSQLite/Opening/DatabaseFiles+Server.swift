@@ -89,6 +89,12 @@ extension DatabaseFiles {
         }
     }
 
+    /// Throws `corrupt` if the mark shows that a server has used the database, which has no tables: what it had was in a
+    /// WAL that is gone.
+    func requireUnused() throws(AuthorityStoreError) {
+        if access(mark, F_OK) == 0 { throw lost("has no tables") }
+    }
+
     private func lost(_ state: String) -> AuthorityStoreError {
         AuthorityStoreError(
             .corrupt, "\(path) \(state), but \(mark) beside it shows that a server has used it: its contents are lost")

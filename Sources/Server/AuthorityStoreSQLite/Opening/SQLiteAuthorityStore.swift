@@ -91,7 +91,7 @@ public final class SQLiteAuthorityStore: AuthorityStore {
         let opening = AuthorityOpening(name: files.path, configuration: configuration)
         let uri = DatabaseURI.make(files.path)
         let (writer, identity) = try AuthorityStoreError.converting("open \(files.path)") {
-            let connection = try opening.writer(to: uri, newHistory: newHistory)
+            let connection = try opening.writer(to: uri, newHistory: newHistory, of: files)
             try connection.takeOverCheckpoints()
             return (SharedConnection(connection), try files.requireIdentity())
         }
