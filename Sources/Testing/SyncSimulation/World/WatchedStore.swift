@@ -72,9 +72,7 @@ struct WatchedStore: LocalStore, EngineStore {
     }
 
     func unfollow(_ space: SpaceID) throws(StoreError) -> Int? {
-        // If it fails, it may have taken effect.
-        defer { journals.hasVacated(space, on: device) }
-        return try watch(.changingSession) { try store.unfollow(space) }
+        try watch(.changingSession) { try store.unfollow(space) }
     }
 
     func outbox(after sequence: OutboxSequence?, limit: Int) throws(StoreError) -> [OutboxEntry] {
