@@ -16,7 +16,8 @@ enum HTTPTransportLimits {
     /// Event streams per device. Each one is a connection; a device with more spaces polls instead.
     static let streams = 8
     /// Connections for calls: a push, and a pull of each space. Our server answers as many requests of an account at
-    /// once. A call beyond them waits for a connection, and fails as if the server could not be reached.
+    /// once. A call beyond them waits for a connection, and fails after the connect timeout as if the server could not
+    /// be reached.
     static let connections = 64
     /// Hints that wait to be read; older ones are dropped. A reader that is this slow learns of those changes by its
     /// next poll.

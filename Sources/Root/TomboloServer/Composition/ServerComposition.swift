@@ -142,19 +142,16 @@ public final class ServerComposition {
                 "backup: this server keeps its database in PostgreSQL, and only a SQLite database is copied",
                 advice: "use pg_dump, with --schema=\(settings.postgresSchema)")
         }
-        var report: BackupReport?
         let backup = BackupFile(path: file)
         try backup.check(beside: settings.file)
-        try backup.create { temporary in
+        return try backup.create { temporary in
             do throws(AuthorityStoreError) {
                 try SQLiteAuthorityStore.copy(settings.file, into: temporary)
             } catch {
                 throw ConfigurationError(error, isPostgres: false)
             }
-            report = try checkedBackup(temporary, named: file)
+            return try checkedBackup(temporary, named: file)
         }
-        guard let report else { preconditionFailure("the backup was checked") }
-        return report
     }
 
     /// Returns the contents of a backup after a check of the whole file.

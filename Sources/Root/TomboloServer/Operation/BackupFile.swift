@@ -30,17 +30,19 @@ struct BackupFile {
     /// Calls `write` with the path of an empty file in the same folder, readable only by its owner, and gives the file
     /// its name once it is durable. If anything fails, no file is left.
     ///
+    /// - Returns: the result of `write`.
     /// - Throws: `ConfigurationError` if there is something at the path, if others may write in the folder, or if the
     ///   file cannot be written; and the errors of `write`.
-    func create(_ write: (_ temporary: String) throws -> Void) throws {
+    func create<Value>(_ write: (_ temporary: String) throws -> Value) throws -> Value {
         try requireAbsent()
         try requirePrivateFolder()
         unlink(temporary)
         let descriptor = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw failure("create", temporary) }
         defer { close(descriptor) }
+        let value: Value
         do {
-            try write(temporary)
+            value = try write(temporary)
             guard fsync(descriptor) == 0 else { throw failure("write", temporary) }
             // A rename would replace a file that has appeared meanwhile.
             try requireAbsent()
@@ -52,6 +54,7 @@ struct BackupFile {
             throw error
         }
         if let code = PrivateFolder.flush(folder) { throw failure("flush", folder, code) }
+        return value
     }
 
     private var folder: String { PrivateFolder.containing(path) }

@@ -172,21 +172,7 @@ extension SQLTransaction: AuthorityView {
             "read a page of the feed",
             "SELECT version, changed, changes FROM change_feed WHERE space = $1 AND version > $2 ORDER BY version LIMIT $3",
             [.text(space.rawValue), .integer(version.rawValue), budget.mostRows]
-        ) { row in
-            var commits: [Commit] = []
-            var left = budget
-            while try row.step() {
-                let changed = Int(row.integer(1))
-                if !commits.isEmpty, changed > left.rows || left.bytes <= 0 { break }
-                let text = row.text(2)
-                left.rows -= changed
-                left.bytes -= text.utf8.count
-                commits.append(
-                    Commit(
-                        version: Version(row.integer(0)), changes: try StoredText.changes(text, "a row of the feed")))
-            }
-            return commits
-        }
+        ) { row in try Self.commits(row, within: budget) { commit in commit } }
     }
 
     package func recentCommits(
@@ -200,20 +186,31 @@ extension SQLTransaction: AuthorityView {
             """,
             [.text(space.rawValue), .integer(version?.rawValue ?? .max), budget.mostRows]
         ) { row in
-            var commits: [RecordedCommit] = []
-            var left = budget
-            while try row.step() {
-                let changed = Int(row.integer(1))
-                if !commits.isEmpty, changed > left.rows || left.bytes <= 0 { break }
-                let text = row.text(2)
-                left.rows -= changed
-                left.bytes -= text.utf8.count
-                let commit = Commit(
-                    version: Version(row.integer(0)), changes: try StoredText.changes(text, "a row of the feed"))
-                commits.append(RecordedCommit(commit: commit, author: try CommitAuthor(row, from: 3)))
-            }
-            return commits
+            try Self.commits(row, within: budget) { RecordedCommit(commit: $0, author: try CommitAuthor(row, from: 3)) }
         }
+    }
+
+    /// Reads complete commits from rows that begin with `version`, `changed`, and `changes`. The first one is returned
+    /// even if it exceeds the budget.
+    ///
+    /// - Parameter make: makes the element of a commit, while its row is the current one.
+    private static func commits<Element>(
+        _ row: Session.Cursor, within budget: PageBudget, _ make: (Commit) throws -> Element
+    ) throws -> [Element] {
+        var elements: [Element] = []
+        var left = budget
+        while try row.step() {
+            let changed = Int(row.integer(1))
+            if !elements.isEmpty, changed > left.rows || left.bytes <= 0 { break }
+            let text = row.text(2)
+            left.rows -= changed
+            left.bytes -= text.utf8.count
+            elements.append(
+                try make(
+                    Commit(
+                        version: Version(row.integer(0)), changes: try StoredText.changes(text, "a row of the feed"))))
+        }
+        return elements
     }
 
     package func author(of version: Version, in space: SpaceID) throws(AuthorityStoreError) -> CommitAuthor? {

@@ -31,6 +31,11 @@ public struct Ledger: Hashable, Sendable {
         self.acknowledged = acknowledged
     }
 
+    /// The number of the last transaction that has had an outcome; nil when there is none.
+    public var lastAnswered: TransactionNumber? {
+        next > .first ? TransactionNumber(next.rawValue - 1) : nil
+    }
+
     /// The ledger of a client that has never pushed.
     public static let empty = Ledger(next: .first, acknowledged: .first)
 }

@@ -131,8 +131,6 @@ public struct AuthorityOverview: Hashable, Sendable {
 public struct ClientSummary: Hashable, Sendable {
     /// The client, its account, and its progress.
     public let client: StoredClient
-    /// The number of the last transaction that has an outcome; nil when there is none.
-    public let lastAnswered: TransactionNumber?
     /// The outcome of that transaction; nil when there is none.
     public let lastOutcome: Outcome?
     /// The time at which that transaction was committed; nil when it changed nothing, or when its commit has been
@@ -142,15 +140,20 @@ public struct ClientSummary: Hashable, Sendable {
     /// Creates a summary.
     public init(_ client: StoredClient, lastOutcome: Outcome?, lastCommit: WallTime?) {
         self.client = client
-        lastAnswered = client.ledger.next > .first ? TransactionNumber(client.ledger.next.rawValue - 1) : nil
         self.lastOutcome = lastOutcome
         self.lastCommit = lastCommit
     }
 
+    /// The number of the last transaction that has an outcome; nil when there is none.
+    public var lastAnswered: TransactionNumber? { client.ledger.lastAnswered }
+
     /// Reads the outcome of the client's last transaction.
     package init(_ client: StoredClient, in view: some AuthorityView) throws(AuthorityStoreError) {
+        guard let last = client.ledger.lastAnswered else {
+            self.init(client, lastOutcome: nil, lastCommit: nil)
+            return
+        }
         let key = LedgerKey(principal: client.principal, identity: client.identity)
-        let last = TransactionNumber(client.ledger.next.rawValue - 1)
         let outcome = try view.outcome(of: key, last)?.outcome
         var time: WallTime?
         if case .applied(let version, _, _) = outcome {
