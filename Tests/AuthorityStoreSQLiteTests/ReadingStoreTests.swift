@@ -201,7 +201,7 @@ import Testing
         #expect(error?.code == .corrupt)
         #expect(
             error?.message
-                == "\(folder.file) is a backup, and \(folder.file)-wal beside it belongs to another database: delete \(folder.file)-wal and \(folder.file)-shm"
+                == "\(folder.file) is a backup, and \(folder.file)-wal beside it belongs to another database"
         )
         #expect(try Data(contentsOf: URL(filePath: folder.file)) == backup)
         try FileManager.default.removeItem(atPath: folder.file + "-wal")

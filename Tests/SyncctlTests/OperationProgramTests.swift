@@ -128,8 +128,8 @@ import Testing
             let mixed = try programs.run("syncd", words)
             #expect(
                 mixed.errors == """
-                    syncd: authority.folder: \(database) is a backup, and \(database)-wal beside it belongs to another database: delete \(database)-wal and \(database)-shm
-                      restore the database from a backup, and delete its files -wal and -shm first
+                    syncd: authority.folder: \(database) is a backup, and \(database)-wal beside it belongs to another database
+                      restore the database from a backup, and move its files -wal and -shm away first
 
                     """)
             #expect(mixed.status == CommandExitStatus.configuration.rawValue)

@@ -17,7 +17,7 @@ import Testing
     }
 
     private static let backup =
-        "restore the database from a backup, and delete its files -wal and -shm first"
+        "restore the database from a backup, and move its files -wal and -shm away first"
     private static let keys = "syncd config show lists the keys"
 
     static let failures: [Failure] = [

@@ -86,7 +86,7 @@ extension AuthorityStoreError {
         switch code {
         case .noDatabase: "syncd serve makes one"
         case .notADatabase, .corrupt:
-            "restore the database from a backup, and delete its files -wal and -shm first"
+            "restore the database from a backup, and move its files -wal and -shm away first"
         case .newerSchema, .otherSchema: "use the build of syncd that made it, or a newer one"
         case .missingFile, .readOnly: "check authority.folder (syncd config) and its owner"
         case .diskFull: "free space on that disk"

@@ -41,8 +41,7 @@ extension DatabaseFiles {
         guard count >= 0 else { throw .file("read", path) }
         guard count == 1, format == Self.rollbackJournal else { return }
         throw DatabaseError(
-            .corrupt,
-            "\(path) is a backup, and \(wal) beside it belongs to another database: delete \(wal) and \(path)-shm")
+            .corrupt, "\(path) is a backup, and \(wal) beside it belongs to another database")
     }
 
     private var hasWAL: Bool {
