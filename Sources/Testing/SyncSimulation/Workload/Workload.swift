@@ -1,8 +1,8 @@
 import SyncCore
 import SyncModel
 
-/// A generator of random user operations: writes, cancellations, and restored and dismissed entries of the journal, of
-/// which those that a restored server has forgotten are sometimes all restored.
+/// A generator of random user operations: writes, cancellations, restored and dismissed entries of the journal, of which
+/// those that a restored server has forgotten are sometimes all restored, and spaces that are left and followed again.
 struct Workload: Sendable {
     private var random: SeededRandom
     private var identifiers: SeededRandom
@@ -34,6 +34,8 @@ struct Workload: Sendable {
         /// Restores every entry about changes that the server has lost, as `syncctl journal restore --lost` does.
         case restoreLost
         case dismissNewest
+        /// Stops following a space, and follows it again at once.
+        case rejoin(SpaceID)
     }
 
     /// Draws the next operation of this store's user; nil when there is nothing that it could apply to.
@@ -71,7 +73,7 @@ struct Workload: Sendable {
             return .write([.delete(collection, victim)], in: space)
         case ..<96: return .cancel(back: choice.chance(0.5) ? 0 : choice.below(8))
         case ..<98: return try choice.chance(0.5) && store.hasLostEntries() ? .restoreLost : .restoreNewest
-        default: return .dismissNewest
+        default: return space != .default && choice.chance(0.4) ? .rejoin(space) : .dismissNewest
         }
     }
 

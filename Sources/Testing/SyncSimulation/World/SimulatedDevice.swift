@@ -81,7 +81,8 @@ public final class SimulatedDevice: Sendable {
         /// The number of events after which the versions of all spaces may go back: starts, new identities, and new
         /// histories.
         var setbacks = 0
-        /// The number of events after which the version of one space may go back: cursor resets and losses of access.
+        /// The number of events after which the version of one space may go back: cursor resets, losses of
+        /// access, and spaces that the user has stopped following.
         var resets: [SpaceID: Int] = [:]
     }
 
@@ -178,6 +179,11 @@ public final class SimulatedDevice: Sendable {
     /// Returns the number of events so far after which the version of a space may have gone back.
     func setbackCount(of space: SpaceID) -> Int {
         state.withLock { $0.setbacks + $0.resets[space, default: 0] }
+    }
+
+    /// Records that the user may have stopped following a space, whose version then goes back.
+    func hasUnfollowed(_ space: SpaceID) {
+        state.withLock { $0.resets[space, default: 0] += 1 }
     }
 
     /// Starts the application's process: opens the store and runs the engine. Throws any error from `open`.

@@ -65,7 +65,22 @@ struct SimulatedUser: Sendable {
             oracle.saw(entry, on: device.name)
             try store.dismiss(journal: entry.number)
             simulation.note("dismisses \(entry.number)", by: device.name)
+        case .rejoin(let space): try rejoin(space)
         }
+    }
+
+    /// Stops following a space, unless only this device has something of it, and follows it again.
+    private func rejoin(_ space: SpaceID) throws {
+        // If it fails, it may have taken effect.
+        defer { device.hasUnfollowed(space) }
+        do throws(StoreError) {
+            guard try store.unfollow(space) != nil else { return }
+        } catch {
+            guard error.code == .unsentWrites else { throw error }
+            return
+        }
+        _ = try store.follow(space)
+        simulation.note("unfollows \(space), and follows it again", by: device.name)
     }
 
     /// Restores everything that the server has lost, and checks that the user is told about each entry.

@@ -72,7 +72,9 @@ struct WatchedStore: LocalStore, EngineStore {
     }
 
     func unfollow(_ space: SpaceID) throws(StoreError) -> Int? {
-        try watch(.changingSession) { try store.unfollow(space) }
+        // If it fails, it may have taken effect.
+        defer { journals.hasVacated(space, on: device) }
+        return try watch(.changingSession) { try store.unfollow(space) }
     }
 
     func outbox(after sequence: OutboxSequence?, limit: Int) throws(StoreError) -> [OutboxEntry] {
