@@ -73,7 +73,7 @@ struct Workload: Sendable {
             return .write([.delete(collection, victim)], in: space)
         case ..<96: return .cancel(back: choice.chance(0.5) ? 0 : choice.below(8))
         case ..<98: return try choice.chance(0.5) && store.hasLostEntries() ? .restoreLost : .restoreNewest
-        default: return space != .default && choice.chance(0.4) ? .rejoin(space) : .dismissNewest
+        default: return space != .default && choice.chance(0.7) ? .rejoin(space) : .dismissNewest
         }
     }
 
