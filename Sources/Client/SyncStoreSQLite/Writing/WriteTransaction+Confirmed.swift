@@ -12,6 +12,36 @@ extension WriteTransaction {
     /// limit, the newest version replaces the oldest (I19).
     func rememberConfirmed(_ entry: StoredEntry, in space: SpaceRow) throws {
         guard let version = entry.version, try shows(entry.transaction, at: version) else { return }
+        try remember(version, of: entry, in: space)
+    }
+
+    /// Remembers the versions of transactions that the server has applied, and whose space is removed before it has
+    /// shown them.
+    ///
+    /// Without a base, only the journal tells whether all values of a transaction lost. A transaction that changed
+    /// nothing cannot be recognized: the values of the commit that it shares the version of are then offered, too.
+    func rememberUnshown(_ entries: [StoredEntry], in space: SpaceRow) throws {
+        for entry in entries {
+            guard let version = entry.version else { continue }
+            let fields = entry.transaction.mutations.reduce(0) { $0 + $1.patch.count }
+            guard try lostCount(of: entry) < fields else { continue }
+            try remember(version, of: entry, in: space)
+        }
+    }
+
+    /// Returns the number of a transaction's values that lost to those of others, as the journal tells.
+    private func lostCount(of entry: StoredEntry) throws -> Int {
+        let conflicts = try connection.statement(
+            """
+            SELECT count(*) FROM sync_journal JOIN sync_conflict ON journal = number
+            WHERE sequence = ?1 AND event = 'merged'
+            """)
+        conflicts.bind(1, entry.sequence)
+        defer { conflicts.reset() }
+        return try conflicts.step() ? Int(conflicts.integer(0)) : 0
+    }
+
+    private func remember(_ version: Version, of entry: StoredEntry, in space: SpaceRow) throws {
         let statement = try connection.statement(
             "INSERT OR REPLACE INTO sync_confirmed (slot, space, version) VALUES (?1, ?2, ?3)")
         statement.bind(1, entry.sequence % StoreLimits.confirmedVersions)

@@ -60,6 +60,7 @@ extension WriteTransaction {
             try vacateForeign(in: space)
         }
         let answered = try answeredEntries(in: space.space, upTo: nil)
+        try rememberUnshown(answered, in: space)
         try removeAndRecompute(answered)
         let forgotten = try forgetWhatOthersWrote(in: space.space)
         return (removed, !answered.isEmpty || forgotten > 0)

@@ -71,16 +71,24 @@ struct SimulatedUser: Sendable {
 
     /// Stops following a space, unless only this device has something of it, and follows it again.
     private func rejoin(_ space: SpaceID) throws {
-        // If it fails, it may have taken effect.
-        defer { device.hasUnfollowed(space) }
+        // The journal's entries about lost values are removed with the space.
+        for entry in try store.wholeJournal() where entry.isAboutLostValues { history.saw(entry, on: device.name) }
         do throws(StoreError) {
             guard try store.unfollow(space) != nil else { return }
         } catch {
-            guard error.code == .unsentWrites else { throw error }
-            return
+            guard error.code != .unsentWrites else { return }
+            // The change may have taken effect despite the error.
+            hasLeft(space)
+            throw error
         }
+        hasLeft(space)
         _ = try store.follow(space)
         simulation.note("unfollows \(space), and follows it again", by: device.name)
+    }
+
+    private func hasLeft(_ space: SpaceID) {
+        device.hasUnfollowed(space)
+        oracle.left(space, on: device.name)
     }
 
     /// Restores everything that the server has lost, and checks that the user is told about each entry.
@@ -324,6 +332,16 @@ extension JournalEntry {
         switch event {
         case .rejected(let transaction, _), .cancelled(let transaction), .lost(let transaction): transaction
         case .merged, .overwritten: nil
+        }
+    }
+}
+
+extension JournalEntry {
+    /// Whether the entry tells which values have lost to those of others.
+    fileprivate var isAboutLostValues: Bool {
+        switch event {
+        case .merged, .overwritten: true
+        case .rejected, .cancelled, .lost: false
         }
     }
 }

@@ -73,9 +73,12 @@ extension World {
         return true
     }
 
-    /// Checks that a device's version of a space only grows, except after a setback such as a reset cursor (I7, I8).
+    /// Checks that a device's version of a space only grows, except after a setback such as a reset cursor (I7, I8), and
+    /// reports the histories and spaces that the device says it has.
     private func checkVersions(of device: SimulatedDevice, _ store: SimulatedDevice.Store) throws {
-        for stored in try store.session().spaces {
+        let session = try store.session()
+        userOracle.follows(device.name, currentHistory: session.epoch == history.epoch)
+        for stored in session.spaces {
             let setbacks = device.setbackCount(of: stored.space)
             if let last = versions[device.name]?[stored.space], last.setbacks == setbacks,
                 stored.version < last.version, stored.isComplete
@@ -85,6 +88,7 @@ extension World {
                 )
             }
             versions[device.name, default: [:]][stored.space] = (stored.version, setbacks)
+            if stored.isComplete { userOracle.hasAll(of: stored.space, on: device.name) }
         }
     }
 

@@ -93,6 +93,41 @@ extension LocalStoreConformance {
                 try fixture.pull(fixture.snapshot([rows(9, "theirs")], at: 9, of: restored, in: "team"))
                 try fixture.expect(try fixture.offers().map(\.record), is: [id], "what is offered")
             },
+            Check("own values are offered, also if the space was unfollowed before the server had shown them") {
+                fixture in
+                try fixture.sendHello()
+                let (mine, theirs) = (fixture.id(), fixture.id())
+                func rows(at version: Int64, _ names: [RecordID: String]) -> SnapshotRows {
+                    let records = names.sorted { $0.key < $1.key }.map { id, name in
+                        fixture.shownUser(id, uid: id == mine ? 7 : 8, version: version, name)
+                    }
+                    return SnapshotRows(collection: "users", records: records)
+                }
+                try fixture.pull(
+                    fixture.snapshot([rows(at: 1, [mine: "ned", theirs: "nora"])], at: 1, in: "team"))
+                _ = try fixture.written(.update("users", mine, ["username": .text("mine")]), in: "team")
+                _ = try fixture.written(.update("users", theirs, ["username": .text("loser")]), in: "team")
+                let batch = try fixture.push()
+                try fixture.response(batch.transactions[0].number, fixture.applied(2))
+                let stamp = Stamp(time: .zero, client: try fixture.store.session().identity.client)
+                let conflict = FieldConflict(
+                    collection: "users", record: theirs, field: "username", base: .text("nora"),
+                    winner: Contender(value: .text("winner"), stamp: stamp),
+                    loser: Contender(value: .text("loser"), stamp: stamp), rule: .latestEdit)
+                try fixture.response(batch.transactions[1].number, fixture.applied(3, conflicts: [conflict]))
+                _ = try fixture.store.unfollow("team")
+                try fixture.store.follow("team")
+                try fixture.pull(
+                    fixture.snapshot(
+                        [rows(at: 2, [mine: "mine"]), rows(at: 3, [theirs: "winner"])], at: 3, in: "team"))
+                let restored = Epoch(rawValue: "restored")
+                _ = try fixture.store.adopt(restored, as: fixture.account)
+                // Others have written the fields since the server was restored.
+                try fixture.pull(
+                    fixture.snapshot(
+                        [rows(at: 9, [mine: "newer", theirs: "newest"])], at: 9, of: restored, in: "team"))
+                try fixture.expect(try fixture.offers().map(\.record), is: [mine], "what is offered")
+            },
             Check("rejected transactions stay in the journal when their space is unfollowed") { fixture in
                 try fixture.sendHello()
                 let write = try fixture.written(

@@ -53,7 +53,11 @@ final class UserOracle: Sendable {
         /// The devices on which a user has written the value again by restoring everything that was lost, and the authors
         /// before that. Any of them may be notified if the value gives way to another.
         var restorers: Set<String> = []
-        /// Whether the journal of a restorer, which may have offered the value, is lost.
+        /// The holders and restorers that have removed the space since then, and have not downloaded all of it again. Only
+        /// the server has the change.
+        var absentees: Set<String> = []
+        /// Whether a device that might have offered the value cannot: a restorer's journal is lost, or the server was
+        /// restored while only it had the change, or before a device that did not know of that removed the space.
         var isUncertain = false
     }
 
@@ -71,8 +75,12 @@ final class UserOracle: Sendable {
         var replacedOn: [String: Set<Saved>] = [:]
         /// The last edits of each device's users: the values that they have replaced, and the new ones.
         var lastEdits: [String: [FieldAddress: (old: FieldValue, new: FieldValue)]] = [:]
+        /// The spaces that each device has removed, and has not downloaded again.
+        var absences: [String: Set<SpaceID>] = [:]
         /// The number of times that the server was restored from a backup.
         var restores = 0
+        /// The devices that have followed the server's history since the last of these.
+        var upToDate: Set<String> = []
     }
 
     let state = Guarded(State())
@@ -212,6 +220,40 @@ final class UserOracle: Sendable {
         }
     }
 
+    // MARK: Spaces
+
+    /// Records that a device has removed a space, which only the server has now.
+    func left(_ space: SpaceID, on device: String) {
+        state.withLock { state in
+            let isLost = state.restores > 0 && !state.upToDate.contains(device)
+            for (saved, claim) in state.values
+            where claim.space == space && claim.holders.union(claim.restorers).contains(device) {
+                state.values[saved]?.absentees.insert(device)
+                if isLost { state.values[saved]?.isUncertain = true }
+            }
+            // The last edits may have been of records that are no longer shown.
+            state.lastEdits[device] = nil
+            state.absences[device, default: []].insert(space)
+        }
+    }
+
+    /// Records whether a device follows the server's current history. If not, it does not know what a restore has lost.
+    func follows(_ device: String, currentHistory isCurrent: Bool) {
+        state.withLock { state in
+            if isCurrent { state.upToDate.insert(device) } else { state.upToDate.remove(device) }
+        }
+    }
+
+    /// Records that a device says that it has all of a space.
+    func hasAll(of space: SpaceID, on device: String) {
+        state.withLock { state in
+            guard state.absences[device]?.remove(space) != nil else { return }
+            for (saved, claim) in state.values where claim.space == space && claim.absentees.contains(device) {
+                state.values[saved]?.absentees.remove(device)
+            }
+        }
+    }
+
     // MARK: Losses
 
     /// A copy of what a device's user was told, kept with a copy of the device's disk.
@@ -277,12 +319,16 @@ final class UserOracle: Sendable {
 
     /// Records that the server was restored from a backup.
     ///
-    /// Devices send again what the server has lost, or offer it in the journal, with one documented limit: a delete is
-    /// not repeated.
+    /// Devices send again what the server has lost, or offer it in the journal, with two documented limits: a delete is
+    /// not repeated, and a device that has left a space has nothing of it.
     func restoreServer() {
         state.withLock { state in
             state.deletes = [:]
             state.restores += 1
+            state.upToDate = []
+            for (saved, claim) in state.values where !claim.absentees.isEmpty {
+                state.values[saved]?.isUncertain = true
+            }
         }
     }
 
