@@ -173,6 +173,30 @@ import Testing
             #expect(try store.record("users", .id(Samples.id(number + 1))) != nil)
         }
     }
+
+    @Test func `a store reports that another process asks for a sync, and that nothing else has changed`() async throws
+    {
+        let scratch = try Scratch()
+        let store = try scratch.open()
+        guard case .acquired(let lease) = try SyncLease.tryAcquire(file: scratch.file) else {
+            Issue.record("the lease of a new database is free")
+            return
+        }
+        let watcher = try ExternalChangeWatcher(watching: store, pollInterval: .seconds(3_600))
+        defer { watcher.stop() }
+        var changes = store.changes.subscribe().makeAsyncIterator()
+        for _ in 0..<3 {
+            try SyncLease.requestSync(file: scratch.file)
+            #expect(await changes.next() == StoreChange(requestsSync: true))
+        }
+        withExtendedLifetime(lease) {}
+    }
+
+    @Test func `a request for a sync of a database that nobody has synced does nothing`() throws {
+        let scratch = try Scratch()
+        try SyncLease.requestSync(file: scratch.file)
+        #expect(scratch.names.isEmpty)
+    }
 }
 
 /// Counts how often a file is opened, by any thread.

@@ -45,6 +45,9 @@ import Testing
                 return try ned.users() == ["Milk", "Tea"]
             }
             try testbed.server.manage(["space", "set", "team_7", arya.name, "writer"])
+            // The watch would ask for the space again after minutes. It syncs when somebody asks for it.
+            try arya.expect(0, "sync")
+            try arya.requireUsers(["Milk", "Tea"])
             arya.endWatch(SIGTERM)
             try arya.expect(0, "sync")
             try arya.requireUsers(["Milk", "Tea"])

@@ -213,6 +213,7 @@ public actor SyncEngine {
                 for await change in commits {
                     if change.touchesOutbox { mailbox.post(.device(.outboxTouched)) }
                     if change.touchesSpaces { mailbox.post(.device(.spacesTouched)) }
+                    if change.requestsSync { mailbox.post(.host(.syncRequested)) }
                 }
             },
             runtime.spawn {

@@ -1,7 +1,8 @@
 public import SyncConcurrency
 public import SyncModel
 
-/// The records that a commit to the local store may have changed, and whether it changed the outbox or the journal.
+/// The records that a commit to the local store may have changed, whether it changed the outbox or the journal, and
+/// whether another process asks for a sync.
 /// It contains record ids but no values: observers read the records again.
 public struct StoreChange: Coalescing, Hashable, Sendable {
     /// The changed records by collection. A collection that is missing has not changed.
@@ -12,6 +13,8 @@ public struct StoreChange: Coalescing, Hashable, Sendable {
     public var addsToOutbox: Bool
     /// Whether the device has begun or stopped following a space.
     public var touchesSpaces: Bool
+    /// Whether another process asks the engine to sync now.
+    public var requestsSync: Bool
 
     /// The records of a collection that may have changed.
     public enum Extent: Hashable, Sendable {
@@ -27,10 +30,11 @@ public struct StoreChange: Coalescing, Hashable, Sendable {
     /// Creates a change, by default of nothing. A change that adds to the outbox also touches it.
     public init(
         extents: [CollectionName: Extent] = [:], touchesOutbox: Bool = false, addsToOutbox: Bool = false,
-        touchesSpaces: Bool = false
+        touchesSpaces: Bool = false, requestsSync: Bool = false
     ) {
         self.extents = extents
         self.touchesSpaces = touchesSpaces
+        self.requestsSync = requestsSync
         self.touchesOutbox = touchesOutbox || addsToOutbox
         self.addsToOutbox = addsToOutbox
     }
@@ -64,13 +68,14 @@ public struct StoreChange: Coalescing, Hashable, Sendable {
         }
     }
 
-    /// Whether there is nothing that an observer would have to read again.
-    public var isEmpty: Bool { extents.isEmpty && !touchesOutbox && !touchesSpaces }
+    /// Whether there is nothing that an observer would have to do.
+    public var isEmpty: Bool { extents.isEmpty && !touchesOutbox && !touchesSpaces && !requestsSync }
 
     public mutating func absorb(_ later: StoreChange) {
         touchesOutbox = touchesOutbox || later.touchesOutbox
         addsToOutbox = addsToOutbox || later.addsToOutbox
         touchesSpaces = touchesSpaces || later.touchesSpaces
+        requestsSync = requestsSync || later.requestsSync
         for (collection, extent) in later.extents {
             switch (extents[collection], extent) {
             case (nil, _), (_, .all): extents[collection] = extent

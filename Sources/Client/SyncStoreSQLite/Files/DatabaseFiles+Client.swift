@@ -6,6 +6,8 @@ import SyncCore
 extension DatabaseFiles {
     var openLock: String { path + ".lock" }
     var syncLock: String { path + ".sync" }
+    /// The file name of the lease.
+    var syncLockName: String { String(syncLock.split(separator: "/").last ?? "") }
     /// A marker file that exists while a database is being created, when the database file may be empty. It contains
     /// the models of the new database.
     private var creationMark: String { path + ".creating" }

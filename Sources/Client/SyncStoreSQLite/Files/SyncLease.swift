@@ -38,4 +38,23 @@ public final class SyncLease: Sendable {
         try? lock.write("\(getpid())\n")
         return .acquired(SyncLease(lock))
     }
+
+    /// Asks the process that syncs the database at `file` to sync now.
+    ///
+    /// The request is a new modification time of the lock file. The `ExternalChangeWatcher` of the other process notices
+    /// it, and nothing has to be written to a disk that may be full.
+    public static func requestSync(file: String) throws(StoreError) {
+        let path = DatabaseFiles(path: file).syncLock
+        guard utimensat(AT_FDCWD, path, nil, AT_SYMLINK_NOFOLLOW) == 0 || errno == ENOENT else {
+            throw StoreError(DatabaseError.file("touch", path))
+        }
+    }
+
+    /// The time, in nanoseconds since 1970, at which the lock file was changed: by the last request for a sync, or by
+    /// the last holder of the lease. Nil when there is no such file.
+    static func lastRequest(file: String) -> Int64? {
+        var status = stat()
+        guard lstat(DatabaseFiles(path: file).syncLock, &status) == 0 else { return nil }
+        return Int64(status.st_mtim.tv_sec) &* 1_000_000_000 &+ Int64(status.st_mtim.tv_nsec)
+    }
 }

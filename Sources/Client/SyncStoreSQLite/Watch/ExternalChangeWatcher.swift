@@ -5,10 +5,10 @@ import SyncConcurrency
 public import SyncCore
 import SyncModel
 
-/// Notifies a store's observers of the commits of other processes.
+/// Notifies a store's observers of the commits of other processes, and of their requests for a sync.
 ///
-/// The kernel reports writes to the WAL, and SQLite tells whether another connection has committed. A slow poll covers
-/// file systems that report nothing. SQLite does not tell which records a commit has changed, so each notification
+/// The kernel reports writes to the WAL, and SQLite tells whether another connection has committed. A request is a new
+/// time of the lease's file. A slow poll covers file systems that report nothing. SQLite does not tell which records a commit has changed, so each notification
 /// covers everything. The notifications are published on the watcher's own queue.
 public final class ExternalChangeWatcher: Sendable {
     private let sources: Guarded<Sources>
@@ -27,24 +27,24 @@ public final class ExternalChangeWatcher: Sendable {
         guard descriptor >= 0 else { throw StoreError(DatabaseError.file("watch", folder)) }
         // This watches the folder because the WAL is deleted when the last process closes it, and is created again
         // under the same name.
-        guard inotify_add_watch(descriptor, folder, UInt32(IN_MODIFY | IN_CREATE | IN_MOVED_TO)) >= 0 else {
+        guard inotify_add_watch(descriptor, folder, UInt32(IN_MODIFY | IN_ATTRIB | IN_CREATE | IN_MOVED_TO)) >= 0 else {
             let code = errno
             close(descriptor)
             throw StoreError(DatabaseError.file("watch", folder, code))
         }
         let check: ChangeCheck
         do {
-            check = ChangeCheck(store: store, last: try store.foreignCommits())
+            check = try ChangeCheck(store: store)
         } catch {
             close(descriptor)
             throw error
         }
 
         let queue = DispatchQueue(label: "tombolo.store.watch")
-        let wal = store.files.walName
+        let names = [store.files.walName, store.files.syncLockName]
         let events = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
         events.setEventHandler { @Sendable in
-            if Self.drain(descriptor, tellsOf: wal) { check.again() }
+            if Self.drain(descriptor, tellsOf: names) { check.again() }
         }
         events.setCancelHandler { @Sendable in close(descriptor) }
         let poll = DispatchSource.makeTimerSource(queue: queue)
@@ -72,8 +72,9 @@ public final class ExternalChangeWatcher: Sendable {
         stop()
     }
 
-    /// Reads all pending inotify events. Returns true if one is about the WAL, or if events were lost.
-    private static func drain(_ descriptor: Int32, tellsOf wal: String) -> Bool {
+    /// Reads all pending inotify events. Returns true if one is about a file with one of the names, or if events were
+    /// lost.
+    private static func drain(_ descriptor: Int32, tellsOf names: [String]) -> Bool {
         let header = MemoryLayout<inotify_event>.size
         var concerns = false
         withUnsafeTemporaryAllocation(byteCount: 4_096, alignment: MemoryLayout<inotify_event>.alignment) { buffer in
@@ -85,7 +86,7 @@ public final class ExternalChangeWatcher: Sendable {
                     let event = buffer.loadUnaligned(fromByteOffset: offset, as: inotify_event.self)
                     let end = min(offset + header + Int(event.len), count)
                     let name = String(decoding: buffer[(offset + header)..<end].prefix { $0 != 0 }, as: UTF8.self)
-                    if name == wal || event.mask & UInt32(IN_Q_OVERFLOW) != 0 { concerns = true }
+                    if names.contains(name) || event.mask & UInt32(IN_Q_OVERFLOW) != 0 { concerns = true }
                     offset = end
                 }
             }
@@ -94,23 +95,26 @@ public final class ExternalChangeWatcher: Sendable {
     }
 }
 
-/// Compares SQLite's count of foreign commits with the last one seen.
+/// Compares SQLite's count of foreign commits, and the time of the last request for a sync, with the last ones seen.
 private final class ChangeCheck: Sendable {
     private let store: SQLiteStore
-    private let last: Guarded<Int64>
+    private let last: Guarded<(commits: Int64, request: Int64?)>
 
-    init(store: SQLiteStore, last: Int64) {
+    init(store: SQLiteStore) throws(StoreError) {
         self.store = store
-        self.last = Guarded(last)
+        last = Guarded((try store.foreignCommits(), SyncLease.lastRequest(file: store.files.path)))
     }
 
     func again() {
         // A closed store, or a file that cannot be read now, has no changes to report. The next event checks again.
-        guard let count = try? store.foreignCommits() else { return }
-        let isNew = last.withLock { last in
-            defer { last = count }
-            return last != count
+        guard let commits = try? store.foreignCommits() else { return }
+        let request = SyncLease.lastRequest(file: store.files.path)
+        let (isNew, requestsSync) = last.withLock { last in
+            defer { last = (commits, request) }
+            return (last.commits != commits, last.request != request)
         }
-        if isNew { store.changes.publish(.everything(in: store.catalog)) }
+        var change = isNew ? StoreChange.everything(in: store.catalog) : StoreChange()
+        change.requestsSync = requestsSync
+        if !change.isEmpty { store.changes.publish(change) }
     }
 }

@@ -23,6 +23,7 @@ struct OtherEngine {
 
     private struct Server {
         let epoch: Epoch
+        let models: ServerModels?
         var spaces: [SpaceID: Goal] = [:]
     }
 
@@ -52,7 +53,10 @@ struct OtherEngine {
             let isLasting = failure.refusesDevice || failure.retryAfter != nil
             return .obstacle(.failed(failure), isLasting: isLasting)
         }
-        guard let server, let lack = lack(in: try store.session(), server) else { return .inSync }
+        guard let server else { return .inSync }
+        guard let lack = try lack(in: try store.session(), server) ?? lackOfHeld(in: store, server) else {
+            return .inSync
+        }
         // A recorded failure is not lasting: it may be older than the current attempt of the process.
         guard let failure = try store.contact().lastFailure else { return .behind(lack) }
         return .obstacle(ending(with: failure), isLasting: false)
@@ -80,8 +84,8 @@ struct OtherEngine {
     private static func ask(_ transport: any RemoteTransport, _ session: StoredSession) async throws -> Server {
         let hello = try await transport.hello()
         if let refusal = hello.refusal(for: session.account) { throw refusal }
-        var server = Server(epoch: hello.epoch)
-        for space in session.spaces where space.hasAccess {
+        var server = Server(epoch: hello.epoch, models: hello.models)
+        for space in session.spaces {
             let cursor = space.isComplete ? space.cursor : nil
             server.spaces[space.space] = try await goal(transport, in: space.space, after: cursor, as: session.account)
         }
@@ -119,10 +123,22 @@ struct OtherEngine {
                 }
             case .noAccess where space.hasAccess:
                 return "the account may not read space \(space.space), whose records are not removed yet"
-            case .version, .noAccess, nil: break
+            case .version: return "the account may read space \(space.space) again, which is not downloaded yet"
+            case .noAccess, nil: break
             }
         }
         return nil
+    }
+
+    /// Describes the first transaction that waits for models that the server has; nil when there is none.
+    private func lackOfHeld(in store: any LocalStore, _ server: Server) throws -> String? {
+        guard let models = server.models, try store.outboxSummary().held > 0 else { return nil }
+        let entry = try store.outbox(limit: .max).first {
+            $0.heldFor != nil && models.firstUnknown(in: $0.transaction) == nil
+        }
+        return entry.map {
+            "transaction \($0.sequence) has waited for \($0.heldFor ?? "a model"), which the server knows now"
+        }
     }
 
     /// Returns the ending for a failure that the process has recorded.

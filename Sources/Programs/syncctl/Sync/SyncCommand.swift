@@ -165,6 +165,8 @@ struct SyncCommand: AsyncParsableCommand {
         options.terminal.note("process \(name) syncs this database; waiting until it has synced everything")
         let wait = wait ?? .zero
         let timeout = wait > .zero ? wait : Self.leaseTimeout
+        // Without the request, that process tries again when its pause is over, which may take minutes.
+        try? client.requestSyncElsewhere()
         var other = OtherEngine(client: client, process: process)
         while progress.elapsed < timeout {
             let outbox = try store.outboxSummary()

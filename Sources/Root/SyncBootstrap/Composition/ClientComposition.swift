@@ -188,6 +188,11 @@ public final class ClientComposition {
         try recipes.store.lease(settings, timeout)
     }
 
+    /// Asks the process that syncs this database to sync now, as a person who requests a sync would.
+    public func requestSyncElsewhere() throws(StoreError) {
+        try opened.requestSync()
+    }
+
     // MARK: Remote
 
     /// The transport that was passed to the initializer, or else the one to the configured server.

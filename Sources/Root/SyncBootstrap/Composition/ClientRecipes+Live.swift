@@ -43,6 +43,7 @@ extension ClientRecipes.Store {
                     let watcher = try ExternalChangeWatcher(watching: store)
                     return { watcher.stop() }
                 },
+                requestSync: { () throws(StoreError) in try SyncLease.requestSync(file: settings.store.file) },
                 verify: { () throws(StoreError) in try store.verify() }, close: { store.close() })
         },
         lease: { (settings, timeout) throws(StoreError) in

@@ -91,9 +91,11 @@ public struct OpenStore: Sendable {
     public let store: any EngineStore & LocalStore
     /// The flight recorder's ring in the same database.
     public let recordings: any RecordingStore
-    /// Starts to publish the commits of other processes to the store's observers. Returns a function that stops the
-    /// publishing.
+    /// Starts to publish the commits of other processes, and their requests for a sync, to the store's observers. Returns
+    /// a function that stops the publishing.
     public let watch: @Sendable () throws(StoreError) -> @Sendable () -> Void
+    /// Asks the process that syncs the database to sync now.
+    public let requestSync: @Sendable () throws(StoreError) -> Void
     /// Checks the whole file for damage, and throws `corrupt` with the first finding.
     public let verify: @Sendable () throws(StoreError) -> Void
     /// Closes the store, which must not be used afterward.
@@ -103,19 +105,24 @@ public struct OpenStore: Sendable {
     ///
     /// - Parameters:
     ///   - recordings: the flight recorder's ring in the same database.
-    ///   - watch: starts to publish the commits of other processes, and returns a function that stops it.
+    ///   - watch: starts to publish the commits of other processes and their requests for a sync, and returns a function
+    ///     that stops it.
+    ///   - requestSync: asks the process that syncs the database to sync now. By default, that process syncs when it
+    ///     would anyway.
     ///   - verify: checks the whole file, and throws `corrupt` with the first finding.
     ///   - close: closes the store.
     public init(
         _ store: any EngineStore & LocalStore,
         recordings: any RecordingStore,
         watch: @escaping @Sendable () throws(StoreError) -> @Sendable () -> Void,
+        requestSync: @escaping @Sendable () throws(StoreError) -> Void = {},
         verify: @escaping @Sendable () throws(StoreError) -> Void,
         close: @escaping @Sendable () -> Void
     ) {
         self.store = store
         self.recordings = recordings
         self.watch = watch
+        self.requestSync = requestSync
         self.verify = verify
         self.close = close
     }

@@ -1,4 +1,5 @@
 import AuthorityStoreSQLite
+import Glibc
 public import Logging
 import ServiceLifecycle
 public import SyncAuthority
@@ -55,11 +56,18 @@ public final class ServerComposition {
         return opened.authority
     }
 
-    /// The models with which the records were written; nil when the store has none yet.
+    /// The models with which the records were written; nil when the store has none yet, as in a folder in which no
+    /// server has run.
     ///
-    /// - Throws: the same errors as `epoch`.
+    /// - Throws: `ConfigurationError` if the database cannot be opened; otherwise `AuthorityError`.
     public var storedCatalog: SchemaCatalog? {
         get throws {
+            let isNew =
+                settings.postgres == nil
+                && [settings.file, settings.markFile].allSatisfy {
+                    FileStatus($0, followsLinks: false) == nil && errno == ENOENT
+                }
+            if isNew { return nil }
             _ = try authority(.existing)
             return openAuthority?.catalog
         }

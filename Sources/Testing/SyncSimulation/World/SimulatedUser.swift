@@ -172,13 +172,13 @@ struct SimulatedUser: Sendable {
             simulation.note(
                 "sends entry \(entry.number) of its journal again as \(sequence)", by: device.name, as: .commit)
         }
-        if !sequences.isEmpty { try reportRestored(addresses, of: entry, made.withLock { $0 }, shown, isChosen) }
+        if !sequences.isEmpty { try reportRestored(addresses, of: entry, left, made.withLock { $0 }, shown, isChosen) }
         try checkIsSaidAgain(entry, after: newest)
     }
 
     /// Reports the records that restoring an entry of the journal has changed.
     private func reportRestored(
-        _ addresses: Set<RecordAddress>, of entry: JournalEntry, _ made: [RecordID],
+        _ addresses: Set<RecordAddress>, of entry: JournalEntry, _ left: Set<LostChange>, _ made: [RecordID],
         _ shown: [RecordAddress: Record?], _ isChosen: Bool
     ) throws {
         let new = made.flatMap { id in
@@ -198,7 +198,11 @@ struct SimulatedUser: Sendable {
             if isChosen {
                 oracle.saved([edit], in: space, on: device.name, having: [address: before])
             } else {
-                oracle.restored(edit, of: entry, in: space, on: device.name, having: before)
+                let left = Set(
+                    left.compactMap { change in
+                        change.field.map { UserOracle.FieldAddress(change.record, $0) }
+                    })
+                oracle.restored(edit, of: entry, leaving: left, in: space, on: device.name, having: before)
             }
         }
     }

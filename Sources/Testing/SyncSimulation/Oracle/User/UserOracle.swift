@@ -121,13 +121,20 @@ final class UserOracle: Sendable {
 
     /// Records that restoring everything that was lost has made this edit on behalf of a user.
     ///
-    /// - Parameter entry: the entry that the edit restores. If it has created the record under a new id, the record has
-    ///   other values, too, about which the entry says nothing. Only texts, which are unique, can be told from these.
+    /// - Parameters:
+    ///   - entry: the entry that the edit restores. If it has created the record under a new id, the record has other
+    ///     values, too, about which the entry says nothing. Only texts, which are unique, can be told from these.
+    ///   - left: the fields that stay in the journal. A record under a new id has their values until a later edit sets
+    ///     them.
     func restored(
-        _ edit: RecordEdit, of entry: JournalEntry, in space: SpaceID, on device: String, having shown: Record?
+        _ edit: RecordEdit, of entry: JournalEntry, leaving left: Set<FieldAddress>, in space: SpaceID,
+        on device: String, having shown: Record?
     ) {
         let offered = JournalOffer([entry])
-        let texts = Set(offered.values.map(\.value).filter { if case .text = $0 { true } else { false } })
+        let texts = Set(
+            offered.values.filter { saved in
+                if case .text = saved.value { !left.contains(saved.field) } else { false }
+            }.map(\.value))
         state.withLock { state in
             state.entered[device, default: []].formUnion(values(enteredBy: [edit]))
             for change in changes([edit], [RecordAddress(edit.collection, edit.record): shown]) {
