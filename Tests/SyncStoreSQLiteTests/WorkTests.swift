@@ -126,6 +126,33 @@ import Testing
         #expect(growth.factor <= 1.25, "\(growth)")
     }
 
+    @Test func `an edit writes only its fields, and reads the state of the device only after another program's write`() throws {
+        let scratch = try Scratch()
+        let work = SQLiteWork(file: scratch.file)
+        let store = try scratch.open()
+        defer { store.close() }
+        let other = try scratch.open()
+        defer { other.close() }
+        func statements(editing number: UInt64) throws -> Set<String> {
+            _ = work.take()
+            _ = try store.commit(
+                [.update("users", Samples.id(number), ["age": .integer(7)])], in: .default, now: Samples.now)
+            return Set(work.take().keys)
+        }
+        for number in [1, 2, 3] as [UInt64] {
+            _ = try store.commit([Samples.create(number)], in: .default, now: Samples.now)
+        }
+        let second = try statements(editing: 1)
+        #expect(second.contains(#"UPDATE "users" SET "age" = ?2 WHERE id = ?1"#), "\(second)")
+        #expect(!second.contains { $0.contains("FROM sync_meta") || $0.contains("FROM sync_space") }, "\(second)")
+
+        _ = try other.commit([Samples.create(4)], in: .default, now: Samples.now)
+        let third = try statements(editing: 2)
+        #expect(third.contains { $0.contains("FROM sync_meta") }, "\(third)")
+        #expect(third.contains { $0.contains("FROM sync_space") }, "\(third)")
+        #expect(try store.outbox(after: nil, limit: 10).map(\.sequence.rawValue) == [1, 2, 3, 4, 5, 6])
+    }
+
     private static func before(_ stage: Stage) -> [Stage] {
         switch stage {
         case .written: []

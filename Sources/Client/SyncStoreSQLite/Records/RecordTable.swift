@@ -57,6 +57,19 @@ struct RecordTable: Hashable, Sendable {
         setUID = "UPDATE \(table) SET uid = ?2 WHERE id = ?1"
     }
 
+    /// Returns SQL that sets the fields at `positions` in the model to parameters 2, 3, …, in the record with id ?1.
+    ///
+    /// A column that is not named costs nothing, and neither do its indexes, such as that of the uid.
+    func update(of positions: [Int]) -> String {
+        var sql = "UPDATE \(quoted) SET "
+        for (index, position) in positions.enumerated() {
+            if index > 0 { sql += ", " }
+            sql += Self.quote(model.fields[position].name.rawValue)
+            sql += " = ?\(index + 2)"
+        }
+        return sql + " WHERE id = ?1"
+    }
+
     static func quote(_ name: String) -> String {
         "\"\(name)\""
     }

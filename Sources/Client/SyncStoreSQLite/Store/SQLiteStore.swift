@@ -146,7 +146,7 @@ public final class SQLiteStore: Sendable {
                 try writer.checkModels(of: configuration.file)
                 let transaction = try WriteTransaction(
                     on: connection, catalog: catalog, tables: tables, limits: configuration.limits,
-                    decoded: writer.decoded)
+                    cache: writer.cache)
                 let value = try body(transaction)
                 if transaction.rollsBack { return .rollBack((value, StoreChange())) }
                 try transaction.finish()

@@ -20,8 +20,7 @@ final class Writer {
     /// failed checkpoint.
     private var trustsWAL = false
     private var hasCommitted = false
-    /// The entries of the outbox that the last writes have decoded.
-    let decoded = DecodedEntries()
+    let cache = WriterCache()
     /// SQLite's number of the schema, which changes when any program adds a table or column.
     private var schemaVersion: Int64 = -1
     /// Whether the WAL file still has to be truncated, because it may hold data of a vacated space. No process
@@ -169,14 +168,14 @@ final class Writer {
                 return ending
             }
         } catch {
-            decoded.rolledBack()
+            cache.rolledBack()
             throw error
         }
         if commits {
             hasCommitted = true
-            decoded.committed()
+            cache.committed()
         } else {
-            decoded.rolledBack()
+            cache.rolledBack()
         }
         return value
     }

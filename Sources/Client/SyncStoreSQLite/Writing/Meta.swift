@@ -66,6 +66,26 @@ extension Meta {
                 entries: Int(statement.integer(11)), bytes: statement.integer(12), activeBytes: statement.integer(13)))
     }
 
+    /// Saves the row over an earlier one: nothing if they are equal, and only the columns that most writes change if
+    /// the others are equal.
+    func save(over old: Meta, _ connection: Connection) throws {
+        guard self != old else { return }
+        var counted = old
+        counted.clock = clock
+        counted.lastSequence = lastSequence
+        counted.outbox.waiting = outbox.waiting
+        counted.outbox.bytes = outbox.bytes
+        guard self == counted else { return try save(connection) }
+        let statement = try connection.statement(
+            "UPDATE sync_meta SET clock = ?1, last_sequence = ?2, waiting = ?3, outbox_bytes = ?4 WHERE one = 1")
+        statement.bind(1, Int64(bitPattern: clock.last.rawValue))
+        statement.bind(2, lastSequence)
+        statement.bind(3, Int64(outbox.waiting))
+        statement.bind(4, Int64(outbox.bytes))
+        try statement.run()
+        guard connection.changedRows == 1 else { throw StoreError.withoutIdentity }
+    }
+
     func save(_ connection: Connection) throws {
         let statement = try connection.statement(
             """

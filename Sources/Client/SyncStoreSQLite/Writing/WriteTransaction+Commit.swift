@@ -173,11 +173,23 @@ extension WriteTransaction {
         if let original = draft.original, !draft.wasPending {
             try setBase(draft.place, .shown(original.record), in: space)
         }
-        if let record = draft.current {
-            try write(StoredRow(record: record, space: space), to: tables[draft.place.table])
+        guard let record = draft.current else { return try deleteRow(draft.place) }
+        if case .update(let edits) = draft.kind {
+            try update(draft.place, edits)
         } else {
-            try deleteRow(draft.place)
+            try write(StoredRow(record: record, space: space), to: tables[draft.place.table])
         }
+    }
+
+    /// Writes the edited fields of a row that exists.
+    private func update(_ place: RecordPlace, _ edits: [FieldEdit]) throws {
+        let model = tables[place.table].model
+        let positions = edits.compactMap { model.position(of: $0.field) }
+        let statement = try connection.statement(composed: tables[place.table].update(of: positions))
+        statement.bind(1, place.id)
+        for (index, edit) in edits.enumerated() { statement.bind(Int32(index + 2), edit.value) }
+        try statement.run()
+        change.touch(model.collection, place.id)
     }
 
     /// Checks references against the rows after all edits. Inside a transaction, the order of edits does not matter.

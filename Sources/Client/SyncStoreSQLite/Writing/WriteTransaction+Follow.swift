@@ -29,6 +29,7 @@ extension WriteTransaction {
             try forgetDeletedBases(in: space)
             try forgetMarks(of: &space)
             try space.delete(connection)
+            cache.spaceKeys[name] = nil
             change.touchesSpaces = true
             change.touchesOutbox = true
             return removed

@@ -129,7 +129,7 @@ extension WriteTransaction {
         statement.bind(4, Int64(payload.count))
         statement.bind(5, now.milliseconds)
         try statement.run()
-        decoded.changed(sequence)
+        cache.changed(sequence)
         for link in try links(of: transaction) { try insert(link, sequence) }
         meta.outbox.waiting += 1
         meta.outbox.bytes += payload.count
@@ -157,7 +157,7 @@ extension WriteTransaction {
         try unlink(entry)
         for link in try links(of: transaction) { try insert(link, entry.sequence) }
         meta.outbox.bytes += payload.count - entry.bytes
-        decoded.changed(entry.sequence)
+        cache.changed(entry.sequence)
         change.touchesOutbox = true
         change.addsToOutbox = true
     }
@@ -177,7 +177,7 @@ extension WriteTransaction {
         }
         meta.outbox.bytes -= entry.bytes
         if !(try anyPending()) { try connection.statement("DELETE FROM sync_deleted").run() }
-        decoded.changed(entry.sequence)
+        cache.changed(entry.sequence)
         change.touchesOutbox = true
     }
 
@@ -376,11 +376,11 @@ extension WriteTransaction {
 
     /// Returns the transaction of an outbox entry that another table names.
     func transaction(at sequence: Int64) throws -> Transaction {
-        if let transaction = decoded[sequence] { return transaction }
+        if let transaction = cache[sequence] { return transaction }
         guard let entry = try entry(sequence) else {
             throw StoreError(.corrupt, "sync_pending names outbox entry \(sequence), which does not exist")
         }
-        decoded.keep(entry.transaction, at: sequence, bytes: entry.bytes)
+        cache.keep(entry.transaction, at: sequence, bytes: entry.bytes)
         return entry.transaction
     }
 

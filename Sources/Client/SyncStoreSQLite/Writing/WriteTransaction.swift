@@ -20,17 +20,16 @@ final class WriteTransaction {
     var freshSnapshot: Int64?
     /// Set by a call that decides to change nothing. The transaction is then rolled back.
     var rollsBack = false
-    private var spaceKeys: [SpaceID: Int64] = [:]
-    /// Decoded transactions by their outbox sequence.
-    let decoded: DecodedEntries
+    let cache: WriterCache
     /// The result of `recordsReferredToByPending()`; nil until a page deletes a record.
     var referredToByPending: Set<RecordPlace>?
 
     init(
         on connection: Connection, catalog: SchemaCatalog, tables: [RecordTable], limits: StoreLimits,
-        decoded: DecodedEntries = DecodedEntries()
+        cache: WriterCache = WriterCache()
     ) throws {
-        guard let meta = try Meta.load(connection) else {
+        try cache.prepare(connection)
+        guard let meta = try cache.meta ?? Meta.load(connection) else {
             throw StoreError.withoutIdentity
         }
         self.connection = connection
@@ -39,13 +38,13 @@ final class WriteTransaction {
         self.limits = limits
         self.meta = meta
         loadedMeta = meta
-        self.decoded = decoded
-        try decoded.prepare(connection)
+        self.cache = cache
     }
 
     /// Saves `meta` if it has changed. Must be the last step before the commit.
     func finish() throws {
-        if meta != loadedMeta { try meta.save(connection) }
+        try meta.save(over: loadedMeta, connection)
+        cache.meta = meta
     }
 
     /// Returns the table of a collection, or throws `code` when there is none.
@@ -61,11 +60,11 @@ final class WriteTransaction {
 
     /// Returns the key of a space, and follows the space on first use.
     func key(of space: SpaceID) throws -> Int64 {
-        if let key = spaceKeys[space] { return key }
+        if let key = cache.spaceKeys[space] { return key }
         let known = try SpaceRow.find(space, connection)
         if known == nil { change.touchesSpaces = true }
         let key = try (known ?? SpaceRow.load(space, connection)).key
-        spaceKeys[space] = key
+        cache.spaceKeys[space] = key
         return key
     }
 }

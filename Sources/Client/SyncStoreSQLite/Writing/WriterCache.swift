@@ -1,13 +1,18 @@
 import SQLiteDatabase
 import SyncModel
 
-/// The decoded transactions of outbox entries. The writer keeps them from one write to the next.
+/// What the writer keeps in memory from one write to the next: the row of `sync_meta`, the keys of spaces, and the
+/// decoded transactions of outbox entries.
 ///
-/// A page of a snapshot can touch every entry, because an import puts records into transactions in another order than
-/// that of their ids. Without the cache, each page would decode the whole outbox.
+/// Every write needs the first two. A page of a snapshot can touch every entry, because an import puts records into
+/// transactions in another order than that of their ids. Without the cache, each page would decode the whole outbox.
 ///
 /// Not thread-safe: the store's lock protects it.
-final class DecodedEntries {
+final class WriterCache {
+    /// The row of `sync_meta`; nil when it must be read.
+    var meta: Meta?
+    /// The keys of the spaces that the device follows, as far as they have been read.
+    var spaceKeys: [SpaceID: Int64] = [:]
     private var transactions: [Int64: (transaction: Transaction, bytes: Int)] = [:]
     private var bytes = 0
     /// SQLite's count of the commits of other connections.
@@ -18,14 +23,12 @@ final class DecodedEntries {
     /// Forgets everything if another connection has committed since the last call. It must be called at the start of
     /// each write.
     func prepare(_ connection: Connection) throws {
-        guard !transactions.isEmpty else { return otherCommits = try Self.otherCommits(connection) }
-        let commits = try Self.otherCommits(connection)
-        if commits != otherCommits { removeAll() }
+        let commits = try connection.statement("PRAGMA data_version").first { $0.integer(0) } ?? 0
+        if commits != otherCommits {
+            forgetState()
+            removeAll()
+        }
         otherCommits = commits
-    }
-
-    private static func otherCommits(_ connection: Connection) throws -> Int64 {
-        try connection.statement("PRAGMA data_version").first { $0.integer(0) } ?? 0
     }
 
     subscript(sequence: Int64) -> Transaction? { transactions[sequence]?.transaction }
@@ -45,15 +48,21 @@ final class DecodedEntries {
         if let old = transactions.removeValue(forKey: sequence) { bytes -= old.bytes }
     }
 
-    /// Keeps what a write has decoded. It must be called after each commit.
+    /// Keeps what a write has stored and decoded. It must be called after each commit.
     func committed() {
         hasChanged = false
     }
 
-    /// Forgets what a write that was rolled back may have decoded. It must be called after each such write.
+    /// Forgets what a write that was rolled back may have stored or decoded. It must be called after each such write.
     func rolledBack() {
+        forgetState()
         if hasChanged { removeAll() }
         hasChanged = false
+    }
+
+    private func forgetState() {
+        meta = nil
+        spaceKeys = [:]
     }
 
     private func removeAll() {
