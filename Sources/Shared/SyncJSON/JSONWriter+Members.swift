@@ -5,6 +5,7 @@ extension JSONWriter {
         string(text)
     }
 
+    @inlinable
     package mutating func member(_ key: StaticString, _ number: some BinaryInteger) {
         self.key(key)
         integer(number)

@@ -34,12 +34,19 @@ package struct JSONWriter {
 
     package mutating func boolean(_ value: Bool) { word(value ? "true" : "false") }
 
+    @inlinable
     package mutating func integer(_ value: some BinaryInteger) {
+        integer(UInt64(value.magnitude), isNegative: value < 0)
+    }
+
+    @usableFromInline
+    package mutating func integer(_ magnitude: UInt64, isNegative: Bool) {
         separate()
-        if let small = Int64(exactly: value), (0..<10).contains(small) {
-            bytes.append(UInt8(ascii: "0") + UInt8(small))
+        if isNegative { bytes.append(UInt8(ascii: "-")) }
+        if magnitude < 10 {
+            bytes.append(UInt8(ascii: "0") + UInt8(magnitude))
         } else {
-            appendDigits(of: value)
+            appendDigits(of: magnitude)
         }
         needsComma = true
     }
@@ -54,12 +61,18 @@ package struct JSONWriter {
         needsComma = true
     }
 
+    @inlinable
     package mutating func string(_ text: some StringProtocol) {
+        if text.utf8.withContiguousStorageIfAvailable({ string($0) }) == nil {
+            Array(text.utf8).withUnsafeBufferPointer { string($0) }
+        }
+    }
+
+    @usableFromInline
+    package mutating func string(_ text: UnsafeBufferPointer<UInt8>) {
         separate()
         bytes.append(UInt8(ascii: "\""))
-        if text.utf8.withContiguousStorageIfAvailable({ appendEscaped($0) }) == nil {
-            Array(text.utf8).withUnsafeBufferPointer { appendEscaped($0) }
-        }
+        appendEscaped(text)
         bytes.append(UInt8(ascii: "\""))
         needsComma = true
     }
@@ -103,8 +116,8 @@ package struct JSONWriter {
         needsComma = true
     }
 
-    private mutating func appendDigits(of value: some BinaryInteger) {
-        var rest = UInt64(value.magnitude)
+    private mutating func appendDigits(of magnitude: UInt64) {
+        var rest = magnitude
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 21) { buffer in
             var position = buffer.count
             repeat {
@@ -112,7 +125,6 @@ package struct JSONWriter {
                 buffer.initializeElement(at: position, to: UInt8(ascii: "0") + UInt8(rest % 10))
                 rest /= 10
             } while rest > 0
-            if value < 0 { bytes.append(UInt8(ascii: "-")) }
             bytes.append(contentsOf: buffer[position...])
         }
     }

@@ -118,7 +118,7 @@ extension WriteTransaction {
             guard !isKnown else {
                 throw StoreError(.duplicateRecord, "\(table.name) \(id) already exists, or has been deleted")
             }
-            let patch = patch.storable(keepingNulls: false)
+            let patch = patch.withoutNulls
             try Self.valid { () throws(InvalidValueError) in try table.model.check(creating: patch) }
             let record = Record(id: id, uid: .none, version: .zero, creating: patch, schema: table.model)
             return Draft(place: place, original: nil, wasPending: false, current: record, kind: .create(patch))
@@ -126,7 +126,6 @@ extension WriteTransaction {
             guard var draft = before, var record = draft.current else {
                 throw StoreError(.missingRecord, "there is no record \(id) in \(table.name) to update")
             }
-            let patch = patch.storable(keepingNulls: true)
             try Self.valid { () throws(InvalidValueError) in try table.model.check(updating: patch) }
             let seen = draft.wasPending ? try versionsSeen(of: Set(patch.map(\.field)), at: place, in: space) : [:]
             for (name, value) in patch {
@@ -197,38 +196,33 @@ extension WriteTransaction {
         of drafts: [Draft], in space: SpaceID, _ spaceKey: Int64
     ) throws {
         for draft in drafts {
-            let table = tables[draft.place.table]
             switch draft.kind {
             case .create(let patch):
-                try checkTargets(patch, of: table, draft.place.id, in: space, spaceKey)
+                for (name, value) in patch { try checkTarget(value, of: name, draft.place, in: space, spaceKey) }
             case .update(let edits):
-                var patch = Patch()
-                for edit in edits { patch.set(edit.field, to: edit.value) }
-                try checkTargets(patch, of: table, draft.place.id, in: space, spaceKey)
+                for edit in edits { try checkTarget(edit.value, of: edit.field, draft.place, in: space, spaceKey) }
             case .delete:
                 try checkUnreferenced(draft.place)
             }
         }
     }
 
-    /// Checks that references point to existing records of the same space.
+    /// Checks that a reference points to an existing record of the same space.
     ///
     /// The server refuses references to another space, because a reader of one space may not be allowed to read the
     /// other.
-    private func checkTargets(
-        _ patch: Patch, of table: RecordTable, _ id: RecordID, in space: SpaceID, _ spaceKey: Int64
+    private func checkTarget(
+        _ value: FieldValue, of name: FieldName, _ place: RecordPlace, in space: SpaceID, _ spaceKey: Int64
     ) throws {
-        for (name, value) in patch {
-            guard case .reference(let target) = value, let collection = table.model.field(named: name)?.target
-            else { continue }
-            let place = RecordPlace(table: try self.table(collection).position, id: target)
-            let home = try self.space(of: place)
-            guard home == spaceKey else {
-                throw StoreError(
-                    .danglingReference,
-                    "\(table.name) \(id): \(name) refers to \(collection) \(target), which "
-                        + (home == nil ? "does not exist" : "is in a space other than \(space)"))
-            }
+        guard case .reference(let target) = value else { return }
+        let table = tables[place.table]
+        guard let collection = table.model.field(named: name)?.target else { return }
+        let home = try self.space(of: RecordPlace(table: try self.table(collection).position, id: target))
+        guard home == spaceKey else {
+            throw StoreError(
+                .danglingReference,
+                "\(table.name) \(place.id): \(name) refers to \(collection) \(target), which "
+                    + (home == nil ? "does not exist" : "is in a space other than \(space)"))
         }
     }
 
@@ -318,16 +312,6 @@ extension [FieldEdit] {
         }
         self[index] = FieldEdit(
             field: edit.field, value: edit.value, before: self[index].before, seen: self[index].seen)
-    }
-}
-
-extension Patch {
-    /// Returns the values in the form in which a row returns them. Without `keepingNulls`, nulls are left out, as in a
-    /// create.
-    func storable(keepingNulls: Bool) -> Patch {
-        var result = Patch()
-        for (name, value) in self where keepingNulls || !value.isNull { result.set(name, to: value) }
-        return result
     }
 }
 

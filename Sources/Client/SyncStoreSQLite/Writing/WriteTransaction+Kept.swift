@@ -24,7 +24,7 @@ struct KeptRecords {
         add(
             Mutation(
                 collection: address.collection, record: address.id, time: .zero,
-                intent: .create(values.storable(keepingNulls: false))))
+                intent: .create(values.withoutNulls)))
     }
 
     /// Adds a record, unless it is already here.

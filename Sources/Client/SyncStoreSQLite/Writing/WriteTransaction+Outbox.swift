@@ -222,9 +222,10 @@ extension WriteTransaction {
     func referredPlaces(of transaction: Transaction) throws -> [RecordPlace] {
         var places: [RecordPlace] = []
         for mutation in transaction.mutations {
-            let model = try table(mutation.collection, orElse: .corrupt).model
-            for (name, value) in mutation.patch {
-                guard case .reference(let id) = value, let target = model.field(named: name)?.target else { continue }
+            try mutation.forEachValue { name, value in
+                guard case .reference(let id) = value else { return }
+                let model = try table(mutation.collection, orElse: .corrupt).model
+                guard let target = model.field(named: name)?.target else { return }
                 places.append(RecordPlace(table: try table(target, orElse: .corrupt).position, id: id))
             }
         }
@@ -235,8 +236,10 @@ extension WriteTransaction {
     private func links(of transaction: Transaction) throws -> [Link] {
         let changed = try changedPlaces(of: transaction)
         var links = changed.map { Link(place: $0, kind: .changes) }
+        let referred = try referredPlaces(of: transaction)
+        guard !referred.isEmpty else { return links }
         let own = Set(changed)
-        for place in try referredPlaces(of: transaction) where !own.contains(place) {
+        for place in referred where !own.contains(place) {
             if try isPendingCreation(place) { links.append(Link(place: place, kind: .refers)) }
         }
         return links

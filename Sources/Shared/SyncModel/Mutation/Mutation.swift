@@ -61,6 +61,17 @@ extension Mutation {
         }
     }
 
+    /// Calls `body` with each value that this mutation sets, in the order in which it was written.
+    package func forEachValue<Failure: Error>(
+        _ body: (FieldName, FieldValue) throws(Failure) -> Void
+    ) throws(Failure) {
+        switch intent {
+        case .create(let patch): for (field, value) in patch { try body(field, value) }
+        case .update(let edits): for edit in edits { try body(edit.field, edit.value) }
+        case .delete: break
+        }
+    }
+
     /// The records that this mutation's values refer to, in the order of the field names.
     public var references: [RecordID] {
         patch.compactMap { if case .reference(let id) = $0.value { id } else { nil } }

@@ -129,7 +129,7 @@ extension SchemaCatalog {
             do throws(InvalidValueError) {
                 switch mutation.intent {
                 case .create(let patch): try schema.check(creating: patch)
-                case .update: try schema.check(updating: mutation.patch)
+                case .update(let edits): for edit in edits { try schema.check(edit.value, of: edit.field) }
                 case .delete: break
                 }
             } catch {

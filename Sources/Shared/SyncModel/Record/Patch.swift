@@ -10,6 +10,7 @@ public struct Patch: Hashable, Sendable {
         let value = value.canonical
         switch index(of: field) {
         case .found(let index): entries[index].value = value
+        case .absent(entries.count): entries.append((field, value))
         case .absent(let index): entries.insert((field, value), at: index)
         }
     }

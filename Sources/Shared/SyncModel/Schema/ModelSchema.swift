@@ -49,13 +49,16 @@ public struct ModelSchema: Hashable, Sendable {
 
     /// Checks the values of an update: every field must be known, and every value must fit its field.
     public func check(updating patch: Patch) throws(InvalidValueError) {
-        for (name, value) in patch {
-            guard let field = field(named: name) else {
-                throw InvalidValueError(collection: collection, field: name, problem: .unknownField)
-            }
-            if let problem = field.problem(with: value) {
-                throw InvalidValueError(collection: collection, field: name, problem: problem)
-            }
+        for (name, value) in patch { try check(value, of: name) }
+    }
+
+    /// Checks one value of an update: its field must be known, and the value must fit the field.
+    func check(_ value: FieldValue, of name: FieldName) throws(InvalidValueError) {
+        guard let position = positions[name] else {
+            throw InvalidValueError(collection: collection, field: name, problem: .unknownField)
+        }
+        if let problem = fields[position].problem(with: value) {
+            throw InvalidValueError(collection: collection, field: name, problem: problem)
         }
     }
 }
