@@ -5,7 +5,11 @@ extension JSONWriter {
         string(text)
     }
 
-    @inlinable
+    package mutating func member(_ key: StaticString, _ number: Int64) {
+        self.key(key)
+        integer(number)
+    }
+
     package mutating func member(_ key: StaticString, _ number: some BinaryInteger) {
         self.key(key)
         integer(number)

@@ -34,13 +34,16 @@ package struct JSONWriter {
 
     package mutating func boolean(_ value: Bool) { word(value ? "true" : "false") }
 
-    @inlinable
     package mutating func integer(_ value: some BinaryInteger) {
         integer(UInt64(value.magnitude), isNegative: value < 0)
     }
 
-    @usableFromInline
-    package mutating func integer(_ magnitude: UInt64, isNegative: Bool) {
+    // Without this function, callers in other modules would convert an integer through generic code.
+    package mutating func integer(_ value: Int64) {
+        integer(value.magnitude, isNegative: value < 0)
+    }
+
+    private mutating func integer(_ magnitude: UInt64, isNegative: Bool) {
         separate()
         if isNegative { bytes.append(UInt8(ascii: "-")) }
         if magnitude < 10 {
@@ -61,15 +64,18 @@ package struct JSONWriter {
         needsComma = true
     }
 
-    @inlinable
     package mutating func string(_ text: some StringProtocol) {
         if text.utf8.withContiguousStorageIfAvailable({ string($0) }) == nil {
             Array(text.utf8).withUnsafeBufferPointer { string($0) }
         }
     }
 
-    @usableFromInline
-    package mutating func string(_ text: UnsafeBufferPointer<UInt8>) {
+    package mutating func string(_ text: String) {
+        var text = text
+        text.withUTF8 { string($0) }
+    }
+
+    private mutating func string(_ text: UnsafeBufferPointer<UInt8>) {
         separate()
         bytes.append(UInt8(ascii: "\""))
         appendEscaped(text)

@@ -20,6 +20,8 @@ struct RecordTable: Hashable, Sendable {
     let upsert: String
     let deleteByID: String
     let setUID: String
+    /// The assignment of a parameter to the column of each field, in the order of the model.
+    private let assignments: [String]
     /// Selects the record that has a uid, unless it is the given record.
     let selectHolder: String
 
@@ -37,6 +39,7 @@ struct RecordTable: Hashable, Sendable {
         self.position = position
         columnOrder = Array(model.fields.indices)
         let table = Self.quote(model.collection.rawValue)
+        assignments = model.fields.map { "\(Self.quote($0.name.rawValue)) = ?" }
         let fields = model.fields.map { Self.quote($0.name.rawValue) }
         let stored = ["id", "uid", "version", "sync_space", "sync_fields", "sync_unknown"] + fields
         columns = (["sync_row"] + stored).joined(separator: ", ")
@@ -57,17 +60,21 @@ struct RecordTable: Hashable, Sendable {
         setUID = "UPDATE \(table) SET uid = ?2 WHERE id = ?1"
     }
 
-    /// Returns SQL that sets the fields at `positions` in the model to parameters 2, 3, …, in the record with id ?1.
+    /// Returns SQL that sets the fields at `positions` in the model to the first parameters, in the record whose id is the
+    /// last one.
     ///
     /// A column that is not named costs nothing, and neither do its indexes, such as that of the uid.
     func update(of positions: [Int]) -> String {
-        var sql = "UPDATE \(quoted) SET "
+        var sql = "UPDATE "
+        sql.reserveCapacity(64 * (positions.count + 1))
+        sql += quoted
+        sql += " SET "
         for (index, position) in positions.enumerated() {
             if index > 0 { sql += ", " }
-            sql += Self.quote(model.fields[position].name.rawValue)
-            sql += " = ?\(index + 2)"
+            sql += assignments[position]
         }
-        return sql + " WHERE id = ?1"
+        sql += " WHERE id = ?"
+        return sql
     }
 
     static func quote(_ name: String) -> String {

@@ -38,6 +38,9 @@ public struct StoreLimits: Hashable, Sendable {
     /// that an ordinary WAL is not truncated only to grow again.
     var keptWALPages: Int { 2 * checkpointPages }
 
+    /// Maximum number of edited fields that are written alone. More fields have more combinations than SQLite should keep
+    /// statements for, and then the whole row is written.
+    static let fieldsOfPartialUpdate = 2
     /// The default of `databaseBytes`.
     package static let databaseBytes: Int64 = 16 * 1_024 * 1_024 * 1_024
     /// The bytes that a conflict takes in the database besides its values.

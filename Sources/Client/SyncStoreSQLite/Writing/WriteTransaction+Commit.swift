@@ -173,7 +173,7 @@ extension WriteTransaction {
             try setBase(draft.place, .shown(original.record), in: space)
         }
         guard let record = draft.current else { return try deleteRow(draft.place) }
-        if case .update(let edits) = draft.kind {
+        if case .update(let edits) = draft.kind, edits.count <= StoreLimits.fieldsOfPartialUpdate {
             try update(draft.place, edits)
         } else {
             try write(StoredRow(record: record, space: space), to: tables[draft.place.table])
@@ -182,13 +182,13 @@ extension WriteTransaction {
 
     /// Writes the edited fields of a row that exists.
     private func update(_ place: RecordPlace, _ edits: [FieldEdit]) throws {
-        let model = tables[place.table].model
-        let positions = edits.compactMap { model.position(of: $0.field) }
-        let statement = try connection.statement(composed: tables[place.table].update(of: positions))
-        statement.bind(1, place.id)
-        for (index, edit) in edits.enumerated() { statement.bind(Int32(index + 2), edit.value) }
+        let table = tables[place.table]
+        let positions = edits.compactMap { table.model.position(of: $0.field) }
+        let statement = try connection.statement(composed: table.update(of: positions))
+        for (index, edit) in edits.enumerated() { statement.bind(Int32(index + 1), edit.value) }
+        statement.bind(Int32(edits.count + 1), place.id)
         try statement.run()
-        change.touch(model.collection, place.id)
+        change.touch(table.model.collection, place.id)
     }
 
     /// Checks references against the rows after all edits. Inside a transaction, the order of edits does not matter.

@@ -56,10 +56,11 @@ extension WriteTransaction {
     // MARK: Current
 
     func row(_ place: RecordPlace) throws -> StoredRow? {
-        let statement = try tables[place.table].statement(.selectByID, on: connection)
+        let table = tables[place.table]
+        let statement = try table.statement(.selectByID, on: connection)
         statement.bind(1, place.id)
         defer { statement.reset() }
-        return try statement.step() ? try tables[place.table].row(statement) : nil
+        return try statement.step() ? try table.row(statement) : nil
     }
 
     func write(_ row: StoredRow, to table: RecordTable) throws {

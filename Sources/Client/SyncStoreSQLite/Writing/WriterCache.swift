@@ -4,7 +4,7 @@ import SyncModel
 /// What the writer keeps in memory from one write to the next: the row of `sync_meta`, the keys of spaces, and the
 /// decoded transactions of outbox entries.
 ///
-/// Every write needs the first two. A page of a snapshot can touch every entry, because an import puts records into
+/// Almost every write needs the first two. A page of a snapshot can touch every entry, because an import puts records into
 /// transactions in another order than that of their ids. Without the cache, each page would decode the whole outbox.
 ///
 /// Not thread-safe: the store's lock protects it.
@@ -15,6 +15,8 @@ final class WriterCache {
     var spaceKeys: [SpaceID: Int64] = [:]
     private var transactions: [Int64: (transaction: Transaction, bytes: Int)] = [:]
     private var bytes = 0
+    /// Whether a write has used the cache since the last commit or rollback.
+    private var isInUse = false
     /// SQLite's count of the commits of other connections.
     private var otherCommits: Int64 = -1
     /// Whether the current write has changed the contents of an entry.
@@ -23,6 +25,7 @@ final class WriterCache {
     /// Forgets everything if another connection has committed since the last call. It must be called at the start of
     /// each write.
     func prepare(_ connection: Connection) throws {
+        isInUse = true
         let commits = try connection.statement("PRAGMA data_version").first { $0.integer(0) } ?? 0
         if commits != otherCommits {
             forgetState()
@@ -50,11 +53,15 @@ final class WriterCache {
 
     /// Keeps what a write has stored and decoded. It must be called after each commit.
     func committed() {
+        isInUse = false
         hasChanged = false
     }
 
-    /// Forgets what a write that was rolled back may have stored or decoded. It must be called after each such write.
+    /// Forgets what a write that was rolled back may have stored or decoded. It must be called after each rollback. A
+    /// transaction that only looks at the database, such as that of a watcher, has not used the cache.
     func rolledBack() {
+        guard isInUse else { return }
+        isInUse = false
         forgetState()
         if hasChanged { removeAll() }
         hasChanged = false
