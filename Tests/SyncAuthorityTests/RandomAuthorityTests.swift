@@ -163,7 +163,7 @@ import Testing
         }
     }
 
-    private static func mutation(_ random: inout SeededRandom, head: Version) -> Mutation {
+    static func mutation(_ random: inout SeededRandom, head: Version) -> Mutation {
         let collection: CollectionName = random.below(3) == 0 ? "avatar" : "user"
         let number = UInt64(random.below(8))
         let when = HybridTime(

@@ -27,6 +27,14 @@ public protocol AuthorityService: Sendable {
         rejecting rejections: [TransactionNumber: Rejection]
     ) throws(AuthorityError) -> PushResponse
 
+    /// Performs the first of several waiting pushes, and possibly some after it, which are then made durable together.
+    ///
+    /// Each push has the effect and the result that it would have alone, after those before it.
+    ///
+    /// - Parameter pushes: the waiting pushes, in the order of their arrival; at least one.
+    /// - Returns: the results of the pushes that were performed, in the same order; at least one.
+    func pushTogether(_ pushes: [PendingPush], now: WallTime) -> [Result<PushResponse, AuthorityError>]
+
     /// Returns the next page of changes in a space.
     func pull(
         _ request: PullRequest, by principal: Principal, now: WallTime
@@ -60,6 +68,15 @@ extension AuthorityService {
         return try push(request, by: principal, now: now)
     }
 
+    /// Performs the first push alone.
+    public func pushTogether(_ pushes: [PendingPush], now: WallTime) -> [Result<PushResponse, AuthorityError>] {
+        pushes.prefix(1).map { push in
+            Result { () throws(AuthorityError) in
+                try self.push(push.request, by: push.principal, now: now, rejecting: push.rejections)
+            }
+        }
+    }
+
     /// Only calls `hello`, which proves that the store can be read.
     public func checkStore(now: WallTime) throws(AuthorityError) {
         _ = try hello(for: Principal(name: "health check"), now: now)
@@ -87,6 +104,25 @@ extension AuthorityService {
             if case .page(let page) = try pull(first, by: principal, now: now) { heads[space] = page.head }
         }
         return SpaceHeads(heads: heads)
+    }
+}
+
+/// A push that waits to be performed.
+public struct PendingPush: Sendable {
+    /// The push as the client sent it.
+    public let request: PushRequest
+    /// The principal that pushes.
+    public let principal: Principal
+    /// The application's rejections, by transaction number.
+    public let rejections: [TransactionNumber: Rejection]
+
+    /// Creates a push without performing it.
+    public init(
+        request: PushRequest, principal: Principal, rejections: [TransactionNumber: Rejection] = [:]
+    ) {
+        self.request = request
+        self.principal = principal
+        self.rejections = rejections
     }
 }
 

@@ -11,6 +11,19 @@ struct ServerEndpoint: Sendable {
     let threads: NIOThreadPool
     let now: @Sendable () -> WallTime
     let review: (any TransactionReview)?
+    private let pushes: PushQueue
+
+    init(
+        authority: any AuthorityService, catalog: SchemaCatalog, threads: NIOThreadPool,
+        now: @escaping @Sendable () -> WallTime, review: (any TransactionReview)?
+    ) {
+        self.authority = authority
+        self.catalog = catalog
+        self.threads = threads
+        self.now = now
+        self.review = review
+        pushes = PushQueue(authority: authority, now: now)
+    }
 
     /// Performs a call. Returns nil when the requested item does not exist, or the principal may not see it. The
     /// response does not distinguish the two.
@@ -19,31 +32,56 @@ struct ServerEndpoint: Sendable {
     func respond(
         to call: ServerCall, _ body: [UInt8], by principal: Principal, _ metrics: RequestMetrics?
     ) async throws -> [UInt8]? {
-        if call == .push, let review { return try await reviewed(body, by: principal, review, metrics) }
+        if call == .push { return try await push(body, by: principal, metrics) }
         return try await threads.runIfActive {
             let request = try ServerRequest.decode(body, of: call)
             let response = try authority.respond(to: request, by: principal, now: now())
-            if case .push(let push) = response { metrics?.decided(push) }
             return try response.encode(to: request, catalog: catalog)
         }
     }
 
-    /// Pushes after the application has reviewed each transaction.
-    private func reviewed(
-        _ body: [UInt8], by principal: Principal, _ review: any TransactionReview, _ metrics: RequestMetrics?
+    /// Pushes, together with other pushes that wait, after the application has reviewed each transaction.
+    private func push(
+        _ body: [UInt8], by principal: Principal, _ metrics: RequestMetrics?
     ) async throws -> [UInt8]? {
-        let request = try await threads.runIfActive { try ServerRequest.decode(body, of: .push) }
-        guard case .push(let push) = request else { return nil }
+        let response =
+            if let review {
+                try await reviewed(body, by: principal, review)
+            } else {
+                try await queued { PendingPush(request: try Self.push(in: body), principal: principal) }
+            }
+        metrics?.decided(response)
+        return try PushCodec.encode(response)
+    }
+
+    private func reviewed(
+        _ body: [UInt8], by principal: Principal, _ review: any TransactionReview
+    ) async throws -> PushResponse {
+        let push = try await threads.runIfActive { try Self.push(in: body) }
         let reader = RecordReader { space, collection, id in
             let request = FetchRequest(space: space, collection: collection, key: .id(id))
             return try await threads.runIfActive { try authority.fetch(request, by: principal, now: now()) }
         }
         let rejections = try await review.rejections(of: push.transactions, by: principal, records: reader)
             .mapValues(\.shortened)
-        return try await threads.runIfActive {
-            let response = try authority.push(push, by: principal, now: now(), rejecting: rejections)
-            metrics?.decided(response)
-            return try ServerResponse.push(response).encode(to: request, catalog: catalog)
+        return try await queued { PendingPush(request: push, principal: principal, rejections: rejections) }
+    }
+
+    private static func push(in body: [UInt8]) throws(WireError) -> PushRequest {
+        try PushCodec.decodeRequest(body)
+    }
+
+    /// Returns the response to a push that `make` returns on a thread that may block.
+    private func queued(_ make: @escaping @Sendable () throws -> PendingPush) async throws -> PushResponse {
+        try await withCheckedThrowingContinuation { continuation in
+            threads.submit { state in
+                guard state == .active else { return continuation.resume(throwing: CancellationError()) }
+                do {
+                    pushes.add(try make()) { continuation.resume(with: $0.mapError { $0 as any Error }) }
+                } catch {
+                    continuation.resume(throwing: error)
+                }
+            }
         }
     }
 

@@ -1,4 +1,5 @@
 import NIOCore
+import SyncAuthority
 
 /// The limits of the HTTP server that need no configuration.
 enum SyncServerLimits {
@@ -28,6 +29,10 @@ enum SyncServerLimits {
     static let heldBytes = 256 * 1_024
     /// Maximum number of spaces in one event stream.
     static let spacesPerStream = 64
+
+    /// Maximum number of waiting pushes that are offered to the authority at once. It makes at most this many
+    /// transactions durable together.
+    static let pushesTogether = AuthorityLimits.transactionsPerWrite
 
     // MARK: Responses
 

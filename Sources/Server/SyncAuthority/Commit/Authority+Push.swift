@@ -24,19 +24,17 @@ extension Authority {
         _ request: PushRequest, by principal: Principal, now: WallTime,
         rejecting rejections: [TransactionNumber: Rejection]
     ) throws(AuthorityError) -> PushResponse {
-        try principal.check(isMeantBy: request.account)
-        try check(request)
+        let push = PendingPush(request: request, principal: principal, rejections: rejections)
+        try check(push)
         var answered: AcceptedPush?
         var rest = request.transactions[...]
         var taken = 0
         repeat {
-            let group = PushGroup(
-                transactions: rest.prefix(policy.transactionsPerWrite), request: request, principal: principal,
-                now: now, catalog: catalog, models: models, members: members, policy: policy, rejections: rejections)
+            let group = group(rest.prefix(policy.transactionsPerWrite), of: push, now: now)
             rest = rest.dropFirst(policy.transactionsPerWrite)
             taken += group.transactions.count
             do throws(AuthorityError) {
-                switch try write({ transaction in try group.apply(in: transaction) }) {
+                switch try apply([group])[0] {
                 case .refused(let refusal): return answered?.response ?? .refused(refusal)
                 case .lost(let lost):
                     let epoch = try renewHistory(because: lost)
@@ -58,9 +56,72 @@ extension Authority {
         return answered.response
     }
 
+    /// Performs the first of several waiting pushes, and as many after it as fit into the same database transaction.
+    ///
+    /// If the store fails, nothing has been written. Each push is then performed alone, so that only those that cause
+    /// the failure fail. If the commit took effect nevertheless, each push finds its outcomes in the ledger.
+    public func pushTogether(_ pushes: [PendingPush], now: WallTime) -> [Result<PushResponse, AuthorityError>] {
+        let groups = groupsForOneWrite(of: pushes, now: now)
+        guard groups.count > 1, let verdicts = try? apply(groups) else {
+            return pushes.prefix(max(groups.count, 1)).map { push in
+                Result { () throws(AuthorityError) in
+                    try self.push(push.request, by: push.principal, now: now, rejecting: push.rejections)
+                }
+            }
+        }
+        var heads = SpaceHeads(heads: [:])
+        for case .answered(let push) in verdicts { heads.absorb(SpaceHeads(heads: push.heads)) }
+        if !heads.heads.isEmpty { commits.publish(heads) }
+        return verdicts.map { verdict in
+            Result { () throws(AuthorityError) in
+                switch verdict {
+                case .refused(let refusal): .refused(refusal)
+                case .lost(let lost): .refused(.epochChanged(try renewHistory(because: lost)))
+                case .answered(let push): push.response
+                }
+            }
+        }
+    }
+
+    /// Applies groups, one after the other, in one database transaction.
+    private func apply(_ groups: [PushGroup]) throws(AuthorityError) -> [PushGroup.Verdict] {
+        try write { transaction in
+            let before = try transaction.state()
+            var state = before
+            let verdicts = try groups.map { try $0.apply(in: transaction, at: &state) }
+            if state != before { try transaction.set(state) }
+            return verdicts
+        }
+    }
+
+    /// Returns the groups of the first pushes, each complete, that together have at most as many transactions and bytes
+    /// as one push may make durable at once.
+    private func groupsForOneWrite(of pushes: [PendingPush], now: WallTime) -> [PushGroup] {
+        var groups: [PushGroup] = []
+        var (count, bytes) = (0, 0)
+        for push in pushes {
+            count += push.request.transactions.count
+            bytes += push.byteCount
+            let fits = count <= policy.transactionsPerWrite && bytes <= policy.limits.pushBytes
+            guard fits, (try? check(push)) != nil else { break }
+            groups.append(group(push.request.transactions[...], of: push, now: now))
+        }
+        return groups
+    }
+
+    private func group(
+        _ transactions: ArraySlice<NumberedTransaction>, of push: PendingPush, now: WallTime
+    ) -> PushGroup {
+        PushGroup(
+            transactions: transactions, request: push.request, principal: push.principal, now: now, catalog: catalog,
+            models: models, members: members, policy: policy, rejections: push.rejections)
+    }
+
     /// Checks everything that can be checked without the store.
-    private func check(_ request: PushRequest) throws(AuthorityError) {
+    private func check(_ push: PendingPush) throws(AuthorityError) {
+        let request = push.request
         let limits = policy.limits
+        try push.principal.check(isMeantBy: request.account)
         guard request.cursors.count <= SchemaLimits.shownCursors else {
             throw AuthorityError(
                 .malformed,
@@ -72,7 +133,7 @@ extension Authority {
                 "\(request.transactions.count) transactions in one push, at most \(limits.pushTransactions) allowed")
         }
         // A single transaction that is too large is rejected later, so that it does not block all the others (I17).
-        let bytes = request.transactions.reduce(0) { $0 + $1.transaction.byteCount }
+        let bytes = push.byteCount
         guard request.transactions.count <= 1 || bytes <= limits.pushBytes else {
             throw AuthorityError(.tooLarge, "\(bytes) bytes in one push, at most \(limits.pushBytes) allowed")
         }
@@ -101,6 +162,11 @@ extension Authority {
             expected = expected.next
         }
     }
+}
+
+extension PendingPush {
+    /// The total size of the values in the transactions, in bytes.
+    fileprivate var byteCount: Int { request.transactions.reduce(0) { $0 + $1.transaction.byteCount } }
 }
 
 /// The results of one or more groups of transactions.

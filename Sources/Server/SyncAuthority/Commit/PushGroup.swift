@@ -25,8 +25,12 @@ struct PushGroup {
 
     private var key: LedgerKey { LedgerKey(principal: principal, identity: request.identity) }
 
-    func apply(in transaction: some AuthorityTransaction) throws(AuthorityStoreError) -> Verdict {
-        var state = try transaction.state()
+    /// - Parameter shared: the server's state, which all groups of a database transaction share. It changes only if the
+    ///   group is answered.
+    func apply(
+        in transaction: some AuthorityTransaction, at shared: inout AuthorityState
+    ) throws(AuthorityStoreError) -> Verdict {
+        var state = shared
         _ = state.clock.correct(now: now, permitting: policy.permittedSkew)
         if let epoch = request.epoch, epoch != state.epoch { return .refused(.epochChanged(state.epoch)) }
         let check = HistoryCheck(history: state.history, witness: .client(principal))
@@ -76,7 +80,7 @@ struct PushGroup {
         if ledger != known { try transaction.set(ledger, of: key) }
         try addReceipts(to: &response.results, state.history, rights, in: transaction)
         response.serverTime = state.clock.tick(now: now)
-        try transaction.set(state)
+        shared = state
         return .answered(response)
     }
 

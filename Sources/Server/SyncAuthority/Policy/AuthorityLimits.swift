@@ -9,8 +9,8 @@ public enum AuthorityLimits {
     /// The number of stored bytes after which a page takes no further row or commit. A page is in memory several times,
     /// on both sides.
     public static let pageBytes = 4 * 1_024 * 1_024
-    /// Maximum number of transactions of one push that are made durable together. A larger number amortizes the flush
-    /// to the disk; a smaller one shortens the wait of others for the write lock.
+    /// Maximum number of transactions, of one push or of several, that are made durable together. A larger number
+    /// amortizes the flush to the disk; a smaller one shortens the wait of others for the write lock.
     public static let transactionsPerWrite = 100
     /// Maximum total size of the values in the conflicts of one transaction, in bytes.
     ///

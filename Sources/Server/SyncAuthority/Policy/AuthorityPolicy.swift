@@ -9,7 +9,7 @@ public struct AuthorityPolicy: Hashable, Sendable {
     /// Soft limit on the stored bytes of a page, and of the conflicts in a push response. The row, commit, or
     /// transaction that reaches the limit is still included, as the last one.
     public var pageBytes: Int
-    /// Maximum number of transactions of one push that are made durable together.
+    /// Maximum number of transactions, of one push or of several, that are made durable together.
     public var transactionsPerWrite: Int
     /// The rights of principals. By default, everyone reads and writes in the space `default`.
     public var access: AccessRules

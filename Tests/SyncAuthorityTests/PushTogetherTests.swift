@@ -1,0 +1,168 @@
+import SyncAuthority
+import SyncConcurrency
+import SyncModel
+import SyncSimulation
+import SyncTestKit
+import TestRings
+import Testing
+
+@Suite struct PushTogetherTests {
+    @Test(arguments: TestRing.sample(0..<16, 0..<200) as Range<UInt64>)
+    func `pushes that are made durable together have the results of the same pushes one after the other`(
+        seed: UInt64
+    ) throws {
+        var random = SeededRandom(seed: seed, stream: "together")
+        var policy = AuthorityPolicy()
+        policy.transactionsPerWrite = random.within(3...12)
+        let (together, alone) = (AuthorityWorld(policy: policy), AuthorityWorld(policy: policy))
+        var devices = (1...5).map { Device($0, principal: $0 == 5 ? "eve" : "anna") }
+        for _ in 0..<12 {
+            var waiting: [PendingPush] = []
+            for _ in 0..<random.within(1...6) {
+                let index = random.below(devices.count)
+                let head = try together.head()
+                let batch = try (0..<random.within(0...3)).map { _ in
+                    try devices[index].number([RandomAuthorityTests.mutation(&random, head: head)])
+                }
+                waiting.append(Self.pending(devices[index], batch))
+                // The repeat of a push, whose first attempt may be in the same group.
+                if random.below(4) == 0 { waiting.append(Self.pending(devices[index], batch)) }
+                // A push of a client id that belongs to someone else, if it has pushed.
+                if random.below(6) == 0 {
+                    var thief = Device(UInt64(random.within(1...4)), principal: "eve")
+                    waiting.append(Self.pending(thief, [try thief.number([])]))
+                }
+                if random.below(6) == 0 {
+                    waiting.append(Self.pending(devices[index], batch, account: AccountID(rawValue: "other")))
+                }
+            }
+            var expected: [Result<PushResponse, AuthorityError>] = []
+            for push in waiting {
+                expected.append(
+                    Result { () throws(AuthorityError) in
+                        try alone.authority.push(push.request, by: push.principal, now: AuthorityWorld.now)
+                    })
+            }
+            var results: [Result<PushResponse, AuthorityError>] = []
+            while results.count < waiting.count {
+                let rest = Array(waiting[results.count...])
+                let next = together.authority.pushTogether(rest, now: AuthorityWorld.now)
+                try #require(!next.isEmpty && next.count <= rest.count)
+                results += next
+            }
+            #expect(results == expected, "seed \(seed)")
+        }
+        #expect(try together.liveRecords() == alone.liveRecords(), "seed \(seed)")
+        #expect(try together.page(together.cursor(0)) == alone.page(alone.cursor(0)), "seed \(seed)")
+    }
+
+    @Test func `waiting pushes share one database transaction, and their commits are announced`() async throws {
+        let store = CountingStore()
+        let world = AuthorityWorld(over: store)
+        let news = world.authority.commits.subscribe()
+        let results = world.authority.pushTogether(try Self.creates(1...5), now: AuthorityWorld.now)
+        #expect(try results.map { try Self.version($0) } == (1...5).map { Version($0) })
+        #expect(store.writes == 1)
+        world.authority.commits.finish()
+        var received: [SpaceHeads] = []
+        for await heads in news { received.append(heads) }
+        #expect(received == [SpaceHeads(heads: [.default: Version(5)])])
+    }
+
+    @Test func `a database transaction takes no more waiting transactions than those of one push`() throws {
+        var policy = AuthorityPolicy()
+        policy.transactionsPerWrite = 3
+        let store = CountingStore()
+        let world = AuthorityWorld(policy: policy, over: store)
+        let results = world.authority.pushTogether(try Self.creates(1...5), now: AuthorityWorld.now)
+        #expect(results.count == 3)
+        #expect(store.writes == 1)
+        #expect(try world.head() == Version(3))
+
+        policy.transactionsPerWrite = 100
+        policy.limits.pushBytes = 20
+        let small = AuthorityWorld(policy: policy)
+        #expect(small.authority.pushTogether(try Self.creates(1...5), now: AuthorityWorld.now).count < 5)
+    }
+
+    @Test func `a push that is invalid fails without the others`() throws {
+        let world = AuthorityWorld()
+        var pushes = try Self.creates(1...3)
+        pushes.insert(Self.pending(Device(9), [], account: AccountID(rawValue: "other")), at: 1)
+        var results: [Result<PushResponse, AuthorityError>] = []
+        while results.count < pushes.count {
+            results += world.authority.pushTogether(Array(pushes[results.count...]), now: AuthorityWorld.now)
+        }
+        #expect(results.map { (try? $0.get()) != nil } == [true, false, true, true])
+        #expect(throws: AuthorityError.self) { try results[1].get() }
+        #expect(try world.head() == Version(3))
+    }
+
+    @Test func `a push that the store cannot write fails without the others`() throws {
+        let world = AuthorityWorld(over: CountingStore(refusing: id(2)))
+        let results = world.authority.pushTogether(try Self.creates(1...3), now: AuthorityWorld.now)
+        #expect(results.map { (try? $0.get()) != nil } == [true, false, true])
+        #expect(try world.fetch("user", .id(id(2))) == nil)
+        #expect(try world.head() == Version(2))
+    }
+
+    @Test func `pushes whose common commit took effect although it failed take effect once`() throws {
+        let world = AuthorityWorld()
+        let pushes = try Self.creates(1...3)
+        world.store.loseNextResponse()
+        let results = world.authority.pushTogether(pushes, now: AuthorityWorld.now)
+        #expect(try results.map { try Self.version($0) } == (1...3).map { Version($0) })
+        #expect(try world.head() == Version(3))
+    }
+
+    // MARK: Parts
+
+    private static func creates(_ numbers: ClosedRange<UInt64>) throws -> [PendingPush] {
+        try numbers.map { number in
+            var device = Device(number)
+            return pending(device, [try device.number([create("user", number, ["username": .text("name")])])])
+        }
+    }
+
+    private static func pending(
+        _ device: Device, _ transactions: [NumberedTransaction], account: AccountID? = nil
+    ) -> PendingPush {
+        let acknowledged = transactions.first?.number ?? device.acknowledged
+        return PendingPush(
+            request: PushRequest(
+                identity: device.identity, epoch: AuthorityWorld.epoch, account: account, acknowledged: acknowledged,
+                transactions: transactions),
+            principal: device.principal)
+    }
+
+    private static func version(_ result: Result<PushResponse, AuthorityError>) throws -> Version? {
+        guard case .answered(let results, _, _) = try result.get() else { return nil }
+        return results.first?.outcome.version
+    }
+}
+
+/// A store that counts its writes, and cannot write one record.
+private final class CountingStore: AuthorityStore {
+    private let base = InMemoryAuthorityStore(epoch: AuthorityWorld.epoch)
+    private let count = Guarded(0)
+    private let refused: RecordID?
+
+    init(refusing refused: RecordID? = nil) {
+        self.refused = refused
+    }
+
+    var writes: Int { count.withLock { $0 } }
+
+    func read<Result>(_ body: (any AuthorityView) throws -> Result) throws -> Result { try base.read(body) }
+
+    func write<Result>(_ body: (any AuthorityTransaction) throws -> Result) throws -> Result {
+        count.withLock { $0 += 1 }
+        return try base.write { transaction in
+            let result = try body(transaction)
+            if let refused, try transaction.record(RecordAddress("user", refused)) != nil {
+                throw AuthorityStoreError(.unstorable, "the record is refused, as planned")
+            }
+            return result
+        }
+    }
+}
