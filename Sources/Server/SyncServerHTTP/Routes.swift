@@ -202,11 +202,9 @@ struct Routes: HTTPResponder {
         guard type == "application/json", request.headers[.contentEncoding] == nil else {
             throw Refusal(.unsupportedMediaType, .malformed, "expected application/json without a content encoding")
         }
-        let limit = configuration.maximumBodyBytes
-        let longest = limit.multipliedReportingOverflow(by: SyncServerLimits.unreadBodies)
-        let tooLong = Refusal(.contentTooLarge, .tooLarge, "the body is longer than \(limit) bytes")
-        @Sendable func isFarTooLong(_ count: Int) -> Bool { !longest.overflow && count > longest.partialValue }
-        if let text = request.headers[.contentLength], isFarTooLong(Int(text) ?? .max) { throw tooLong }
+        if let text = request.headers[.contentLength], isFarTooLong(Int(text) ?? .max) { throw bodyTooLong }
+        // The usual body is short and arrives with its head. It needs no timer.
+        if connections.hasWholeRequest(context.channel) { return try await bytes(of: request.body, reservation) }
         let timer = BodyTimer(
             BodyAllowance(timeout: configuration.bodyTimeout, now: .now()), on: context.channel.eventLoop)
         @Sendable func late() -> Refusal {
@@ -220,32 +218,54 @@ struct Routes: HTTPResponder {
             group.addTask { if try await timer.expires() { throw late() } else { nil } }
             group.addTask {
                 defer { timer.stop() }
-                var bytes: [UInt8] = []
-                var count = 0
-                var chunks = ChunkSizes()
-                for try await chunk in request.body {
-                    if let fault = chunks.fault(afterChunkOf: chunk.readableBytes) {
-                        throw Refusal(.badRequest, .malformed, "the body \(fault)")
-                    }
-                    count += chunk.readableBytes
-                    guard !isFarTooLong(count) else { throw tooLong }
-                    if count <= limit {
-                        guard reservation.take(chunk.readableBytes) else { throw busy }
-                        bytes.append(contentsOf: chunk.readableBytesView)
-                    } else {
-                        bytes = []
-                        reservation.releaseBody()
-                    }
-                    guard timer.arrived(chunk.readableBytes) else { throw late() }
+                return try await bytes(of: request.body, reservation) { count in
+                    guard timer.arrived(count) else { throw late() }
                 }
-                guard count <= limit else { throw tooLong }
-                return bytes
             }
             while let bytes = try await group.next() {
                 if let bytes { return bytes }
             }
             throw late()
         }
+    }
+
+    /// Reads a body to its end.
+    ///
+    /// - Parameter arrived: called with the length of each chunk. An error that it throws ends the reading.
+    private func bytes(
+        of body: RequestBody, _ reservation: RequestBudget.Reservation, arrived: (Int) throws -> Void = { _ in }
+    ) async throws -> [UInt8] {
+        let limit = configuration.maximumBodyBytes
+        var bytes: [UInt8] = []
+        var count = 0
+        var chunks = ChunkSizes()
+        for try await chunk in body {
+            if let fault = chunks.fault(afterChunkOf: chunk.readableBytes) {
+                throw Refusal(.badRequest, .malformed, "the body \(fault)")
+            }
+            count += chunk.readableBytes
+            guard !isFarTooLong(count) else { throw bodyTooLong }
+            if count <= limit {
+                guard reservation.take(chunk.readableBytes) else { throw busy }
+                bytes.append(contentsOf: chunk.readableBytesView)
+            } else {
+                bytes = []
+                reservation.releaseBody()
+            }
+            try arrived(chunk.readableBytes)
+        }
+        guard count <= limit else { throw bodyTooLong }
+        return bytes
+    }
+
+    private var bodyTooLong: Refusal {
+        Refusal(.contentTooLarge, .tooLarge, "the body is longer than \(configuration.maximumBodyBytes) bytes")
+    }
+
+    /// Whether a body is so long that the rest of it is not even read.
+    private func isFarTooLong(_ count: Int) -> Bool {
+        let longest = configuration.maximumBodyBytes.multipliedReportingOverflow(by: SyncServerLimits.unreadBodies)
+        return !longest.overflow && count > longest.partialValue
     }
 
     private func log(_ route: Route, _ status: Int) {

@@ -66,6 +66,7 @@ struct ConnectionChannel: ServerChildChannel {
         let gate = RequestGate(
             activity: .init(
                 requestBegan: { [connections] in connections.requestBegan(channel) },
+                requestArrived: { [connections] in connections.requestArrived(channel) },
                 requestEnded: { [connections] in connections.requestEnded(channel) }))
         do {
             try channel.pipeline.syncOperations.addHandler(RequestPacer(gate))

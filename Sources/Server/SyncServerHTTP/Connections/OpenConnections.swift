@@ -17,6 +17,8 @@ final class OpenConnections: Sendable {
     private struct State {
         var channels: [ObjectIdentifier: any Channel] = [:]
         var table: Table
+        /// The connections whose current request has arrived completely.
+        var arrived: Set<ObjectIdentifier> = []
         var isClosed = false
         /// The number of connections that were cut or refused for lack of room.
         var turnedAway = 0
@@ -62,6 +64,7 @@ final class OpenConnections: Sendable {
         channel.closeFuture.whenComplete { [self] _ in
             state.withLock { state in
                 state.channels[key] = nil
+                state.arrived.remove(key)
                 state.table.closed(key)
             }
         }
@@ -78,12 +81,30 @@ final class OpenConnections: Sendable {
 
     func requestBegan(_ channel: any Channel) {
         let key = ObjectIdentifier(channel)
-        state.withLock { $0.table.requestBegan(key) }
+        state.withLock { state in
+            state.arrived.remove(key)
+            state.table.requestBegan(key)
+        }
+    }
+
+    func requestArrived(_ channel: any Channel) {
+        let key = ObjectIdentifier(channel)
+        state.withLock { state in
+            // The server may have cut the connection in the meantime.
+            if state.channels[key] != nil { state.arrived.insert(key) }
+        }
     }
 
     func requestEnded(_ channel: any Channel) {
         let key = ObjectIdentifier(channel)
         state.withLock { $0.table.requestEnded(key) }
+    }
+
+    /// Whether the current request on the connection has arrived completely, so that reading its body does not wait for
+    /// the peer.
+    func hasWholeRequest(_ channel: any Channel) -> Bool {
+        let key = ObjectIdentifier(channel)
+        return state.withLock { $0.arrived.contains(key) }
     }
 
     /// Closes all current and all later connections.

@@ -31,6 +31,8 @@ final class RequestGate: ChannelDuplexHandler {
     /// The callbacks that report the requests of a connection.
     struct Activity {
         var requestBegan: () -> Void = {}
+        /// The whole request has arrived.
+        var requestArrived: () -> Void = {}
         var requestEnded: () -> Void = {}
     }
 
@@ -105,7 +107,9 @@ final class RequestGate: ChannelDuplexHandler {
                 context.writeAndFlush(wrapOutboundOut(.head(go)), promise: nil)
             }
         case .body: break
-        case .end: exchange?.requestEnded(now: context.eventLoop.now)
+        case .end:
+            exchange?.requestEnded(now: context.eventLoop.now)
+            activity.requestArrived()
         }
         watch(context)
         context.fireChannelRead(wrapInboundOut(part))
