@@ -85,6 +85,9 @@ CREATE TABLE reference (
 CREATE TABLE change_feed (
     space TEXT NOT NULL,
     version INTEGER NOT NULL CHECK (version > 0),
+    -- The fingerprint of the history up to this commit: a hash over the chain before it, and the commit. It stands before the
+    -- changes, which may be long, so that SQLite need not read them to find it.
+    chain BLOB NOT NULL CHECK (length(chain) = 16),
     -- How many changes, and what they are, as a JSON array.
     changed INTEGER NOT NULL CHECK (changed > 0),
     changes TEXT NOT NULL,
@@ -94,8 +97,6 @@ CREATE TABLE change_feed (
     number INTEGER NOT NULL,
     -- The server's wall clock, in milliseconds since 1970.
     at INTEGER NOT NULL,
-    -- The fingerprint of the history up to this commit: a hash over the chain before it, and the commit.
-    chain BLOB NOT NULL CHECK (length(chain) = 16),
     PRIMARY KEY (space, version)
 ) STRICT, WITHOUT ROWID;
 
