@@ -8,15 +8,16 @@ package protocol SQLSession: Sendable {
     ///
     /// - Parameters:
     ///   - action: the verb phrase for an error message: "read a record" makes "could not read a record".
+    ///   - sql: a literal, so that its address identifies the prepared statement.
     ///   - values: the values of the placeholders `$1`, `$2`, and so on; nil stands for `NULL`.
     func query<Value: Sendable>(
-        _ action: String, _ sql: String, _ values: [StoredValue?], _ body: @Sendable (Cursor) throws -> Value
+        _ action: String, _ sql: StaticString, _ values: [StoredValue?], _ body: @Sendable (Cursor) throws -> Value
     ) throws(AuthorityStoreError) -> Value
 
     /// Runs a statement to its end.
     ///
     /// - Returns: the number of rows that it changed.
-    func execute(_ action: String, _ sql: String, _ values: [StoredValue?]) throws(AuthorityStoreError) -> Int
+    func execute(_ action: String, _ sql: StaticString, _ values: [StoredValue?]) throws(AuthorityStoreError) -> Int
 }
 
 /// The rows of a query, one at a time. Columns are counted from 0.
@@ -30,5 +31,7 @@ package protocol SQLCursor {
     func optionalText(_ column: Int32) -> String?
     func bytes(_ column: Int32) -> [UInt8]
     /// Calls `body` with the bytes of a text or blob, without copying them.
-    func withBytes<Result>(_ column: Int32, _ body: (UnsafeRawBufferPointer) -> Result) -> Result
+    func withBytes<Result, Failure: Error>(
+        _ column: Int32, _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+    ) throws(Failure) -> Result
 }

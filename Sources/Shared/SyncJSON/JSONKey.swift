@@ -32,7 +32,7 @@ package struct JSONKey {
     }
 
     package var text: String {
-        String(decoding: decoded, as: UTF8.self)
+        isEscaped ? String(decoding: decoded, as: UTF8.self) : String(decoding: bytes, as: UTF8.self)
     }
 
     /// The key for an error message: truncated, with non-ASCII bytes and control characters replaced, because the text

@@ -16,6 +16,8 @@ package struct JSONReader: ~Copyable {
 
     private init(_ bytes: UnsafeBufferPointer<UInt8>) {
         self.bytes = bytes
+        // As many as an ordinary message has at once, so that the array need not grow.
+        keys.reserveCapacity(16)
     }
 
     /// Reads one value that spans all of `bytes` except white space. A thrown error carries the path to the error.

@@ -10,6 +10,11 @@ extension JSONWriter {
         integer(number)
     }
 
+    package mutating func member(_ key: StaticString, _ number: Int) {
+        self.key(key)
+        integer(number)
+    }
+
     package mutating func member(_ key: StaticString, _ number: some BinaryInteger) {
         self.key(key)
         integer(number)

@@ -38,10 +38,12 @@ package struct JSONWriter {
         integer(UInt64(value.magnitude), isNegative: value < 0)
     }
 
-    // Without this function, callers in other modules would convert an integer through generic code.
+    // Without these two functions, callers in other modules would convert an integer through generic code.
     package mutating func integer(_ value: Int64) {
         integer(value.magnitude, isNegative: value < 0)
     }
+
+    package mutating func integer(_ value: Int) { integer(Int64(value)) }
 
     private mutating func integer(_ magnitude: UInt64, isNegative: Bool) {
         separate()

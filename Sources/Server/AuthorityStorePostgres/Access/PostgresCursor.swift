@@ -63,7 +63,9 @@ final class PostgresCursor: SQLCursor {
 
     func bytes(_ column: Int32) -> [UInt8] { withBytes(column) { Array($0) } }
 
-    func withBytes<Result>(_ column: Int32, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-        body(UnsafeRawBufferPointer(start: PQgetvalue(row, 0, column), count: Int(PQgetlength(row, 0, column))))
+    func withBytes<Result, Failure: Error>(
+        _ column: Int32, _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try body(UnsafeRawBufferPointer(start: PQgetvalue(row, 0, column), count: Int(PQgetlength(row, 0, column))))
     }
 }

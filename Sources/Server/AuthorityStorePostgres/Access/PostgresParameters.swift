@@ -22,6 +22,9 @@ struct PostgresParameters {
             case .text(let text):
                 bytes.append(contentsOf: text.utf8)
                 format = 1
+            case .utf8(let text):
+                bytes.append(contentsOf: text)
+                format = 1
             case .blob(let blob):
                 bytes.append(contentsOf: blob)
                 format = 1

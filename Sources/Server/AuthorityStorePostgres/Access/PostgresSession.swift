@@ -10,12 +10,13 @@ struct PostgresSession: SQLSession {
     }
 
     func query<Value: Sendable>(
-        _ action: String, _ sql: String, _ values: [StoredValue?], _ body: @Sendable (PostgresCursor) throws -> Value
+        _ action: String, _ sql: StaticString, _ values: [StoredValue?],
+        _ body: @Sendable (PostgresCursor) throws -> Value
     ) throws(AuthorityStoreError) -> Value {
-        try AuthorityStoreError.converting(action) { try connection.query(sql, values, body) }
+        try AuthorityStoreError.converting(action) { try connection.query(sql.description, values, body) }
     }
 
-    func execute(_ action: String, _ sql: String, _ values: [StoredValue?]) throws(AuthorityStoreError) -> Int {
-        try AuthorityStoreError.converting(action) { try connection.execute(sql, values) }
+    func execute(_ action: String, _ sql: StaticString, _ values: [StoredValue?]) throws(AuthorityStoreError) -> Int {
+        try AuthorityStoreError.converting(action) { try connection.execute(sql.description, values) }
     }
 }

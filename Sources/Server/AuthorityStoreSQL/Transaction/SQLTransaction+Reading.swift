@@ -48,9 +48,13 @@ extension SQLTransaction: AuthorityView {
     }
 
     package func extent(of space: SpaceID) throws(AuthorityStoreError) -> SpaceExtent {
-        try row("read a space", "SELECT head, horizon FROM space WHERE name = $1", [.text(space.rawValue)]) {
-            SpaceExtent(head: Version($0.integer(0)), horizon: Version($0.integer(1)))
-        } ?? .empty
+        if let known = ends.extents[space] { return known }
+        let extent =
+            try row("read a space", "SELECT head, horizon FROM space WHERE name = $1", [.text(space.rawValue)]) {
+                SpaceExtent(head: Version($0.integer(0)), horizon: Version($0.integer(1)))
+            } ?? .empty
+        ends.extents[space] = extent
+        return extent
     }
 
     package func extents() throws(AuthorityStoreError) -> [SpaceID: SpaceExtent] {
@@ -65,17 +69,21 @@ extension SQLTransaction: AuthorityView {
 
     package func fingerprint(at version: Version, in space: SpaceID) throws(AuthorityStoreError) -> HistoryFingerprint?
     {
+        if let known = ends.fingerprints[space], known.version == version { return known.fingerprint }
         let place: [StoredValue?] = [.text(space.rawValue), .integer(version.rawValue)]
         let logged = try row(
             "read a fingerprint", "SELECT chain FROM change_feed WHERE space = $1 AND version = $2", place
         ) {
-            try HistoryFingerprint(stored: $0.bytes(0))
+            HistoryFingerprint(bits: try $0.identifier(0, "a fingerprint"))
         }
-        if let logged { return logged }
+        if let logged {
+            ends.fingerprints[space] = (version, logged)
+            return logged
+        }
         let atHorizon = try row(
             "read the fingerprint at the horizon", "SELECT horizon_chain FROM space WHERE name = $1 AND horizon = $2",
             place
-        ) { try HistoryFingerprint(stored: $0.bytes(0)) }
+        ) { HistoryFingerprint(bits: try $0.identifier(0, "a fingerprint")) }
         if let atHorizon { return atHorizon }
         let extent = try extent(of: space)
         return version == .zero && extent == .empty ? .start : nil
@@ -92,14 +100,22 @@ extension SQLTransaction: AuthorityView {
 
     package func record(_ address: RecordAddress) throws(AuthorityStoreError) -> StoredRecord? {
         try row(
-            "read a record", "SELECT \(StoredRecord.columns) FROM record WHERE collection = $1 AND id = $2",
+            "read a record",
+            """
+            SELECT collection, id, uid, space, version, creation, deletion, fields, origins, equal_edits
+            FROM record WHERE collection = $1 AND id = $2
+            """,
             [.text(address.collection.rawValue), .blob(address.id.bits.bytes)]
         ) { try StoredRecord($0) }
     }
 
     package func record(_ collection: CollectionName, _ uid: UID) throws(AuthorityStoreError) -> StoredRecord? {
         try row(
-            "read a record", "SELECT \(StoredRecord.columns) FROM record WHERE collection = $1 AND uid = $2",
+            "read a record",
+            """
+            SELECT collection, id, uid, space, version, creation, deletion, fields, origins, equal_edits
+            FROM record WHERE collection = $1 AND uid = $2
+            """,
             [.text(collection.rawValue), .integer(uid.rawValue)]
         ) { try StoredRecord($0) }
     }
@@ -121,7 +137,7 @@ extension SQLTransaction: AuthorityView {
                     .text(field.field.rawValue), .integer(Int64(limit - result.count)),
                 ]
             ) {
-                let id = try Identifier128(stored: $0.bytes(0), "the id in a row of reference")
+                let id = try $0.identifier(0, "the id in a row of reference")
                 return Referrer(RecordAddress(field.collection, RecordID(bits: id)), field.field)
             }
         }
@@ -137,7 +153,8 @@ extension SQLTransaction: AuthorityView {
         try use(
             "read a page of records",
             """
-            SELECT \(StoredRecord.columns) FROM record
+            SELECT collection, id, uid, space, version, creation, deletion, fields, origins, equal_edits
+            FROM record
             WHERE space = $1 AND collection = $2 AND id > $3 AND deletion IS NULL ORDER BY id LIMIT $4
             """,
             [
@@ -145,6 +162,7 @@ extension SQLTransaction: AuthorityView {
             ]
         ) { row in
             var records: [StoredRecord] = []
+            records.reserveCapacity(min(budget.rows, AuthorityLimits.pageRows))
             var bytes = 0
             while try row.step() {
                 let isFull = records.count >= budget.rows || bytes >= budget.bytes
@@ -202,13 +220,13 @@ extension SQLTransaction: AuthorityView {
         while try row.step() {
             let changed = Int(row.integer(1))
             if !elements.isEmpty, changed > left.rows || left.bytes <= 0 { break }
-            let text = row.text(2)
             left.rows -= changed
-            left.bytes -= text.utf8.count
+            left.bytes -= row.withBytes(2) { $0.count }
             elements.append(
                 try make(
                     Commit(
-                        version: Version(row.integer(0)), changes: try StoredText.changes(text, "a row of the feed"))))
+                        version: Version(row.integer(0)), changes: try StoredText.changes(row, 2, "a row of the feed")))
+            )
         }
         return elements
     }
@@ -247,7 +265,7 @@ extension SQLTransaction: AuthorityView {
             """,
             [.blob(client?.bits.bytes ?? []), .integer(Int64(limit))]
         ) { row in
-            let id = ClientID(bits: try Identifier128(stored: row.bytes(0), "the id in a row of client"))
+            let id = ClientID(bits: try row.identifier(0, "the id in a row of client"))
             let principal = Principal(name: row.text(1))
             guard !row.isNull(2) else {
                 return StoredClient(
@@ -292,16 +310,24 @@ extension SQLTransaction: AuthorityView {
         ) {
             StoredOutcome(
                 hash: PayloadHash(rawValue: $0.text(0)),
-                outcome: try StoredText.outcome($0.text(1), "a row of outcome"))
+                outcome: try StoredText.outcome($0, 1, "a row of outcome"))
         }
     }
 
     package func conflicts(
         in space: SpaceID, after number: Int64, limit: Int
     ) throws(AuthorityStoreError) -> [RecordedConflict] {
-        try conflicts(
-            "WHERE space = $1 AND number > $2 ORDER BY number LIMIT $3",
-            [.text(space.rawValue), .integer(number), .integer(Int64(limit))])
+        try rows(
+            "read conflicts",
+            """
+            SELECT number, space, version, collection, id, field, rule, field_values, winner, loser,
+                principal, client, incarnation, transaction_number, at,
+                (SELECT owner.principal FROM client AS owner WHERE owner.id = substr(winner, 9)),
+                (SELECT owner.principal FROM client AS owner WHERE owner.id = substr(loser, 9))
+            FROM conflict WHERE space = $1 AND number > $2 ORDER BY number LIMIT $3
+            """,
+            [.text(space.rawValue), .integer(number), .integer(Int64(limit))]
+        ) { try RecordedConflict($0) }
     }
 
     package func conflictCount() throws(AuthorityStoreError) -> Int {
@@ -320,19 +346,19 @@ extension SQLTransaction: AuthorityView {
         // One index lookup for each client, because there are few clients.
         var found: [RecordedConflict] = []
         for client in clients {
-            found += try conflicts(
-                "WHERE recipient = $1 AND space = $2 AND number > $3 ORDER BY number LIMIT $4",
-                [.blob(client.bits.bytes), .text(space.rawValue), .integer(number), .integer(Int64(limit))])
+            found += try rows(
+                "read conflicts",
+                """
+                SELECT number, space, version, collection, id, field, rule, field_values, winner, loser,
+                    principal, client, incarnation, transaction_number, at,
+                    (SELECT owner.principal FROM client AS owner WHERE owner.id = substr(winner, 9)),
+                    (SELECT owner.principal FROM client AS owner WHERE owner.id = substr(loser, 9))
+                FROM conflict WHERE recipient = $1 AND space = $2 AND number > $3 ORDER BY number LIMIT $4
+                """,
+                [.blob(client.bits.bytes), .text(space.rawValue), .integer(number), .integer(Int64(limit))]
+            ) { try RecordedConflict($0) }
         }
         return Array(found.sorted { $0.number < $1.number }.prefix(limit))
-    }
-
-    private func conflicts(
-        _ clause: String, _ values: [StoredValue?]
-    ) throws(AuthorityStoreError) -> [RecordedConflict] {
-        try rows("read conflicts", "SELECT \(RecordedConflict.columns) FROM conflict \(clause)", values) {
-            try RecordedConflict($0)
-        }
     }
 
     package func owner(of client: ClientID) throws(AuthorityStoreError) -> Principal? {
@@ -345,7 +371,7 @@ extension SQLTransaction: AuthorityView {
 extension CommitAuthor {
     /// Reads the principal, client, incarnation, number, and time from five columns.
     fileprivate init(_ row: some SQLCursor, from column: Int32) throws(AuthorityStoreError) {
-        let client = ClientID(bits: try Identifier128(stored: row.bytes(column + 1), "a client"))
+        let client = ClientID(bits: try row.identifier(column + 1, "a client"))
         self.init(
             principal: Principal(name: row.text(column)),
             identity: ClientIdentity(client: client, incarnation: Int(row.integer(column + 2))),
@@ -355,34 +381,26 @@ extension CommitAuthor {
 }
 
 extension RecordedConflict {
-    /// The columns that `init` reads, in this order. The last two are the owners of the two clients.
-    fileprivate static let columns = """
-        number, space, version, collection, id, field, rule, field_values, winner, loser,
-        principal, client, incarnation, transaction_number, at,
-        (SELECT owner.principal FROM client AS owner WHERE owner.id = substr(winner, 9)),
-        (SELECT owner.principal FROM client AS owner WHERE owner.id = substr(loser, 9))
-        """
-
+    /// Reads a row with the columns of the two queries above. The last two are the owners of the two clients.
     fileprivate init(_ row: some SQLCursor) throws(AuthorityStoreError) {
-        let what = "a row of conflict"
-        let values = try StoredText.patch(row.text(7), "the values in \(what)")
+        let values = try StoredText.patch(row, 7, "the values in a row of conflict")
         guard let base = values["base"], let winner = values["winner"], let loser = values["loser"] else {
-            throw AuthorityStoreError(.corrupt, "\(what) lacks a value")
+            throw AuthorityStoreError(.corrupt, "a row of conflict lacks a value")
         }
         let owners = (winner: row.optionalText(15), loser: row.optionalText(16))
         self.init(
-            number: row.integer(0), space: try SpaceID(stored: row.text(1), "the space in \(what)"),
+            number: row.integer(0), space: try SpaceID(stored: row.text(1), "the space in a row of conflict"),
             version: Version(row.integer(2)),
             author: try CommitAuthor(row, from: 10),
             conflict: FieldConflict(
-                collection: try CollectionName(stored: row.text(3), "the collection in \(what)"),
-                record: RecordID(bits: try Identifier128(stored: row.bytes(4), "the id in \(what)")),
-                field: try FieldName(stored: row.text(5), "the field in \(what)"), base: base,
+                collection: try CollectionName(stored: row.text(3), "the collection in a row of conflict"),
+                record: RecordID(bits: try row.identifier(4, "the id in a row of conflict")),
+                field: try FieldName(stored: row.text(5), "the field in a row of conflict"), base: base,
                 winner: Contender(
-                    value: winner, stamp: try Stamp(stored: row.bytes(8), "the winner in \(what)"),
+                    value: winner, stamp: try row.stamp(8, "the winner in a row of conflict"),
                     account: owners.winner.map(AccountID.init(rawValue:))),
                 loser: Contender(
-                    value: loser, stamp: try Stamp(stored: row.bytes(9), "the loser in \(what)"),
+                    value: loser, stamp: try row.stamp(9, "the loser in a row of conflict"),
                     account: owners.loser.map(AccountID.init(rawValue:))),
                 rule: ConflictRule(rawValue: row.text(6))))
     }

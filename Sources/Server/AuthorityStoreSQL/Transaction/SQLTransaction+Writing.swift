@@ -50,15 +50,18 @@ extension SQLTransaction: AuthorityTransaction {
     // MARK: Numbers
 
     package func takeVersion(in space: SpaceID) throws(AuthorityStoreError) -> Version {
-        let head = try row(
-            "take a version",
-            """
-            INSERT INTO space (name, head, horizon) VALUES ($1, 1, 0)
-            ON CONFLICT (name) DO UPDATE SET head = space.head + 1 RETURNING head
-            """, [.text(space.rawValue)]
-        ) { $0.integer(0) }
-        guard let head else { throw AuthorityStoreError(.corrupt, "no version of \(space) was assigned") }
-        return Version(head)
+        let extent = try extent(of: space)
+        let head = extent.head.next
+        let changed = try execute(
+            "take a version", "UPDATE space SET head = $1 WHERE name = $2",
+            [.integer(head.rawValue), .text(space.rawValue)])
+        if changed == 0 {
+            try execute(
+                "take a version", "INSERT INTO space (name, head, horizon) VALUES ($1, $2, 0)",
+                [.text(space.rawValue), .integer(head.rawValue)])
+        }
+        ends.extents[space] = SpaceExtent(head: head, horizon: extent.horizon)
+        return head
     }
 
     package func takeUID(in collection: CollectionName) throws(AuthorityStoreError) -> UID {
@@ -76,10 +79,28 @@ extension SQLTransaction: AuthorityTransaction {
     // MARK: Records
 
     package func put(_ record: StoredRecord) throws(AuthorityStoreError) {
+        // The usual change leaves all indexed columns as they are. This statement does not name them, so that the
+        // database does not write their indexes.
+        if record.isAlive, record.version != record.creation.origin.version {
+            let changed = try execute(
+                "write a record",
+                """
+                UPDATE record SET version = $1, creation = $2, fields = $3, origins = $4, equal_edits = $5
+                WHERE collection = $6 AND id = $7 AND uid = $8 AND space = $9 AND deletion IS NULL
+                """,
+                [
+                    .integer(record.version.rawValue), .blob(record.storedCreation),
+                    .utf8(try StoredText.encode(record.storedFields)), .blob(record.storedOrigins),
+                    .blob(record.storedEqualEdits), .text(record.address.collection.rawValue),
+                    .blob(record.address.id.bits.bytes), .integer(record.uid.rawValue), .text(record.space.rawValue),
+                ])
+            if changed > 0 { return }
+        }
         try execute(
             "write a record",
             """
-            INSERT INTO record (\(StoredRecord.columns)) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+            INSERT INTO record (collection, id, uid, space, version, creation, deletion, fields, origins, equal_edits)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
             ON CONFLICT (collection, id) DO UPDATE SET uid = excluded.uid, space = excluded.space,
                 version = excluded.version, creation = excluded.creation, deletion = excluded.deletion,
                 fields = excluded.fields, origins = excluded.origins, equal_edits = excluded.equal_edits
@@ -88,7 +109,7 @@ extension SQLTransaction: AuthorityTransaction {
                 .text(record.address.collection.rawValue), .blob(record.address.id.bits.bytes),
                 .integer(record.uid.rawValue), .text(record.space.rawValue), .integer(record.version.rawValue),
                 .blob(record.storedCreation), record.deletion.map { .blob($0.bytes) },
-                .text(try StoredText.encode(record.storedFields)), .blob(record.storedOrigins),
+                .utf8(try StoredText.encode(record.storedFields)), .blob(record.storedOrigins),
                 .blob(record.storedEqualEdits),
             ])
     }
@@ -132,8 +153,9 @@ extension SQLTransaction: AuthorityTransaction {
             """,
             [
                 .text(space.rawValue), .integer(commit.version.rawValue), .integer(Int64(commit.changes.count)),
-                .text(try StoredText.encode(commit.changes)), .blob(fingerprint.bytes),
+                .utf8(try StoredText.encode(commit.changes)), .blob(fingerprint.bytes),
             ] + author.values)
+        ends.fingerprints[space] = (commit.version, fingerprint)
     }
 
     package func trim(_ space: SpaceID, through version: Version) throws(AuthorityStoreError) {
@@ -149,6 +171,8 @@ extension SQLTransaction: AuthorityTransaction {
         try execute(
             "move the horizon", "UPDATE space SET horizon = $1, horizon_chain = $2 WHERE name = $3",
             [.integer(through.rawValue), .blob(fingerprint.bytes), .text(space.rawValue)])
+        ends.extents[space] = nil
+        ends.fingerprints[space] = nil
     }
 
     // MARK: Transactions from clients
@@ -173,7 +197,7 @@ extension SQLTransaction: AuthorityTransaction {
             """,
             key.values + [
                 .integer(number.rawValue), .text(outcome.hash.rawValue),
-                .text(try StoredText.encode(outcome.outcome)),
+                .utf8(try StoredText.encode(outcome.outcome)),
             ])
     }
 
@@ -200,7 +224,7 @@ extension SQLTransaction: AuthorityTransaction {
             [
                 .text(space.rawValue), .integer(version.rawValue), .text(conflict.collection.rawValue),
                 .blob(conflict.record.bits.bytes), .text(conflict.field.rawValue), .text(conflict.rule.rawValue),
-                .text(try StoredText.encode(values)), .blob(conflict.winner.stamp.bytes),
+                .utf8(try StoredText.encode(values)), .blob(conflict.winner.stamp.bytes),
                 .blob(conflict.loser.stamp.bytes), .blob(conflict.loser.stamp.client.bits.bytes),
             ] + author.values)
     }

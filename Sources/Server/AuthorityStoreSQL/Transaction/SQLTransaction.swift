@@ -7,6 +7,7 @@ import SyncModel
 /// on. Their first occurrences are in ascending order, because SQLite numbers placeholders by their first occurrence.
 package struct SQLTransaction<Session: SQLSession> {
     private let session: Session
+    let ends = HistoryEnds()
 
     package init(_ session: Session) {
         self.session = session
@@ -17,21 +18,23 @@ package struct SQLTransaction<Session: SQLSession> {
     /// - Returns: the number of rows that it changed.
     @discardableResult
     func execute(
-        _ action: String, _ sql: String, _ values: [StoredValue?]
+        _ action: String, _ sql: StaticString, _ values: [StoredValue?]
     ) throws(AuthorityStoreError) -> Int {
         try session.execute(action, sql, values)
     }
 
     /// Returns the result of `read` for the first row; nil if there is no row.
     func row<Value: Sendable>(
-        _ action: String, _ sql: String, _ values: [StoredValue?], _ read: @Sendable (Session.Cursor) throws -> Value
+        _ action: String, _ sql: StaticString, _ values: [StoredValue?],
+        _ read: @Sendable (Session.Cursor) throws -> Value
     ) throws(AuthorityStoreError) -> Value? {
         try use(action, sql, values) { cursor in try cursor.step() ? try read(cursor) : nil }
     }
 
     /// Returns the results of `read` for all rows, in order.
     func rows<Value: Sendable>(
-        _ action: String, _ sql: String, _ values: [StoredValue?], _ read: @Sendable (Session.Cursor) throws -> Value
+        _ action: String, _ sql: StaticString, _ values: [StoredValue?],
+        _ read: @Sendable (Session.Cursor) throws -> Value
     ) throws(AuthorityStoreError) -> [Value] {
         try use(action, sql, values) { cursor in
             var found: [Value] = []
@@ -42,9 +45,16 @@ package struct SQLTransaction<Session: SQLSession> {
 
     /// Calls `body` with the rows of a query.
     func use<Value: Sendable>(
-        _ action: String, _ sql: String, _ values: [StoredValue?],
+        _ action: String, _ sql: StaticString, _ values: [StoredValue?],
         _ body: @Sendable (Session.Cursor) throws -> Value
     ) throws(AuthorityStoreError) -> Value {
         try session.query(action, sql, values, body)
     }
+}
+
+/// The ends of the spaces' histories as a transaction has read or written them. Each commit of a transaction needs them
+/// several times.
+final class HistoryEnds {
+    var extents: [SpaceID: SpaceExtent] = [:]
+    var fingerprints: [SpaceID: (version: Version, fingerprint: HistoryFingerprint)] = [:]
 }

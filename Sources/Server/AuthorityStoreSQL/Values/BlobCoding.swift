@@ -29,13 +29,15 @@ struct BlobWriter {
 }
 
 /// Reads a blob of big-endian numbers. Throws `corrupt` for a blob of the wrong length.
+///
+/// Valid only while the bytes are valid.
 struct BlobReader {
-    private let bytes: [UInt8]
+    private let bytes: UnsafeRawBufferPointer
     private var position = 0
     /// The name of the blob in error messages.
     private let what: String
 
-    init(_ bytes: [UInt8], _ what: String) {
+    init(_ bytes: UnsafeRawBufferPointer, _ what: String) {
         self.bytes = bytes
         self.what = what
     }
@@ -45,9 +47,7 @@ struct BlobReader {
     mutating func number() throws(AuthorityStoreError) -> UInt64 {
         guard bytes.count - position >= 8 else { throw AuthorityStoreError(.corrupt, "\(what) ends too early") }
         defer { position += 8 }
-        return bytes.withUnsafeBytes { bytes in
-            UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self))
-        }
+        return UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self))
     }
 
     mutating func version() throws(AuthorityStoreError) -> Version {
@@ -79,20 +79,10 @@ extension Identifier128 {
     var bytes: [UInt8] {
         withBytes { Array($0) }
     }
-
-    init(stored bytes: [UInt8], _ what: String) throws(AuthorityStoreError) {
-        var reader = BlobReader(bytes, what)
-        self = try reader.identifier()
-        try reader.end()
-    }
 }
 
 extension HistoryFingerprint {
     var bytes: [UInt8] { bits.bytes }
-
-    init(stored bytes: [UInt8]) throws(AuthorityStoreError) {
-        self.init(bits: try Identifier128(stored: bytes, "a fingerprint"))
-    }
 }
 
 extension Stamp {
@@ -101,10 +91,26 @@ extension Stamp {
         writer.write(self)
         return writer.bytes
     }
+}
 
-    init(stored bytes: [UInt8], _ what: String) throws(AuthorityStoreError) {
-        var reader = BlobReader(bytes, what)
-        self = try reader.stamp()
-        try reader.end()
+extension SQLCursor {
+    /// Reads a blob of numbers to its end.
+    func blob<Value>(
+        _ column: Int32, _ what: String, _ read: (inout BlobReader) throws(AuthorityStoreError) -> Value
+    ) throws(AuthorityStoreError) -> Value {
+        try withBytes(column) { (bytes) throws(AuthorityStoreError) in
+            var reader = BlobReader(bytes, what)
+            let value = try read(&reader)
+            try reader.end()
+            return value
+        }
+    }
+
+    func identifier(_ column: Int32, _ what: String) throws(AuthorityStoreError) -> Identifier128 {
+        try blob(column, what) { (reader) throws(AuthorityStoreError) in try reader.identifier() }
+    }
+
+    func stamp(_ column: Int32, _ what: String) throws(AuthorityStoreError) -> Stamp {
+        try blob(column, what) { (reader) throws(AuthorityStoreError) in try reader.stamp() }
     }
 }

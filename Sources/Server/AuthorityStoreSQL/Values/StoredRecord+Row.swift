@@ -2,48 +2,42 @@ import SyncAuthority
 import SyncModel
 
 extension StoredRecord {
-    /// The columns that `init` reads, in this order.
-    static let columns = "collection, id, uid, space, version, creation, deletion, fields, origins, equal_edits"
-
+    /// Reads a row with the columns `collection`, `id`, `uid`, `space`, `version`, `creation`, `deletion`, `fields`,
+    /// `origins`, and `equal_edits`.
     init(_ row: some SQLCursor) throws(AuthorityStoreError) {
-        let what = "a row of record"
-        var reader = BlobReader(row.bytes(5), "the creation in \(what)")
-        let origin = try reader.origin()
-        let creation = RecordCreation(origin: origin, claimedTime: HybridTime(rawValue: try reader.number()))
-        try reader.end()
-        let deletion: Stamp? =
-            row.isNull(6) ? nil : try Stamp(stored: row.bytes(6), "the deletion in \(what)")
+        let creation = try row.blob(5, "the creation in a row of record") { (reader) throws(AuthorityStoreError) in
+            RecordCreation(origin: try reader.origin(), claimedTime: HybridTime(rawValue: try reader.number()))
+        }
         self.init(
             address: RecordAddress(
-                try CollectionName(stored: row.text(0), "the collection in \(what)"),
-                RecordID(bits: try Identifier128(stored: row.bytes(1), "the id in \(what)"))),
-            uid: UID(row.integer(2)), space: try SpaceID(stored: row.text(3), "the space in \(what)"),
-            version: Version(row.integer(4)), creation: creation, deletion: deletion,
-            fields: try Self.fields(
-                try StoredText.patch(row.text(7), "the fields in \(what)"), row.bytes(8), row.bytes(9), creation.origin)
-        )
+                try CollectionName(stored: row.text(0), "the collection in a row of record"),
+                RecordID(bits: try row.identifier(1, "the id in a row of record"))),
+            uid: UID(row.integer(2)), space: try SpaceID(stored: row.text(3), "the space in a row of record"),
+            version: Version(row.integer(4)), creation: creation,
+            deletion: row.isNull(6) ? nil : try row.stamp(6, "the deletion in a row of record"),
+            fields: try Self.fields(row, creation.origin))
     }
 
     private static func fields(
-        _ patch: Patch, _ origins: [UInt8], _ equalEdits: [UInt8], _ creation: FieldOrigin
+        _ row: some SQLCursor, _ creation: FieldOrigin
     ) throws(AuthorityStoreError) -> [StoredField] {
-        let equalEdits = try Self.equalEdits(equalEdits)
-        var reader = BlobReader(origins, "the origins in a row of record")
-        let areAllAsCreated = reader.isAtEnd
-        var fields: [StoredField] = []
-        fields.reserveCapacity(patch.count)
-        for (name, value) in patch {
-            let origin = areAllAsCreated ? creation : try reader.origin()
-            let equal = equalEdits[UInt64(fields.count)] ?? []
-            fields.append(StoredField(name: name, value: value, origin: origin, equalEdits: equal))
+        let patch = try StoredText.patch(row, 7, "the fields in a row of record")
+        let equalEdits = try row.blob(9, "the equal edits in a row of record", Self.equalEdits)
+        return try row.blob(8, "the origins in a row of record") { (reader) throws(AuthorityStoreError) in
+            let areAllAsCreated = reader.isAtEnd
+            var fields: [StoredField] = []
+            fields.reserveCapacity(patch.count)
+            for (name, value) in patch {
+                let origin = areAllAsCreated ? creation : try reader.origin()
+                let equal = equalEdits[UInt64(fields.count)] ?? []
+                fields.append(StoredField(name: name, value: value, origin: origin, equalEdits: equal))
+            }
+            return fields
         }
-        try reader.end()
-        return fields
     }
 
     /// Returns the stamps of equal edits by the positions of their fields.
-    private static func equalEdits(_ bytes: [UInt8]) throws(AuthorityStoreError) -> [UInt64: [Stamp]] {
-        var reader = BlobReader(bytes, "the equal edits in a row of record")
+    private static func equalEdits(_ reader: inout BlobReader) throws(AuthorityStoreError) -> [UInt64: [Stamp]] {
         var stamps: [UInt64: [Stamp]] = [:]
         while !reader.isAtEnd {
             let position = try reader.number()

@@ -4,49 +4,57 @@ import SyncWire
 
 /// Coding of the JSON texts in the database. They have the same form as on the wire.
 enum StoredText {
-    static func encode(_ patch: Patch) throws(AuthorityStoreError) -> String {
+    static func encode(_ patch: Patch) throws(AuthorityStoreError) -> [UInt8] {
         do throws(WireError) {
-            return String(decoding: try PatchCodec.encode(patch), as: UTF8.self)
+            return try PatchCodec.encode(patch)
         } catch {
             throw AuthorityStoreError(.unstorable, "a value cannot be stored: \(error)")
         }
     }
 
-    static func patch(_ text: String, _ what: String) throws(AuthorityStoreError) -> Patch {
-        do throws(WireError) {
-            return try PatchCodec.decode(Array(text.utf8))
-        } catch {
-            throw AuthorityStoreError(.corrupt, "\(what) cannot be read: \(error)")
-        }
+    static func patch(
+        _ row: some SQLCursor, _ column: Int32, _ what: String
+    ) throws(AuthorityStoreError) -> Patch {
+        try decode(row, column, what, PatchCodec.decode)
     }
 
-    static func encode(_ outcome: Outcome) throws(AuthorityStoreError) -> String {
+    static func encode(_ outcome: Outcome) throws(AuthorityStoreError) -> [UInt8] {
         do throws(WireError) {
-            return String(decoding: try OutcomeCodec.encode(outcome), as: UTF8.self)
+            return try OutcomeCodec.encode(outcome)
         } catch {
             throw AuthorityStoreError(.unstorable, "an outcome cannot be stored: \(error)")
         }
     }
 
-    static func outcome(_ text: String, _ what: String) throws(AuthorityStoreError) -> Outcome {
-        do throws(WireError) {
-            return try OutcomeCodec.decode(Array(text.utf8))
-        } catch {
-            throw AuthorityStoreError(.corrupt, "\(what) cannot be read: \(error)")
-        }
+    static func outcome(
+        _ row: some SQLCursor, _ column: Int32, _ what: String
+    ) throws(AuthorityStoreError) -> Outcome {
+        try decode(row, column, what, OutcomeCodec.decode)
     }
 
-    static func encode(_ changes: [RecordChange]) throws(AuthorityStoreError) -> String {
+    static func encode(_ changes: [RecordChange]) throws(AuthorityStoreError) -> [UInt8] {
         do throws(WireError) {
-            return String(decoding: try ChangesCodec.encode(changes), as: UTF8.self)
+            return try ChangesCodec.encode(changes)
         } catch {
             throw AuthorityStoreError(.unstorable, "a commit cannot be stored: \(error)")
         }
     }
 
-    static func changes(_ text: String, _ what: String) throws(AuthorityStoreError) -> [RecordChange] {
+    static func changes(
+        _ row: some SQLCursor, _ column: Int32, _ what: String
+    ) throws(AuthorityStoreError) -> [RecordChange] {
+        try decode(row, column, what, ChangesCodec.decode)
+    }
+
+    /// Decodes the text in a column in place.
+    private static func decode<Value>(
+        _ row: some SQLCursor, _ column: Int32, _ what: String,
+        _ decode: (UnsafeBufferPointer<UInt8>) throws(WireError) -> Value
+    ) throws(AuthorityStoreError) -> Value {
         do throws(WireError) {
-            return try ChangesCodec.decode(Array(text.utf8))
+            return try row.withBytes(column) { (bytes) throws(WireError) in
+                try decode(bytes.assumingMemoryBound(to: UInt8.self))
+            }
         } catch {
             throw AuthorityStoreError(.corrupt, "\(what) cannot be read: \(error)")
         }

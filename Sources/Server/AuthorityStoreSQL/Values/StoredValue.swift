@@ -2,5 +2,7 @@
 package enum StoredValue: Sendable {
     case integer(Int64)
     case text(String)
+    /// A text as its bytes in UTF-8.
+    case utf8([UInt8])
     case blob([UInt8])
 }

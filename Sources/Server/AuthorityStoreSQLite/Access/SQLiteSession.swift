@@ -38,12 +38,12 @@ struct SQLiteSession: SQLSession {
     }
 
     func query<Value: Sendable>(
-        _ action: String, _ sql: String, _ values: [StoredValue?], _ body: @Sendable (Statement) throws -> Value
+        _ action: String, _ sql: StaticString, _ values: [StoredValue?], _ body: @Sendable (Statement) throws -> Value
     ) throws(AuthorityStoreError) -> Value {
         try use(action, sql, values) { statement, _ in try body(statement) }
     }
 
-    func execute(_ action: String, _ sql: String, _ values: [StoredValue?]) throws(AuthorityStoreError) -> Int {
+    func execute(_ action: String, _ sql: StaticString, _ values: [StoredValue?]) throws(AuthorityStoreError) -> Int {
         try use(action, sql, values) { statement, connection in
             try statement.run()
             return connection.changedRows
@@ -52,12 +52,12 @@ struct SQLiteSession: SQLSession {
 
     /// Calls `body` with the bound statement, and resets it.
     private func use<Value: Sendable>(
-        _ action: String, _ sql: String, _ values: [StoredValue?],
+        _ action: String, _ sql: StaticString, _ values: [StoredValue?],
         _ body: @Sendable (Statement, Connection) throws -> Value
     ) throws(AuthorityStoreError) -> Value {
         try AuthorityStoreError.converting(action) {
             try connection.use { connection in
-                let statement = try connection.statement(composed: sql)
+                let statement = try connection.statement(sql)
                 defer { statement.reset() }
                 for (index, value) in values.enumerated() { statement.bind(Int32(index + 1), value) }
                 return try body(statement, connection)
@@ -71,6 +71,7 @@ extension Statement: SQLCursor {
         switch value {
         case .integer(let value): bind(index, value)
         case .text(let value): bind(index, value)
+        case .utf8(let value): bind(index, text: value)
         case .blob(let value): bind(index, blob: value)
         case nil: bindNull(index)
         }

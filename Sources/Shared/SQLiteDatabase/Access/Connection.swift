@@ -13,8 +13,7 @@ package final class Connection {
     /// The memory in which the WAL hook stores `pagesInWAL`; nil before `takeOverCheckpoints()`.
     var walPages: UnsafeMutablePointer<Int32>?
 
-    /// Maximum number of cached statements with composed SQL: more than the server has statements, and more than an
-    /// ordinary application has queries.
+    /// Maximum number of cached statements with composed SQL: more than an ordinary application has queries.
     private static let mostComposed = 100
 
     /// Opens a connection, which closes when this object is destroyed.

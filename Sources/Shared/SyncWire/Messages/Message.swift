@@ -5,6 +5,13 @@ enum Message {
     static func read<Value>(
         _ bytes: [UInt8], _ name: StaticString, _ body: (inout JSONReader) throws(JSONError) -> Value
     ) throws(WireError) -> Value {
+        try bytes.withUnsafeBufferPointer { (bytes) throws(WireError) in try read(bytes, name, body) }
+    }
+
+    static func read<Value>(
+        _ bytes: UnsafeBufferPointer<UInt8>, _ name: StaticString,
+        _ body: (inout JSONReader) throws(JSONError) -> Value
+    ) throws(WireError) -> Value {
         do throws(JSONError) {
             return try JSONReader.read(bytes, body)
         } catch {

@@ -13,6 +13,10 @@ package enum ChangesCodec {
     }
 
     package static func decode(_ bytes: [UInt8]) throws(WireError) -> [RecordChange] {
+        try bytes.withUnsafeBufferPointer { (bytes) throws(WireError) in try decode(bytes) }
+    }
+
+    package static func decode(_ bytes: UnsafeBufferPointer<UInt8>) throws(WireError) -> [RecordChange] {
         try Message.read(bytes, "changes") { (reader) throws(JSONError) in try read(&reader, catalog: nil) }
     }
 

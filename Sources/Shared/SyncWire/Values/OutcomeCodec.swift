@@ -11,6 +11,10 @@ package enum OutcomeCodec {
 
     /// Decodes an outcome. Ignores unknown keys, because a newer server may have written them.
     package static func decode(_ bytes: [UInt8]) throws(WireError) -> Outcome {
+        try bytes.withUnsafeBufferPointer { (bytes) throws(WireError) in try decode(bytes) }
+    }
+
+    package static func decode(_ bytes: UnsafeBufferPointer<UInt8>) throws(WireError) -> Outcome {
         try Message.read(bytes, "outcome", read)
     }
 

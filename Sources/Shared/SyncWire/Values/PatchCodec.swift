@@ -11,6 +11,10 @@ package enum PatchCodec {
 
     /// Decodes a patch with its fields in any order.
     package static func decode(_ bytes: [UInt8]) throws(WireError) -> Patch {
+        try bytes.withUnsafeBufferPointer { (bytes) throws(WireError) in try decode(bytes) }
+    }
+
+    package static func decode(_ bytes: UnsafeBufferPointer<UInt8>) throws(WireError) -> Patch {
         try Message.read(bytes, "patch") { (reader) throws(JSONError) in try read(&reader, of: nil) }
     }
 
