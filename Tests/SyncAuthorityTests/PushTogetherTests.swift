@@ -79,9 +79,8 @@ import Testing
         #expect(store.writes == 1)
         #expect(try world.head() == Version(3))
 
-        policy.transactionsPerWrite = 100
-        policy.limits.pushBytes = 20
-        let small = AuthorityWorld(policy: policy)
+        let limits = ServerLimits(pushBytes: 20, pushTransactions: 10, pageRows: 10)
+        let small = AuthorityWorld(policy: AuthorityPolicy(limits: limits))
         #expect(small.authority.pushTogether(try Self.creates(1...5), now: AuthorityWorld.now).count < 5)
     }
 

@@ -3,7 +3,7 @@ public import SyncModel
 
 /// The server's policy over a store: it orders, authorizes, and merges transactions, and remembers their outcomes.
 ///
-/// An authority keeps nothing between calls but copies of the stored models and members. Several authorities may serve one
+/// An authority keeps nothing between calls but copies of the stored models and members, and of recent pages. Several authorities may serve one
 /// store, if that store can be shared by several processes. Their models may differ while they are upgraded; see
 /// `StoredModels`.
 public struct Authority: AuthorityService {
@@ -16,6 +16,7 @@ public struct Authority: AuthorityService {
     let histories: any HistoryKeeper
     let models: StoredModels
     let members: StoredMembers
+    let pages = PageCache()
 
     /// Creates an authority.
     ///

@@ -12,7 +12,7 @@ extension Authority {
             throw AuthorityError(.malformed, "a limit of \(request.limit) rows; expected 0 or more")
         }
         let reader = FeedReader(
-            space: request.space, catalog: catalog, models: models, now: now,
+            space: request.space, catalog: catalog, models: models, pages: pages, now: now,
             budget: PageBudget(
                 rows: min(max(request.limit, 1), policy.limits.pageRows), bytes: policy.pageBytes),
             permittedSkew: policy.permittedSkew)

@@ -6,6 +6,7 @@ struct FeedReader {
     /// The models that this server serves.
     let catalog: SchemaCatalog
     let models: StoredModels
+    let pages: PageCache
     let now: WallTime
     let budget: PageBudget
     let permittedSkew: Duration
@@ -23,9 +24,12 @@ struct FeedReader {
         let check = HistoryCheck(history: state.history, witness: .client(principal))
         if let receipt, case .lost(let lost) = try check.examine(receipt, in: view) { return .lost(lost) }
         let extent = try view.extent(of: space)
+        let head = try point(extent.head, in: view)
         guard let cursor else {
-            return .response(
-                .page(try rows(after: nil, begun: try point(extent.head, in: view), state, extent, in: view)))
+            let page = try page(after: nil, head, state) { () throws(AuthorityStoreError) in
+                try rows(after: nil, begun: head, state, extent, in: view)
+            }
+            return .response(.page(page))
         }
         let decoded: FeedCursor
         switch try check.examine(cursor, in: view) {
@@ -37,39 +41,40 @@ struct FeedReader {
         case .trimmed: return .response(.mustReset(.horizon))
         }
         guard decoded.space == space else { return .response(.mustReset(.cursor)) }
-        let start = Point(version: decoded.position.version, fingerprint: decoded.fingerprint)
+        let start = FeedPoint(version: decoded.position.version, fingerprint: decoded.fingerprint)
         switch decoded.position {
         case .commits, .receipt:
-            return .response(.page(try commits(after: start, state, extent, in: view)))
+            let page = try page(after: .commits(start.version), head, state) {
+                () throws(AuthorityStoreError) in
+                try commits(after: start, extent, in: view)
+            }
+            return .response(.page(page))
         case .snapshot(_, let last):
             // The store has no such collection. The client discards the rows that it has received.
             guard try models.catalog(at: state, in: view)[last.collection] != nil else {
                 return .response(.mustReset(.horizon))
             }
-            return .response(.page(try rows(after: last, begun: start, state, extent, in: view)))
+            let page = try page(after: decoded.position, head, state) { () throws(AuthorityStoreError) in
+                try rows(after: last, begun: start, state, extent, in: view)
+            }
+            return .response(.page(page))
         }
-    }
-
-    /// A version of the space with its fingerprint.
-    private struct Point {
-        let version: Version
-        let fingerprint: HistoryFingerprint
     }
 
     private func point(
         _ version: Version, in view: some AuthorityView
-    ) throws(AuthorityStoreError) -> Point {
+    ) throws(AuthorityStoreError) -> FeedPoint {
         guard let fingerprint = try view.fingerprint(at: version, in: space) else {
             throw AuthorityStoreError(.corrupt, "the feed of \(space) has no fingerprint at version \(version)")
         }
-        return Point(version: version, fingerprint: fingerprint)
+        return FeedPoint(version: version, fingerprint: fingerprint)
     }
 
     // MARK: Commits
 
     private func commits(
-        after start: Point, _ state: AuthorityState, _ extent: SpaceExtent, in view: some AuthorityView
-    ) throws(AuthorityStoreError) -> PullPage {
+        after start: FeedPoint, _ extent: SpaceExtent, in view: some AuthorityView
+    ) throws(AuthorityStoreError) -> PageCache.Page {
         let version = start.version
         let commits = version == extent.head ? [] : try view.commits(in: space, after: version, budget: budget)
         var reached = version
@@ -85,7 +90,8 @@ struct FeedReader {
                 .corrupt, "the feed of \(space) ends at \(version), but its head is \(extent.head)")
         }
         let end = reached == version ? start : try point(reached, in: view)
-        return page(.commits(commits), at: .commits(reached), end, hasMore: reached < extent.head, state, extent)
+        return PageCache.Page(
+            content: .commits(commits), position: .commits(reached), end: end, hasMore: reached < extent.head)
     }
 
     // MARK: Rows
@@ -96,9 +102,9 @@ struct FeedReader {
     /// Collections are sorted by name, so that a snapshot can continue on a server that declares its models in another
     /// order.
     private func rows(
-        after last: RecordAddress?, begun: Point, _ state: AuthorityState, _ extent: SpaceExtent,
+        after last: RecordAddress?, begun: FeedPoint, _ state: AuthorityState, _ extent: SpaceExtent,
         in view: some AuthorityView
-    ) throws(AuthorityStoreError) -> PullPage {
+    ) throws(AuthorityStoreError) -> PageCache.Page {
         var groups: [SnapshotRows] = []
         var shown = last
         var budget = budget
@@ -127,20 +133,26 @@ struct FeedReader {
         let content = PullPage.Content.snapshot(groups, isFirst: last == nil, isLast: isLast)
         guard !isLast, let shown else {
             let hasMore = begun.version < extent.head
-            return page(content, at: .commits(begun.version), begun, hasMore: hasMore, state, extent)
+            return PageCache.Page(content: content, position: .commits(begun.version), end: begun, hasMore: hasMore)
         }
-        return page(content, at: .snapshot(begun.version, last: shown), begun, hasMore: true, state, extent)
+        return PageCache.Page(
+            content: content, position: .snapshot(begun.version, last: shown), end: begun, hasMore: true)
     }
 
+    /// Returns the page after a position, with a cursor of this history.
     private func page(
-        _ content: PullPage.Content, at position: FeedCursor.Position, _ point: Point, hasMore: Bool,
-        _ state: AuthorityState, _ extent: SpaceExtent
-    ) -> PullPage {
-        let cursor = FeedCursor(epoch: state.epoch, space: space, position: position, fingerprint: point.fingerprint)
+        after position: FeedCursor.Position?, _ head: FeedPoint, _ state: AuthorityState,
+        make: () throws(AuthorityStoreError) -> PageCache.Page
+    ) throws(AuthorityStoreError) -> PullPage {
+        let key = PageCache.Key(
+            epoch: state.epoch, space: space, position: position, head: head, catalogRevision: state.catalogRevision,
+            budget: budget)
+        let page = try pages.page(key, make: make)
+        let cursor = FeedCursor(
+            epoch: state.epoch, space: space, position: page.position, fingerprint: page.end.fingerprint)
         return PullPage(
             space: space, epoch: state.epoch, serverTime: state.time(at: now, permitting: permittedSkew),
-            content: content,
-            cursor: cursor.authenticated(with: state.history.key), version: point.version, head: extent.head,
-            hasMore: hasMore)
+            content: page.content, cursor: cursor.authenticated(with: state.history.key), version: page.end.version,
+            head: head.version, hasMore: page.hasMore)
     }
 }

@@ -1,0 +1,89 @@
+import SyncConcurrency
+import SyncModel
+
+/// The contents of recent pages, which many devices request.
+///
+/// After a commit, all devices of a space pull the same changes, and devices that begin anew pull the same snapshot. A
+/// page is reused only while its space has not changed, so its contents are those that the store would return. Rights,
+/// cursors, and notices are not part of a page, and are checked for each request.
+final class PageCache: Sendable {
+    /// What determines the contents of a page.
+    struct Key: Hashable, Sendable {
+        let epoch: Epoch
+        let space: SpaceID
+        /// The position after which the page begins; nil for the first page of a snapshot.
+        let position: FeedCursor.Position?
+        /// The head of the space, with the fingerprint of its whole history: a restored database may have another
+        /// history with the same versions.
+        let head: FeedPoint
+        let catalogRevision: Int64
+        let budget: PageBudget
+    }
+
+    struct Page: Sendable {
+        let content: PullPage.Content
+        /// The position after the page.
+        let position: FeedCursor.Position
+        let end: FeedPoint
+        let hasMore: Bool
+    }
+
+    private struct State {
+        var pages: [Key: Page] = [:]
+        /// The keys of `pages`, the oldest first.
+        var order: [Key] = []
+    }
+
+    private let state = Guarded(State())
+
+    /// Returns the page, from memory if it is there.
+    ///
+    /// - Parameter make: makes the page. A page that is small, or too large, is not kept.
+    func page(
+        _ key: Key, make: () throws(AuthorityStoreError) -> Page
+    ) throws(AuthorityStoreError) -> Page {
+        if let kept = state.withLock({ $0.pages[key] }) { return kept }
+        let page = try make()
+        guard AuthorityLimits.keptPageBytes.contains(page.content.byteCount) else { return page }
+        state.withLock { state in
+            // Another thread may have made the same page.
+            guard state.pages.updateValue(page, forKey: key) == nil else { return }
+            state.order.append(key)
+            if state.order.count > AuthorityLimits.keptPages { state.pages[state.order.removeFirst()] = nil }
+        }
+        return page
+    }
+}
+
+/// A version of a space with the fingerprint of its history.
+struct FeedPoint: Hashable, Sendable {
+    let version: Version
+    let fingerprint: HistoryFingerprint
+}
+
+extension PullPage.Content {
+    /// The total size of the values, in bytes, with an allowance for each record or change.
+    fileprivate var byteCount: Int {
+        switch self {
+        case .snapshot(let groups, _, _):
+            groups.reduce(0) { total, group in
+                group.records.reduce(total) { total, record in
+                    record.values.reduce(total + 64 + record.unknown.byteCount) { $0 + $1.byteCount }
+                }
+            }
+        case .commits(let commits):
+            commits.reduce(0) { total, commit in
+                commit.changes.reduce(total) { total, change in
+                    switch change.effect {
+                    case .created(_, let patch), .updated(let patch): total + 64 + patch.byteCount
+                    case .deleted: total + 64
+                    }
+                }
+            }
+        }
+    }
+}
+
+extension Patch {
+    fileprivate var byteCount: Int { reduce(0) { $0 + $1.value.byteCount } }
+}
