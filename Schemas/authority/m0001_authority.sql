@@ -81,7 +81,8 @@ CREATE TABLE reference (
     PRIMARY KEY (target_collection, target_id, collection, field, id)
 ) STRICT, WITHOUT ROWID;
 
--- The change feed: each commit with the fields that it changed, and its author.
+-- The change feed: each commit with the fields that it changed, and its author. This table and `outcome` have rowids, because their
+-- rows may be long: in a table without rowids, SQLite reads a whole row to compare its key.
 CREATE TABLE change_feed (
     space TEXT NOT NULL,
     version INTEGER NOT NULL CHECK (version > 0),
@@ -98,7 +99,7 @@ CREATE TABLE change_feed (
     -- The server's wall clock, in milliseconds since 1970.
     at INTEGER NOT NULL,
     PRIMARY KEY (space, version)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 -- The principal that first used each client id. No other principal can push with it.
 CREATE TABLE client (
@@ -127,7 +128,7 @@ CREATE TABLE outcome (
     hash TEXT NOT NULL,
     outcome TEXT NOT NULL,
     PRIMARY KEY (principal, client, incarnation, number)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 -- Fields on which two edits, or an edit and a delete, conflicted, with the losing value.
 CREATE TABLE conflict (
