@@ -75,7 +75,7 @@ extension Response {
         json bytes: ByteBuffer, status: HTTPResponse.Status = .ok, holding reservation: RequestBudget.Reservation? = nil
     ) {
         self.init(
-            status: status, headers: .plain(type: "application/json"),
+            status: status, headers: .json,
             body: ResponseBody(pieces: bytes, holding: reservation))
     }
 }
@@ -114,4 +114,7 @@ extension HTTPFields {
         if let name = HTTPField.Name("Referrer-Policy") { fields[name] = "no-referrer" }
         return fields
     }
+
+    /// One copy that all responses share.
+    fileprivate static let json = plain(type: "application/json")
 }

@@ -280,13 +280,14 @@ enum Route: Hashable, CustomStringConvertible {
     case hints, openAPI, health, none
 
     init(path: String) {
-        switch path {
-        case WirePath.hints: self = .hints
-        case WirePath.openAPI: self = .openAPI
-        case Self.healthPath: self = .health
-        default: self = ServerCall.allCases.first { $0.path == path }.map(Self.call) ?? .none
-        }
+        self = Self.routes[path] ?? .none
     }
+
+    /// The routes by their paths.
+    private static let routes = Dictionary(
+        uniqueKeysWithValues: (ServerCall.allCases.map(Route.call) + [.hints, .openAPI, .health]).map {
+            ($0.description, $0)
+        })
 
     /// Whether the route needs no token.
     var isOpen: Bool { self == .openAPI || self == .health }

@@ -54,9 +54,10 @@ struct PushGroup {
         if owner == nil { try transaction.bind(request.identity.client, to: principal) }
         var ledger = known
         var response = AcceptedPush(results: repeats, heads: [:], epoch: state.epoch, serverTime: .zero)
+        var conflictBytes = response.conflictBytes
         for numbered in transactions.dropFirst(repeats.count) {
             // A response that grows too long ends early, and the client sends the remaining transactions again.
-            guard numbered.number == ledger.next, response.conflictBytes <= policy.pageBytes else { break }
+            guard numbered.number == ledger.next, conflictBytes <= policy.pageBytes else { break }
             let effect: CommitPlan.Effect
             if let outcome = try formerOutcome(of: numbered, in: transaction) {
                 effect = CommitPlan.Effect(outcome: outcome, newVersion: nil)
@@ -68,6 +69,7 @@ struct PushGroup {
                 StoredOutcome(hash: numbered.hash, outcome: effect.outcome), of: key, numbered.number)
             ledger.next = numbered.number.next
             response.results.append(TransactionResult(number: numbered.number, outcome: effect.outcome))
+            conflictBytes += effect.outcome.conflictBytes
             if let version = effect.newVersion { response.heads[numbered.transaction.space] = version }
         }
         // A client cannot have seen outcomes that the server has not sent.
