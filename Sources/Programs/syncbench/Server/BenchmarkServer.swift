@@ -31,6 +31,14 @@ final class BenchmarkServer {
         return head
     }
 
+    /// Returns the cursors before the first pages of a snapshot, as many as there are, up to `count`. The first page has
+    /// none.
+    func cursors(of count: Int, pagesOf rows: Int) throws -> [Cursor?] {
+        let words = try process.ask("cursors \(count) \(rows)").split(separator: " ")
+        guard words.first == "cursors" else { throw BenchmarkError("the server said: \(words)") }
+        return [nil] + words.dropFirst().map { Cursor(rawValue: String($0)) }
+    }
+
     func stop() {
         process.stop()
     }

@@ -95,26 +95,44 @@ struct LoadBenchmark {
 
     // MARK: Pulls
 
-    /// Measures pulls of 200 rows: the server's CPU time, beside reading and encoding the same rows in C.
+    /// Measures pulls of 200 rows: the server's CPU time, beside reading and encoding as many rows in C.
     ///
-    /// The C program leaves out HTTP, tokens, rights, ids, and versions.
+    /// First, the pages differ, so that the server reads nearly all of them from its store. Then all are the same, as
+    /// for many devices that begin at once. The C program leaves out HTTP, tokens, rights, ids, and versions.
     func pulls() throws -> [Figure] {
         let server = try BenchmarkServer(folder: try settings.subfolder("server-pull"), rows: settings.rows)
         defer { server.stop() }
         let raw = try DeviceDatabases(settings: settings).raw("raw-pull")
         defer { raw_close(raw) }
-        let connections: Int64 = 16
-        let each: Int64 = 50
         let rows = min(200, settings.rows)
-        let pulls = Int(connections * each)
-        let request = PullRequest(space: .default, cursor: nil, limit: Int(rows))
+        let cursors = try server.cursors(of: 50, pagesOf: Int(rows))
+        let different = try pulls(named: "pulls of 200 rows", of: rows, server, raw) { index in
+            // More pages than the server keeps, even if the database has few rows.
+            PullRequest(
+                space: .default, cursor: cursors[index % cursors.count],
+                limit: Int(rows) - index / cursors.count % 8)
+        }
+        let same = try pulls(named: "pulls of the same 200 rows", of: rows, server, raw) { _ in
+            PullRequest(space: .default, cursor: nil, limit: Int(rows))
+        }
+        return different + same
+    }
+
+    /// - Parameter request: returns the request with a number, which counts from 0 for each connection, with an offset.
+    private func pulls(
+        named name: String, of rows: Int64, _ server: BenchmarkServer, _ raw: OpaquePointer,
+        request: (Int) -> PullRequest
+    ) throws -> [Figure] {
+        let connections = 16
+        let each = 50
         let load = try Load(
             (0..<connections).flatMap { device in
-                Array(repeating: (ServerRequest.pull(request), "\(device)"), count: Int(each))
+                (0..<each).map { (ServerRequest.pull(request(device * 7 + $0)), "\(device)") }
             })
+        let pulls = connections * each
         var rates: [Double] = []
         let cost = try Comparison(
-            row: .pull, name: "pulls of 200 rows, beside reading and encoding without a protocol", size: settings.users,
+            row: .pull, name: "\(name), beside reading and encoding without a protocol", size: settings.users,
             units: pulls, unit: "pulls",
             basis: {
                 try Cost.of {
@@ -125,7 +143,7 @@ struct LoadBenchmark {
             },
             ours: {
                 let before = try server.use()
-                var cost = try load.send(to: server, connections: connections, each: each)
+                var cost = try load.send(to: server, connections: Int64(connections), each: Int64(each))
                 cost.cpuSeconds = try (server.use() - before).cpuSeconds
                 rates.append(Double(pulls) / cost.wallSeconds)
                 return cost
@@ -134,7 +152,7 @@ struct LoadBenchmark {
         return [
             cost,
             Figure(
-                row: .pull, name: "pulls of 200 rows over 16 connections", size: settings.users, unit: "pulls/s",
+                row: .pull, name: "\(name) over 16 connections", size: settings.users, unit: "pulls/s",
                 ours: rates.median),
         ]
     }

@@ -49,15 +49,33 @@ struct ServerCommand: AsyncParsableCommand {
 
     /// Carries out a command from standard input, and returns the answer.
     ///
-    /// `use` asks for what the process has used, `head` for the newest version.
+    /// `use` asks for what the process has used, `head` for the newest version, and `cursors` with two numbers for the
+    /// cursors between so many pages of so many rows.
     private static func execute(_ line: String, _ authority: Authority) throws -> String {
         switch line {
         case "use": return ProcessUse.now.line
         case "head":
             let heads = try authority.heads(of: [.default], for: Principal(name: "writer"), now: .live())
             return "\(heads.heads[.default] ?? .zero)"
-        default: throw BenchmarkError("unknown command: \(line)")
+        default:
+            let words = line.split(separator: " ")
+            guard words.count == 3, words[0] == "cursors", let count = Int(words[1]), let rows = Int(words[2]) else {
+                throw BenchmarkError("unknown command: \(line)")
+            }
+            return try (["cursors"] + cursors(of: count, pagesOf: rows, authority)).joined(separator: " ")
         }
+    }
+
+    private static func cursors(of count: Int, pagesOf rows: Int, _ authority: Authority) throws -> [String] {
+        var cursors: [Cursor] = []
+        while cursors.count < count - 1 {
+            let request = PullRequest(space: .default, cursor: cursors.last, limit: rows)
+            guard case .page(let page) = try authority.pull(request, by: Principal(name: "writer"), now: .live()),
+                page.hasMore
+            else { break }
+            cursors.append(page.cursor)
+        }
+        return cursors.map(\.rawValue)
     }
 }
 
