@@ -3,11 +3,11 @@ import SyncModel
 
 /// The contents of recent pages, which many devices request.
 ///
-/// After a commit, all devices of a space pull the same changes, and devices that begin anew pull the same snapshot. A
+/// After a commit, all devices of a space pull the same changes, and devices that start again pull the same snapshot. A
 /// page is reused only while its space has not changed, so its contents are those that the store would return. Rights,
 /// cursors, and notices are not part of a page, and are checked for each request.
 final class PageCache: Sendable {
-    /// What determines the contents of a page.
+    /// The values that determine the contents of a page.
     struct Key: Hashable, Sendable {
         let epoch: Epoch
         let space: SpaceID
