@@ -43,14 +43,7 @@ import Testing
                         try alone.authority.push(push.request, by: push.principal, now: AuthorityWorld.now)
                     })
             }
-            var results: [Result<PushResponse, AuthorityError>] = []
-            while results.count < waiting.count {
-                let rest = Array(waiting[results.count...])
-                let next = together.authority.pushTogether(rest, now: AuthorityWorld.now)
-                try #require(!next.isEmpty && next.count <= rest.count)
-                results += next
-            }
-            #expect(results == expected, "seed \(seed)")
+            #expect(try Self.pushAll(waiting, to: together) == expected, "seed \(seed)")
         }
         #expect(try together.liveRecords() == alone.liveRecords(), "seed \(seed)")
         #expect(try together.page(together.cursor(0)) == alone.page(alone.cursor(0)), "seed \(seed)")
@@ -88,18 +81,16 @@ import Testing
         let world = AuthorityWorld()
         var pushes = try Self.creates(1...3)
         pushes.insert(Self.pending(Device(9), [], account: AccountID(rawValue: "other")), at: 1)
-        var results: [Result<PushResponse, AuthorityError>] = []
-        while results.count < pushes.count {
-            results += world.authority.pushTogether(Array(pushes[results.count...]), now: AuthorityWorld.now)
-        }
+        let results = try Self.pushAll(pushes, to: world)
         #expect(results.map { (try? $0.get()) != nil } == [true, false, true, true])
         #expect(throws: AuthorityError.self) { try results[1].get() }
         #expect(try world.head() == Version(3))
     }
 
-    @Test func `a push that the store cannot write fails without the others`() throws {
-        let world = AuthorityWorld(over: CountingStore(refusing: id(2)))
-        let results = world.authority.pushTogether(try Self.creates(1...3), now: AuthorityWorld.now)
+    @Test(arguments: [AuthorityStoreError.Code.unstorable, .corrupt, .inputOutput])
+    func `a push that the store cannot write fails without the others`(code: AuthorityStoreError.Code) throws {
+        let world = AuthorityWorld(over: CountingStore(refusing: id(2), with: code))
+        let results = try Self.pushAll(Self.creates(1...3), to: world)
         #expect(results.map { (try? $0.get()) != nil } == [true, false, true])
         #expect(try world.fetch("user", .id(id(2))) == nil)
         #expect(try world.head() == Version(2))
@@ -109,12 +100,80 @@ import Testing
         let world = AuthorityWorld()
         let pushes = try Self.creates(1...3)
         world.store.loseNextResponse()
-        let results = world.authority.pushTogether(pushes, now: AuthorityWorld.now)
+        let results = try Self.pushAll(pushes, to: world)
         #expect(try results.map { try Self.version($0) } == (1...3).map { Version($0) })
         #expect(try world.head() == Version(3))
     }
 
+    @Test(arguments: [AuthorityStoreError.Code.busy, .unreachable, .diskFull])
+    func `pushes fail together, after one attempt, if the store fails for all requests`(
+        code: AuthorityStoreError.Code
+    ) throws {
+        let store = CountingStore(refusing: id(2), with: code)
+        let world = AuthorityWorld(over: store)
+        let results = world.authority.pushTogether(try Self.creates(1...3), now: AuthorityWorld.now)
+        #expect(results.map { (try? $0.get()) != nil } == [false, false, false])
+        #expect(store.writes == 1)
+        #expect(try world.head() == .zero)
+    }
+
+    @Test func `a push after the proof of a lost history is refused, as it would be alone`() throws {
+        let store = InMemoryAuthorityStore(epoch: AuthorityWorld.epoch)
+        let backup = store.copy()
+        let pushes = try Self.creates(1...3)
+        let former = AuthorityWorld(over: store)
+        _ = former.authority.pushTogether([pushes[0]], now: AuthorityWorld.now)
+
+        let world = AuthorityWorld(over: backup)
+        let proof = PushRequest(
+            identity: pushes[1].request.identity, epoch: AuthorityWorld.epoch, cursors: [try former.cursor(1)],
+            acknowledged: .first, transactions: pushes[1].request.transactions)
+        let results = try Self.pushAll(
+            [PendingPush(request: proof, principal: pushes[1].principal), pushes[2]], to: world)
+        for result in results {
+            guard case .refused(.epochChanged(let epoch)) = try result.get() else {
+                Issue.record("expected another epoch, not \(result)")
+                continue
+            }
+            #expect(epoch != AuthorityWorld.epoch)
+        }
+        #expect(try world.head() == .zero)
+    }
+
+    @Test func `an edit is older by the time that its push has waited on the server`() throws {
+        let world = AuthorityWorld()
+        _ = world.authority.pushTogether(try Self.creates(1...1), now: AuthorityWorld.now)
+        // The clocks of both devices are a day ahead, so the server derives the times of their edits from their ages.
+        func push(_ number: UInt64, _ bio: String, waited seconds: Int64) throws -> PendingPush {
+            var device = Device(number)
+            let edit = try device.number([update("user", 1, at: 86_400_000, "bio", .text(bio))])
+            let aged = NumberedTransaction(
+                number: edit.number, hash: edit.hash, transaction: edit.transaction, age: .zero)
+            let push = Self.pending(device, [aged])
+            return PendingPush(
+                request: push.request, principal: push.principal,
+                received: WallTime(milliseconds: AuthorityWorld.now.milliseconds - seconds * 1_000))
+        }
+        let pushes = [try push(2, "later", waited: 10), try push(3, "earlier", waited: 70)]
+        #expect(world.authority.pushTogether(pushes, now: AuthorityWorld.now).count == 2)
+        #expect(try world.fetch("user", .id(id(1)))?.values.contains(.text("later")) == true)
+    }
+
     // MARK: Parts
+
+    /// Performs all pushes, those that the authority leaves over in further calls.
+    private static func pushAll(
+        _ pushes: [PendingPush], to world: AuthorityWorld
+    ) throws -> [Result<PushResponse, AuthorityError>] {
+        var results: [Result<PushResponse, AuthorityError>] = []
+        while results.count < pushes.count {
+            let rest = Array(pushes[results.count...])
+            let next = world.authority.pushTogether(rest, now: AuthorityWorld.now)
+            try #require(!next.isEmpty && next.count <= rest.count)
+            results += next
+        }
+        return results
+    }
 
     private static func creates(_ numbers: ClosedRange<UInt64>) throws -> [PendingPush] {
         try numbers.map { number in
@@ -145,9 +204,11 @@ private final class CountingStore: AuthorityStore {
     private let base = InMemoryAuthorityStore(epoch: AuthorityWorld.epoch)
     private let count = Guarded(0)
     private let refused: RecordID?
+    private let code: AuthorityStoreError.Code
 
-    init(refusing refused: RecordID? = nil) {
+    init(refusing refused: RecordID? = nil, with code: AuthorityStoreError.Code = .unstorable) {
         self.refused = refused
+        self.code = code
     }
 
     var writes: Int { count.withLock { $0 } }
@@ -159,7 +220,7 @@ private final class CountingStore: AuthorityStore {
         return try base.write { transaction in
             let result = try body(transaction)
             if let refused, try transaction.record(RecordAddress("user", refused)) != nil {
-                throw AuthorityStoreError(.unstorable, "the record is refused, as planned")
+                throw AuthorityStoreError(code, "the record is refused, as planned")
             }
             return result
         }

@@ -126,7 +126,9 @@ import Testing
         #expect(growth.factor <= 1.25, "\(growth)")
     }
 
-    @Test func `an edit writes only its fields, and reads the state of the device only after another program's write`() throws {
+    @Test func `an edit writes only its fields, and reads the state of the device only after another program's write`()
+        throws
+    {
         let scratch = try Scratch()
         let work = SQLiteWork(file: scratch.file)
         let store = try scratch.open()

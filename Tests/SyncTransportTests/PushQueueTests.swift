@@ -10,10 +10,10 @@ import Testing
     @Test func `pushes that arrive while others are made durable are performed together`() {
         let authority = RecordingAuthority()
         let queue = PushQueue(authority: authority, now: TestServer.now)
-        let answers = Guarded<[Int64: Bool]>([:])
+        let results = Guarded<[Int64: Bool]>([:])
         @Sendable func add(_ number: Int64) {
             queue.add(Self.push(number)) { result in
-                answers.withLock { $0[number] = (try? result.get()) != nil }
+                results.withLock { $0[number] = (try? result.get()) != nil }
             }
         }
         // Pushes arrive during the first and during the second call.
@@ -23,7 +23,7 @@ import Testing
         }
         add(1)
         #expect(authority.calls == [[1], [2, 3, 4], [4, 5]])
-        #expect(answers.withLock { $0 } == [1: true, 2: true, 3: true, 4: true, 5: true])
+        #expect(results.withLock { $0 } == [1: true, 2: true, 3: true, 4: true, 5: true])
         authority.duringCall { _ in }
         add(6)
         #expect(authority.calls.last == [6], "the queue works again after it was empty")

@@ -31,6 +31,8 @@ public protocol AuthorityService: Sendable {
     ///
     /// Each push has the effect and the result that it would have alone, after those before it.
     ///
+    /// While it runs, the other pushes of the process wait. An authority that forwards pushes should perform several.
+    ///
     /// - Parameter pushes: the waiting pushes, in the order of their arrival; at least one.
     /// - Returns: the results of the pushes that were performed, in the same order; at least one.
     func pushTogether(_ pushes: [PendingPush], now: WallTime) -> [Result<PushResponse, AuthorityError>]
@@ -115,11 +117,16 @@ public struct PendingPush: Sendable {
     public let principal: Principal
     /// The application's rejections, by transaction number.
     public let rejections: [TransactionNumber: Rejection]
+    /// The time at which the server received the push; nil if it has not waited since then. Its edits are older by the
+    /// time that it has waited.
+    public let received: WallTime?
 
     /// Creates a push without performing it.
     public init(
-        request: PushRequest, principal: Principal, rejections: [TransactionNumber: Rejection] = [:]
+        request: PushRequest, principal: Principal, rejections: [TransactionNumber: Rejection] = [:],
+        received: WallTime? = nil
     ) {
+        self.received = received
         self.request = request
         self.principal = principal
         self.rejections = rejections
@@ -154,6 +161,8 @@ public struct AuthorityError: Error, Hashable, Sendable {
     public let retryAfter: Duration?
     /// Whether the store is damaged, so that its operator has to repair or restore it.
     public let isStoreDamaged: Bool
+    /// Whether every other request would fail now, too: the store is locked or full, for example.
+    let concernsAllRequests: Bool
 
     /// Creates an error.
     ///
@@ -166,7 +175,17 @@ public struct AuthorityError: Error, Hashable, Sendable {
         _ code: Code, _ message: String, detail: String? = nil, retryAfter: Duration? = nil,
         isStoreDamaged: Bool = false
     ) {
+        self.init(
+            code, message, detail: detail, retryAfter: retryAfter, isStoreDamaged: isStoreDamaged,
+            concernsAllRequests: false)
+    }
+
+    init(
+        _ code: Code, _ message: String, detail: String?, retryAfter: Duration?, isStoreDamaged: Bool,
+        concernsAllRequests: Bool
+    ) {
         self.isStoreDamaged = isStoreDamaged
+        self.concernsAllRequests = concernsAllRequests
         self.code = code
         self.message = message
         self.detail = detail

@@ -13,10 +13,10 @@ import Musl
 /// While one thread makes pushes durable, others add theirs, and the thread then takes all of them at once. The busier
 /// the server, the more pushes share the cost of a commit, and no push waits for others to arrive.
 final class PushQueue: Sendable {
-    typealias Answer = @Sendable (Result<PushResponse, AuthorityError>) -> Void
+    typealias Completion = @Sendable (Result<PushResponse, AuthorityError>) -> Void
 
     private struct State {
-        var waiting: [(push: PendingPush, answer: Answer)] = []
+        var waiting: [(push: PendingPush, completion: Completion)] = []
         /// Whether a thread is performing pushes. It takes all that are added meanwhile.
         var isWorking = false
     }
@@ -32,10 +32,10 @@ final class PushQueue: Sendable {
 
     /// Adds a push. If no thread is performing pushes, this one does until none waits.
     ///
-    /// - Parameter answer: called once with the result, on any thread, after the push is durable.
-    func add(_ push: PendingPush, answer: @escaping Answer) {
+    /// - Parameter completion: called once with the result, on any thread, after the push is durable or has failed.
+    func add(_ push: PendingPush, completion: @escaping Completion) {
         let mustWork = state.withLock { state in
-            state.waiting.append((push, answer))
+            state.waiting.append((push, completion))
             defer { state.isWorking = true }
             return !state.isWorking
         }
@@ -44,14 +44,18 @@ final class PushQueue: Sendable {
             // On a busy machine, threads that are about to add a push run first. On an idle one, this does nothing.
             sched_yield()
             guard let waiting = next() else { return }
-            let results = authority.pushTogether(waiting.map(\.push), now: now())
-            state.withLock { $0.waiting.removeFirst(results.count) }
-            for ((_, answer), result) in zip(waiting, results) { answer(result) }
+            var results = authority.pushTogether(waiting.map(\.push), now: now())[...]
+            if results.isEmpty {
+                results = [.failure(AuthorityError(.unavailable, "the server has not performed the push"))]
+            }
+            let performed = zip(waiting, results.prefix(waiting.count))
+            state.withLock { $0.waiting.removeFirst(min(results.count, waiting.count)) }
+            for ((_, completion), result) in performed { completion(result) }
         }
     }
 
     /// Returns the pushes that have waited longest; nil when none waits, and this thread need not work anymore.
-    private func next() -> ArraySlice<(push: PendingPush, answer: Answer)>? {
+    private func next() -> ArraySlice<(push: PendingPush, completion: Completion)>? {
         state.withLock { state in
             if state.waiting.isEmpty { state.isWorking = false }
             return state.waiting.isEmpty ? nil : state.waiting.prefix(SyncServerLimits.pushesTogether)

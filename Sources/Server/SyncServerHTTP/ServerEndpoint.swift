@@ -44,18 +44,21 @@ struct ServerEndpoint: Sendable {
     private func push(
         _ body: [UInt8], by principal: Principal, _ metrics: RequestMetrics?
     ) async throws -> [UInt8]? {
+        let received = now()
         let response =
             if let review {
-                try await reviewed(body, by: principal, review)
+                try await reviewed(body, by: principal, review, received: received)
             } else {
-                try await queued { PendingPush(request: try Self.push(in: body), principal: principal) }
+                try await queued {
+                    PendingPush(request: try Self.push(in: body), principal: principal, received: received)
+                }
             }
         metrics?.decided(response)
         return try PushCodec.encode(response)
     }
 
     private func reviewed(
-        _ body: [UInt8], by principal: Principal, _ review: any TransactionReview
+        _ body: [UInt8], by principal: Principal, _ review: any TransactionReview, received: WallTime
     ) async throws -> PushResponse {
         let push = try await threads.runIfActive { try Self.push(in: body) }
         let reader = RecordReader { space, collection, id in
@@ -64,20 +67,29 @@ struct ServerEndpoint: Sendable {
         }
         let rejections = try await review.rejections(of: push.transactions, by: principal, records: reader)
             .mapValues(\.shortened)
-        return try await queued { PendingPush(request: push, principal: principal, rejections: rejections) }
+        return try await queued {
+            PendingPush(request: push, principal: principal, rejections: rejections, received: received)
+        }
     }
 
     private static func push(in body: [UInt8]) throws(WireError) -> PushRequest {
         try PushCodec.decodeRequest(body)
     }
 
-    /// Returns the response to a push that `make` returns on a thread that may block.
+    /// Returns the response to a push that `make` returns on a thread that may block. A push that takes several database
+    /// transactions does not use the queue, so that small ones are performed between them.
     private func queued(_ make: @escaping @Sendable () throws -> PendingPush) async throws -> PushResponse {
         try await withCheckedThrowingContinuation { continuation in
             threads.submit { state in
                 guard state == .active else { return continuation.resume(throwing: CancellationError()) }
                 do {
-                    pushes.add(try make()) { continuation.resume(with: $0.mapError { $0 as any Error }) }
+                    let push = try make()
+                    guard push.request.transactions.count <= AuthorityLimits.transactionsPerWrite else {
+                        let response = try authority.push(
+                            push.request, by: push.principal, now: now(), rejecting: push.rejections)
+                        return continuation.resume(returning: response)
+                    }
+                    pushes.add(push) { continuation.resume(with: $0.mapError { $0 as any Error }) }
                 } catch {
                     continuation.resume(throwing: error)
                 }

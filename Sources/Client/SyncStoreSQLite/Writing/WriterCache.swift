@@ -1,8 +1,8 @@
 import SQLiteDatabase
 import SyncModel
 
-/// What the writer keeps in memory from one write to the next: the row of `sync_meta`, the keys of spaces, and the
-/// decoded transactions of outbox entries.
+/// The memory of the writer from one write to the next: the row of `sync_meta`, the keys of spaces, and the decoded
+/// transactions of outbox entries.
 ///
 /// Almost every write needs the first two. A page of a snapshot can touch every entry, because an import puts records into
 /// transactions in another order than that of their ids. Without the cache, each page would decode the whole outbox.
@@ -51,13 +51,13 @@ final class WriterCache {
         if let old = transactions.removeValue(forKey: sequence) { bytes -= old.bytes }
     }
 
-    /// Keeps what a write has stored and decoded. It must be called after each commit.
+    /// Keeps everything that a write has stored and decoded. It must be called after each commit.
     func committed() {
         isInUse = false
         hasChanged = false
     }
 
-    /// Forgets what a write that was rolled back may have stored or decoded. It must be called after each rollback. A
+    /// Forgets everything that a write that was rolled back may have stored or decoded. It must be called after each rollback. A
     /// transaction that only looks at the database, such as that of a watcher, has not used the cache.
     func rolledBack() {
         guard isInUse else { return }

@@ -48,12 +48,12 @@ extension SQLTransaction: AuthorityView {
     }
 
     package func extent(of space: SpaceID) throws(AuthorityStoreError) -> SpaceExtent {
-        if let known = ends.extents[space] { return known }
+        if let extent = known.extents[space] { return extent }
         let extent =
             try row("read a space", "SELECT head, horizon FROM space WHERE name = $1", [.text(space.rawValue)]) {
                 SpaceExtent(head: Version($0.integer(0)), horizon: Version($0.integer(1)))
             } ?? .empty
-        ends.extents[space] = extent
+        known.extents[space] = extent
         return extent
     }
 
@@ -69,7 +69,7 @@ extension SQLTransaction: AuthorityView {
 
     package func fingerprint(at version: Version, in space: SpaceID) throws(AuthorityStoreError) -> HistoryFingerprint?
     {
-        if let known = ends.fingerprints[space], known.version == version { return known.fingerprint }
+        if let last = known.fingerprints[space], last.version == version { return last.fingerprint }
         let place: [StoredValue?] = [.text(space.rawValue), .integer(version.rawValue)]
         let logged = try row(
             "read a fingerprint", "SELECT chain FROM change_feed WHERE space = $1 AND version = $2", place
@@ -77,7 +77,7 @@ extension SQLTransaction: AuthorityView {
             HistoryFingerprint(bits: try $0.identifier(0, "a fingerprint"))
         }
         if let logged {
-            ends.fingerprints[space] = (version, logged)
+            known.fingerprints[space] = (version, logged)
             return logged
         }
         let atHorizon = try row(

@@ -53,14 +53,17 @@ extension SQLTransaction: AuthorityTransaction {
         let extent = try extent(of: space)
         let head = extent.head.next
         let changed = try execute(
-            "take a version", "UPDATE space SET head = $1 WHERE name = $2",
-            [.integer(head.rawValue), .text(space.rawValue)])
+            "take a version", "UPDATE space SET head = $1 WHERE name = $2 AND head = $3",
+            [.integer(head.rawValue), .text(space.rawValue), .integer(extent.head.rawValue)])
         if changed == 0 {
+            guard extent == .empty else {
+                throw AuthorityStoreError(.corrupt, "the head of space \(space) is not \(extent.head), as it was read")
+            }
             try execute(
                 "take a version", "INSERT INTO space (name, head, horizon) VALUES ($1, $2, 0)",
                 [.text(space.rawValue), .integer(head.rawValue)])
         }
-        ends.extents[space] = SpaceExtent(head: head, horizon: extent.horizon)
+        known.extents[space] = SpaceExtent(head: head, horizon: extent.horizon)
         return head
     }
 
@@ -155,7 +158,7 @@ extension SQLTransaction: AuthorityTransaction {
                 .text(space.rawValue), .integer(commit.version.rawValue), .integer(Int64(commit.changes.count)),
                 .utf8(try StoredText.encode(commit.changes)), .blob(fingerprint.bytes),
             ] + author.values)
-        ends.fingerprints[space] = (commit.version, fingerprint)
+        known.fingerprints[space] = (commit.version, fingerprint)
     }
 
     package func trim(_ space: SpaceID, through version: Version) throws(AuthorityStoreError) {
@@ -171,8 +174,8 @@ extension SQLTransaction: AuthorityTransaction {
         try execute(
             "move the horizon", "UPDATE space SET horizon = $1, horizon_chain = $2 WHERE name = $3",
             [.integer(through.rawValue), .blob(fingerprint.bytes), .text(space.rawValue)])
-        ends.extents[space] = nil
-        ends.fingerprints[space] = nil
+        known.extents[space] = nil
+        known.fingerprints[space] = nil
     }
 
     // MARK: Transactions from clients

@@ -7,7 +7,7 @@ import SyncModel
 /// on. Their first occurrences are in ascending order, because SQLite numbers placeholders by their first occurrence.
 package struct SQLTransaction<Session: SQLSession> {
     private let session: Session
-    let ends = HistoryEnds()
+    let known = KnownExtents()
 
     package init(_ session: Session) {
         self.session = session
@@ -52,9 +52,9 @@ package struct SQLTransaction<Session: SQLSession> {
     }
 }
 
-/// The ends of the spaces' histories as a transaction has read or written them. Each commit of a transaction needs them
-/// several times.
-final class HistoryEnds {
+/// The extents of spaces, and the fingerprints of their heads, as a transaction has read or written them. Each commit of
+/// a transaction needs them several times. Both stores let only one transaction write at a time.
+final class KnownExtents {
     var extents: [SpaceID: SpaceExtent] = [:]
     var fingerprints: [SpaceID: (version: Version, fingerprint: HistoryFingerprint)] = [:]
 }

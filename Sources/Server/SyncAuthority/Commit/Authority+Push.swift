@@ -24,10 +24,13 @@ extension Authority {
         _ request: PushRequest, by principal: Principal, now: WallTime,
         rejecting rejections: [TransactionNumber: Rejection]
     ) throws(AuthorityError) -> PushResponse {
-        let push = PendingPush(request: request, principal: principal, rejections: rejections)
+        try push(PendingPush(request: request, principal: principal, rejections: rejections), now: now)
+    }
+
+    private func push(_ push: PendingPush, now: WallTime) throws(AuthorityError) -> PushResponse {
         try check(push)
         var answered: AcceptedPush?
-        var rest = request.transactions[...]
+        var rest = push.request.transactions[...]
         var taken = 0
         repeat {
             let group = group(rest.prefix(policy.transactionsPerWrite), of: push, now: now)
@@ -58,16 +61,23 @@ extension Authority {
 
     /// Performs the first of several waiting pushes, and as many after it as fit into the same database transaction.
     ///
-    /// If the store fails, nothing has been written. Each push is then performed alone, so that only those that cause
-    /// the failure fail. If the commit took effect nevertheless, each push finds its outcomes in the ledger.
+    /// If the store fails for every request, all of them fail. If one of them may be the cause, the first half is
+    /// performed without the others, so that in the end only those that cause the failure fail. If the commit took effect
+    /// nevertheless, each push finds its outcomes in the ledger.
     public func pushTogether(_ pushes: [PendingPush], now: WallTime) -> [Result<PushResponse, AuthorityError>] {
         let groups = groupsForOneWrite(of: pushes, now: now)
-        guard groups.count > 1, let verdicts = try? apply(groups) else {
-            return pushes.prefix(max(groups.count, 1)).map { push in
-                Result { () throws(AuthorityError) in
-                    try self.push(push.request, by: push.principal, now: now, rejecting: push.rejections)
-                }
+        guard groups.count > 1 else {
+            return pushes.prefix(1).map { push in
+                Result { () throws(AuthorityError) in try self.push(push, now: now) }
             }
+        }
+        let verdicts: [PushGroup.Verdict]
+        do throws(AuthorityError) {
+            verdicts = try apply(groups)
+        } catch {
+            // The next push would fail in the same way, perhaps after the same wait for a lock.
+            if error.concernsAllRequests { return groups.map { _ in .failure(error) } }
+            return pushTogether(Array(pushes.prefix(groups.count / 2)), now: now)
         }
         var heads = SpaceHeads(heads: [:])
         for case .answered(let push) in verdicts { heads.absorb(SpaceHeads(heads: push.heads)) }
@@ -83,12 +93,23 @@ extension Authority {
         }
     }
 
-    /// Applies groups, one after the other, in one database transaction.
+    /// Applies groups, one after the other, in one database transaction: at least the first, and no more after one that
+    /// has proved a lost history, because the others belong to the next one, or after many bytes of conflicts.
     private func apply(_ groups: [PushGroup]) throws(AuthorityError) -> [PushGroup.Verdict] {
         try write { transaction in
             let before = try transaction.state()
             var state = before
-            let verdicts = try groups.map { try $0.apply(in: transaction, at: &state) }
+            var verdicts: [PushGroup.Verdict] = []
+            var conflictBytes = 0
+            applying: for group in groups where conflictBytes <= policy.pageBytes {
+                let verdict = try group.apply(in: transaction, at: &state)
+                verdicts.append(verdict)
+                switch verdict {
+                case .lost: break applying
+                case .refused: break
+                case .answered(let push): conflictBytes += push.conflictBytes
+                }
+            }
             if state != before { try transaction.set(state) }
             return verdicts
         }
@@ -114,7 +135,8 @@ extension Authority {
     ) -> PushGroup {
         PushGroup(
             transactions: transactions, request: push.request, principal: push.principal, now: now, catalog: catalog,
-            models: models, members: members, policy: policy, rejections: push.rejections)
+            models: models, members: members, policy: policy, rejections: push.rejections,
+            waited: .milliseconds(max(0, now.milliseconds - (push.received ?? now).milliseconds)))
     }
 
     /// Checks everything that can be checked without the store.

@@ -14,6 +14,8 @@ struct PushGroup {
     let policy: AuthorityPolicy
     /// The application's rejections, by transaction number.
     let rejections: [TransactionNumber: Rejection]
+    /// The time that the push has waited on this server. Its edits are older by that time than the device has said.
+    let waited: Duration
 
     enum Verdict {
         case answered(AcceptedPush)
@@ -208,7 +210,7 @@ struct PushGroup {
     }
 
     private func stampPolicy(of numbered: NumberedTransaction) -> StampPolicy {
-        StampPolicy(now: now, age: numbered.age, permittedSkew: policy.permittedSkew)
+        StampPolicy(now: now, age: numbered.age.map { $0 + waited }, permittedSkew: policy.permittedSkew)
     }
 
     /// Advances the server's clock past the times by which the edits are compared.

@@ -44,7 +44,8 @@ final class PageCache: Sendable {
     ) throws(AuthorityStoreError) -> Page {
         if let kept = state.withLock({ $0.pages[key] }) { return kept }
         let page = try make()
-        guard AuthorityLimits.keptPageBytes.contains(page.content.byteCount) else { return page }
+        // A page of one row is a question for the head of the space.
+        guard key.budget.rows > 1, AuthorityLimits.keptPageBytes.contains(page.content.byteCount) else { return page }
         state.withLock { state in
             // Another thread may have made the same page.
             guard state.pages.updateValue(page, forKey: key) == nil else { return }
@@ -62,13 +63,13 @@ struct FeedPoint: Hashable, Sendable {
 }
 
 extension PullPage.Content {
-    /// The total size of the values, in bytes, with an allowance for each record or change.
+    /// The approximate size in memory, in bytes, with an allowance for each value, and for each record or change.
     fileprivate var byteCount: Int {
         switch self {
         case .snapshot(let groups, _, _):
             groups.reduce(0) { total, group in
                 group.records.reduce(total) { total, record in
-                    record.values.reduce(total + 64 + record.unknown.byteCount) { $0 + $1.byteCount }
+                    record.values.reduce(total + 64 + record.unknown.byteCount) { $0 + 48 + $1.byteCount }
                 }
             }
         case .commits(let commits):
@@ -85,5 +86,5 @@ extension PullPage.Content {
 }
 
 extension Patch {
-    fileprivate var byteCount: Int { reduce(0) { $0 + $1.value.byteCount } }
+    fileprivate var byteCount: Int { reduce(0) { $0 + 48 + $1.field.rawValue.utf8.count + $1.value.byteCount } }
 }

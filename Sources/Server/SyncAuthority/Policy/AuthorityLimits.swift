@@ -19,9 +19,8 @@ public enum AuthorityLimits {
     public static let conflictBytes = 6 * 1_024 * 1_024
     /// Maximum number of pages in memory for devices that request the same page.
     public static let keptPages = 16
-    /// The sizes of the pages that are kept, as the sum of their values in bytes. Smaller ones cost little to make
-    /// again. In memory, a page takes a few times this size.
-    public static let keptPageBytes = 4 * 1_024...256 * 1_024
+    /// The approximate sizes in memory of the pages that are kept, in bytes. Smaller ones cost little to make again.
+    public static let keptPageBytes = 4 * 1_024...512 * 1_024
     /// Default number of commits to keep per space: months for a small space.
     public static let keptCommits = 100_000
     /// Number of outcomes to keep that a client has already acknowledged.

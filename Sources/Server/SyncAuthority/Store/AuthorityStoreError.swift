@@ -63,7 +63,22 @@ extension AuthorityError {
         let retryAfter: Duration? = failure.code == .busy ? AuthorityLimits.busyRetry : nil
         self.init(
             .unavailable, failure.code.messageForClients, detail: failure.message, retryAfter: retryAfter,
-            isStoreDamaged: failure.code == .corrupt || failure.code == .notADatabase)
+            isStoreDamaged: failure.code == .corrupt || failure.code == .notADatabase,
+            concernsAllRequests: failure.code.concernsAllRequests)
+    }
+}
+
+extension AuthorityStoreError.Code {
+    /// Whether every other request would fail now, too. Otherwise, the values or the rows of one request may be the
+    /// cause.
+    fileprivate var concernsAllRequests: Bool {
+        switch self {
+        case .unstorable, .corrupt, .inputOutput: false
+        case .notADatabase, .newerSchema, .otherSchema, .unsafePermissions, .missingFile, .noDatabase, .inUse,
+            .notDurable,
+            .diskFull, .readOnly, .busy, .unreachable:
+            true
+        }
     }
 }
 
