@@ -140,6 +140,22 @@ import Testing
         #expect(try world.head() == .zero)
     }
 
+    @Test func `a database transaction takes no further push after conflicts as large as a page`() throws {
+        var policy = AuthorityPolicy()
+        policy.pageBytes = 64
+        let world = AuthorityWorld(policy: policy)
+        var first = Device(1)
+        let long = FieldValue.text(String(repeating: "a", count: 100))
+        try world.push(&first, create("user", 1, ["username": .text("ned"), "bio": long]))
+        try world.push(&first, update("user", 1, at: 1_000, "bio", .text(String(repeating: "b", count: 100))))
+        // The edits of the other devices have not seen the second value, and lose to it.
+        let pushes = try (UInt64(2)...4).map { number in
+            var device = Device(number)
+            return Self.pending(device, [try device.number([update("user", 1, at: 0, "bio", .text("c"))])])
+        }
+        #expect(world.authority.pushTogether(pushes, now: AuthorityWorld.now).count == 1)
+    }
+
     @Test func `an edit is older by the time that its push has waited on the server`() throws {
         let world = AuthorityWorld()
         _ = world.authority.pushTogether(try Self.creates(1...1), now: AuthorityWorld.now)

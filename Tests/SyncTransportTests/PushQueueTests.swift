@@ -41,6 +41,18 @@ import Testing
         #expect(authority.calls.last == [many])
     }
 
+    @Test(arguments: [0, 1, 5])
+    func `a push has one result, however many the authority returns`(count: Int) {
+        let queue = PushQueue(authority: MiscountingAuthority(count: count), now: TestServer.now)
+        let results = Guarded<[Bool]>([])
+        for number in 1...2 {
+            queue.add(Self.push(Int64(number))) { result in
+                results.withLock { $0.append((try? result.get()) != nil) }
+            }
+        }
+        #expect(results.withLock { $0 } == [count > 0, count > 0])
+    }
+
     private static func push(_ number: Int64) -> PendingPush {
         PendingPush(
             request: PushRequest(
@@ -49,8 +61,19 @@ import Testing
     }
 }
 
+/// An authority that returns a fixed number of results, whatever it is asked.
+private struct MiscountingAuthority: UselessAuthority {
+    let count: Int
+    let failure = AuthorityError(.unavailable, "only pushes are expected")
+    let commits = Broadcast<SpaceHeads>()
+
+    func pushTogether(_ pushes: [PendingPush], now: WallTime) -> [Result<PushResponse, AuthorityError>] {
+        Array(repeating: .success(.refused(.epochChanged(Epoch(rawValue: "other")))), count: count)
+    }
+}
+
 /// An authority that records the pushes that it gets at once, and performs up to two of them.
-private final class RecordingAuthority: AuthorityService {
+private final class RecordingAuthority: UselessAuthority {
     private let state = Guarded<[[Int64]]>([])
     private let hook = Guarded<@Sendable (Int) -> Void>({ _ in })
     let commits = Broadcast<SpaceHeads>()
@@ -69,17 +92,5 @@ private final class RecordingAuthority: AuthorityService {
         return pushes.prefix(2).map { _ in .success(.refused(.epochChanged(Epoch(rawValue: "other")))) }
     }
 
-    func hello(for principal: Principal, now: WallTime) throws(AuthorityError) -> ServerHello { throw unused }
-    func push(
-        _ request: PushRequest, by principal: Principal, now: WallTime
-    ) throws(AuthorityError) -> PushResponse { throw unused }
-    func pull(
-        _ request: PullRequest, by principal: Principal, now: WallTime
-    ) throws(AuthorityError) -> PullResponse { throw unused }
-    func fetch(
-        _ request: FetchRequest, by principal: Principal, now: WallTime
-    ) throws(AuthorityError) -> Record? { throw unused }
-    func readable(among spaces: [SpaceID], by principal: Principal) throws(AuthorityError) -> [SpaceID] { [] }
-
-    private var unused: AuthorityError { AuthorityError(.unavailable, "only pushes are expected") }
+    var failure: AuthorityError { AuthorityError(.unavailable, "only pushes are expected") }
 }

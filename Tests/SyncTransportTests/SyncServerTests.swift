@@ -485,10 +485,17 @@ struct AcceptedOnce: Authenticator {
 }
 
 /// An authority that fails every call.
-struct FailingAuthority: AuthorityService {
+struct FailingAuthority: UselessAuthority {
     let failure: AuthorityError
     let commits = Broadcast<SpaceHeads>()
+}
 
+/// An authority whose calls fail, except those that the type implements itself.
+protocol UselessAuthority: AuthorityService {
+    var failure: AuthorityError { get }
+}
+
+extension UselessAuthority {
     func hello(for principal: Principal, now: WallTime) throws(AuthorityError) -> ServerHello { throw failure }
     func push(
         _ request: PushRequest, by principal: Principal, now: WallTime

@@ -44,14 +44,27 @@ final class PushQueue: Sendable {
             // On a busy machine, threads that are about to add a push run first. On an idle one, this does nothing.
             sched_yield()
             guard let waiting = next() else { return }
-            var results = authority.pushTogether(waiting.map(\.push), now: now())[...]
-            if results.isEmpty {
-                results = [.failure(AuthorityError(.unavailable, "the server has not performed the push"))]
-            }
-            let performed = zip(waiting, results.prefix(waiting.count))
-            state.withLock { $0.waiting.removeFirst(min(results.count, waiting.count)) }
-            for ((_, completion), result) in performed { completion(result) }
+            let results = Self.results(of: waiting.map(\.push), with: authority, now: now())
+            state.withLock { $0.waiting.removeFirst(results.count) }
+            for ((_, completion), result) in zip(waiting, results) { completion(result) }
         }
+    }
+
+    /// Performs a push alone, on this thread.
+    static func perform(
+        _ push: PendingPush, with authority: any AuthorityService, now: WallTime, completion: Completion
+    ) {
+        for result in results(of: [push], with: authority, now: now) { completion(result) }
+    }
+
+    /// Returns the results of the first pushes: at least one, and at most one for each, even if an application's
+    /// authority returns none or too many.
+    private static func results(
+        of pushes: [PendingPush], with authority: any AuthorityService, now: WallTime
+    ) -> ArraySlice<Result<PushResponse, AuthorityError>> {
+        let results = authority.pushTogether(pushes, now: now).prefix(pushes.count)
+        guard results.isEmpty else { return results }
+        return [.failure(AuthorityError(.unavailable, "the server has not performed the push"))]
     }
 
     /// Returns the pushes that have waited longest; nil when none waits, and this thread need not work anymore.

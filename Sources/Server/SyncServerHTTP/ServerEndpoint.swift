@@ -84,12 +84,12 @@ struct ServerEndpoint: Sendable {
                 guard state == .active else { return continuation.resume(throwing: CancellationError()) }
                 do {
                     let push = try make()
-                    guard push.request.transactions.count <= AuthorityLimits.transactionsPerWrite else {
-                        let response = try authority.push(
-                            push.request, by: push.principal, now: now(), rejecting: push.rejections)
-                        return continuation.resume(returning: response)
+                    let complete: PushQueue.Completion = { continuation.resume(with: $0.mapError { $0 as any Error }) }
+                    if push.request.transactions.count > AuthorityLimits.transactionsPerWrite {
+                        PushQueue.perform(push, with: authority, now: now(), completion: complete)
+                    } else {
+                        pushes.add(push, completion: complete)
                     }
-                    pushes.add(push) { continuation.resume(with: $0.mapError { $0 as any Error }) }
                 } catch {
                     continuation.resume(throwing: error)
                 }

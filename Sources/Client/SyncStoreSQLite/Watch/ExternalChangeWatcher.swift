@@ -7,9 +7,10 @@ import SyncModel
 
 /// Notifies a store's observers of the commits of other processes, and of their requests for a sync.
 ///
-/// The kernel reports writes to the WAL, and SQLite tells whether another connection has committed. A request is a new
-/// time of the lease's file. A slow poll covers file systems that report nothing. SQLite does not tell which records a commit has changed, so each notification
-/// covers everything. The notifications are published on the watcher's own queue.
+/// The kernel reports writes to the WAL, and SQLite tells whether another connection has committed. SQLite does not tell
+/// which records a commit has changed, so each notification of a commit covers everything. A request is a new time of the
+/// lease's file. A slow poll covers file systems that report nothing. The notifications are published on the watcher's
+/// own queue.
 public final class ExternalChangeWatcher: Sendable {
     private let sources: Guarded<Sources>
 

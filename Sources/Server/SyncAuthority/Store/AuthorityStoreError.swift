@@ -75,8 +75,7 @@ extension AuthorityStoreError.Code {
         switch self {
         case .unstorable, .corrupt, .inputOutput: false
         case .notADatabase, .newerSchema, .otherSchema, .unsafePermissions, .missingFile, .noDatabase, .inUse,
-            .notDurable,
-            .diskFull, .readOnly, .busy, .unreachable:
+            .notDurable, .diskFull, .readOnly, .busy, .unreachable:
             true
         }
     }

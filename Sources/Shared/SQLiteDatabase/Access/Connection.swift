@@ -13,7 +13,8 @@ package final class Connection {
     /// The memory in which the WAL hook stores `pagesInWAL`; nil before `takeOverCheckpoints()`.
     var walPages: UnsafeMutablePointer<Int32>?
 
-    /// Maximum number of cached statements with composed SQL: more than an ordinary application has queries.
+    /// Maximum number of cached statements with composed SQL: more than an ordinary
+    /// application has queries, and edits of different fields.
     private static let mostComposed = 100
 
     /// Opens a connection, which closes when this object is destroyed.
