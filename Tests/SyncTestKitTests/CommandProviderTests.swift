@@ -12,6 +12,30 @@ import TomboloModeling
 
 @Suite(.ring(.unit)) struct CommandProviderTests {
     @Test func `the engine executes each command that its provider makes, once`() throws {
+        try withEngine { simulation, _, id, commands in
+            try simulation.advance(by: .seconds(5))
+            #expect(Set(commands.executed.map(\.call)) == [.hello, .push, .pull])
+            #expect(commands.executed == commands.made)
+            let pushed = commands.executed.compactMap { if case .push(let request) = $0 { request } else { nil } }
+            #expect(pushed.flatMap(\.transactions).flatMap(\.transaction.mutations).map(\.record) == [id])
+        }
+    }
+
+    @Test func `the engine asks the server when another process requests a sync`() throws {
+        try withEngine { simulation, store, _, commands in
+            try simulation.advance(by: .seconds(5))
+            let before = commands.executed.count
+            // The time is too short for a poll.
+            try simulation.advance(by: .milliseconds(10))
+            #expect(commands.executed.count == before)
+            store.changes.publish(StoreChange(requestsSync: true))
+            try simulation.advance(by: .milliseconds(10))
+            #expect(commands.executed.dropFirst(before).map(\.call).contains(.pull))
+        }
+    }
+
+    /// Runs an engine on a store with one unsent record while `body` is called.
+    private func withEngine(_ body: (Simulation, SQLiteStore, RecordID, RecordingCommands) throws -> Void) throws {
         let simulation = Simulation(seed: 1)
         let runtime = simulation.makeRuntime(
             device: "phone", clockOf: "phone", wallClock: simulation.makeWallClock())
@@ -32,14 +56,9 @@ import TomboloModeling
             store: store, commands: commands, reachability: SimulatedReachability(), runtime: runtime,
             logger: Logger(label: "phone", factory: { _ in SwiftLogNoOpLogHandler() }))
         let run = simulation.start("phone") { await #expect(throws: Never.self) { try await engine.run() } }
-        try simulation.advance(by: .seconds(5))
+        try body(simulation, store, id, commands)
         run.cancel()
         try simulation.finish()
-
-        #expect(Set(commands.executed.map(\.call)) == [.hello, .push, .pull])
-        #expect(commands.executed == commands.made)
-        let pushed = commands.executed.compactMap { if case .push(let request) = $0 { request } else { nil } }
-        #expect(pushed.flatMap(\.transactions).flatMap(\.transaction.mutations).map(\.record) == [id])
     }
 }
 

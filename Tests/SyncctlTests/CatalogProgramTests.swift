@@ -96,7 +96,9 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `a sync beside another one ends when only writes for a newer server are left`() throws {
+    func `a sync beside another one ends when only writes for a newer server are left, and waits when it is upgraded`()
+        throws
+    {
         let token = programs.folder + "/token"
         #expect(try programs.run("syncd", ["token", "add", "arya", "--output", token]).status == 0)
         let (server, url) = try programs.serve("--catalog", try catalog("older", fields: title))
@@ -111,6 +113,15 @@ import Testing
         let beside = try programs.run("syncctl", ["sync", "--json"] + there)
         #expect(beside.status == CommandExitStatus.held.rawValue, "\(beside)")
         #expect(beside.output.contains(#""result":"held""#), "\(beside)")
+
+        // The server is upgraded. The watch sends what has waited, and the sync beside it waits for that.
+        kill(server.processIdentifier, SIGTERM)
+        server.waitUntilExit()
+        let port = try #require(url.split(separator: ":").last.map(String.init))
+        _ = try programs.serve("--port", port, "--catalog", newer)
+        let after = try programs.run("syncctl", ["sync", "--wait", "5m", "--json"] + there)
+        #expect(after.status == 0, "\(after)")
+        #expect(after.output.contains(#""outbox":0,"held":0"#), "\(after)")
     }
 
     @Test func `the stored models of a folder are printed, or the reason why they cannot be`() throws {

@@ -45,7 +45,7 @@ import Testing
                 return try ned.users() == ["Milk", "Tea"]
             }
             try testbed.server.manage(["space", "set", "team_7", arya.name, "writer"])
-            // The watch would ask for the space again after minutes. It syncs when somebody asks for it.
+            // The sync waits for the watch, which downloads the space again.
             try arya.expect(0, "sync")
             try arya.requireUsers(["Milk", "Tea"])
             arya.endWatch(SIGTERM)

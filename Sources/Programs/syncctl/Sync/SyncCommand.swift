@@ -175,7 +175,8 @@ struct SyncCommand: AsyncParsableCommand {
             var work = "\(left) left"
             if left == 0 {
                 switch try await other.look(within: timeout - progress.elapsed) {
-                case .inSync: return outbox.held > 0 ? .held : .syncedByOther(process)
+                case .inSync:
+                    if let ending = try ending(of: store, syncedBy: process) { return ending }
                 case .obstacle(let ending, let isLasting):
                     if isLasting || progress.elapsed >= max(wait, Self.recoveryTime) { return ending }
                 case .behind(let lack): work = lack
@@ -191,11 +192,17 @@ struct SyncCommand: AsyncParsableCommand {
         switch try await other.look(within: Self.grace) {
         case .obstacle(let ending, _): return ending
         case .behind(let lack): return .syncedElsewhere(process, lack: lack)
-        case .inSync:
-            let outbox = try store.outboxSummary()
-            guard outbox.count == outbox.held else { return .syncedElsewhere(process, lack: nil) }
-            return outbox.held > 0 ? .held : .syncedByOther(process)
+        case .inSync: return try ending(of: store, syncedBy: process) ?? .syncedElsewhere(process, lack: nil)
         }
+    }
+
+    /// Returns the ending after a comparison with the server found nothing missing; nil if transactions are still to be
+    /// sent. The outbox may have changed during the comparison: an upgraded server releases transactions that were
+    /// held back.
+    private func ending(of store: any LocalStore, syncedBy process: Int32?) throws -> SyncEnding? {
+        let outbox = try store.outboxSummary()
+        guard outbox.count == outbox.held else { return nil }
+        return outbox.held > 0 ? .held : .syncedByOther(process)
     }
 
     /// Time for the other process to recover from a failure that it has recorded.
