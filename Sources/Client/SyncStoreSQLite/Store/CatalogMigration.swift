@@ -157,7 +157,7 @@ struct CatalogMigration {
         try index(table, from: stored.count)
         try connection.execute("DROP VIEW IF EXISTS \(RecordTable.quote(table.name + "_shown"))")
         try createView(of: table)
-        try fillFromUnknown(table)
+        try takeNewFields(of: table, from: stored.count)
     }
 
     /// Notes the order of a table's columns.
@@ -274,85 +274,5 @@ struct CatalogMigration {
         let parts = [(1, 4), (5, 2), (7, 2), (9, 2), (11, 6)]
         return "lower(" + parts.map { "hex(substr(\(column), \($0.0), \($0.1)))" }.joined(separator: " || '-' || ")
             + ")"
-    }
-
-    // MARK: Records and values that arrived before their tables and columns
-
-    /// Moves the records of a new table's collection out of `sync_foreign`. The server may have sent them to a build
-    /// that did not know the collection.
-    private func adoptForeignRows(_ table: RecordTable) throws {
-        let select = try connection.prepare(
-            "SELECT id, space, uid, version, fields FROM sync_foreign WHERE collection = ?1 AND id > ?2 ORDER BY id LIMIT 1"
-        )
-        var after: RecordID?
-        while true {
-            select.bind(1, table.name)
-            if let after { select.bind(2, after) } else { select.bind(2, blob: [] as [UInt8]) }
-            guard try select.step() else { break }
-            var row: StoredRow
-            do {
-                defer { select.reset() }
-                let id = try select.recordID(0)
-                after = id
-                let fields = try StoredForm.patch(from: select.bytes(4), of: "\(table.name) \(id)")
-                let version = Version(select.integer(3))
-                // In the current history, the server may have given this uid to another record.
-                let uid = version == .zero ? UID.none : UID(select.integer(2))
-                row = StoredRow(
-                    record: Record(
-                        id: id, uid: uid, version: version,
-                        values: Array(repeating: .null, count: table.model.fields.count), unknown: fields),
-                    space: select.integer(1))
-            }
-            row.record.takeKnownFields(of: table.model)
-            let upsert = try table.statement(.upsert, on: connection)
-            do {
-                try table.bind(row, to: upsert)
-                try upsert.run()
-            } catch let error as DatabaseError where error.code == .constraint {
-                // Two records have the same uid. The next snapshot decides which one keeps it; opening the database
-                // must not fail.
-                row.record.uid = .none
-                try table.bind(row, to: upsert)
-                try upsert.run()
-            }
-        }
-        let delete = try connection.prepare("DELETE FROM sync_foreign WHERE collection = ?1")
-        delete.bind(1, table.name)
-        try delete.run()
-    }
-
-    /// Moves the values of new columns out of `sync_unknown`. The server may have sent them to a build that did not
-    /// know the field.
-    private func fillFromUnknown(_ table: RecordTable) throws {
-        let select = try connection.prepare(
-            "SELECT \(table.columns) FROM \(table.quoted) WHERE sync_row > ?1 AND sync_unknown IS NOT NULL ORDER BY sync_row LIMIT 1"
-        )
-        var after: Int64 = 0
-        while true {
-            select.bind(1, after)
-            guard try select.step() else { return }
-            var row: StoredRow
-            do {
-                defer { select.reset() }
-                after = select.integer(0)
-                row = try table.row(select)
-            }
-            row.record.takeKnownFields(of: table.model)
-            let upsert = try table.statement(.upsert, on: connection)
-            try table.bind(row, to: upsert)
-            try upsert.run()
-        }
-    }
-}
-
-extension Record {
-    /// Moves unknown fields that the schema now knows into `values`. Drops a value whose type does not match its field.
-    fileprivate mutating func takeKnownFields(of schema: ModelSchema) {
-        for (name, value) in unknown {
-            guard let position = schema.position(of: name) else { continue }
-            unknown.remove(name)
-            if value.type == schema.fields[position].type { values[position] = value }
-        }
     }
 }

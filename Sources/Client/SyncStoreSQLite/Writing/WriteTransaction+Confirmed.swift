@@ -80,29 +80,37 @@ extension WriteTransaction {
         former == alwaysLost ? nil : Version(former.rawValue & ~ownBit)
     }
 
+    /// Returns former versions without the marks of fields that are probably empty because this device created the record
+    /// without them. Nobody wrote such a field, so a later value of another device replaces nothing.
+    static func withoutMarks(_ former: [Version], ofFieldsEmptySinceCreation record: Record) -> [Version] {
+        let oldest = former.compactMap(unmarked).min()
+        return former.enumerated().map { position, marked in
+            guard record.values[position].isNull, let version = unmarked(marked), version == oldest else {
+                return marked
+            }
+            return version
+        }
+    }
+
     /// In `sync_former`, marks the versions of the fields that this device wrote in the lost history, and forgets the
     /// versions of its own commits. The rows must still have the versions of the lost history.
     ///
     /// The next history gives the same versions to other commits.
     func markOwnFormerVersions() throws {
-        var own: [Int64: Set<Version>] = [:]
-        let confirmed = try connection.statement(
-            "SELECT key, confirmed.version FROM sync_confirmed AS confirmed JOIN sync_space ON name = confirmed.space")
-        try confirmed.forEachRow { own[$0.integer(0), default: []].insert(Version($0.integer(1))) }
+        let own = try OwnVersions(in: connection)
         if !own.isEmpty {
             for table in tables { try markOwnFormerVersions(of: table, own) }
         }
         try connection.execute("DELETE FROM sync_confirmed")
     }
 
-    private func markOwnFormerVersions(of table: RecordTable, _ own: [Int64: Set<Version>]) throws {
+    private func markOwnFormerVersions(of table: RecordTable, _ own: OwnVersions) throws {
         let rows = try connection.statement(
             composed:
                 """
                 SELECT version, sync_fields, id, sync_space FROM \(table.quoted)
                 WHERE version > 0 AND (sync_fields IS NOT NULL
-                    OR (sync_space, version) IN (SELECT key, confirmed.version FROM sync_confirmed AS confirmed
-                        JOIN sync_space ON name = confirmed.space))
+                    OR (sync_space, version) IN (\(OwnVersions.select)))
                 UNION ALL
                 SELECT version, field_versions, id, space FROM sync_base
                 WHERE collection = ?1 AND is_deleted = 0 AND version > 0 AND space IS NOT NULL

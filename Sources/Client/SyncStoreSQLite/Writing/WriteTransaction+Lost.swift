@@ -50,9 +50,11 @@ extension WriteTransaction {
         // cannot be compared.
         let isElsewhere = old.space != space
         if !isElsewhere { try rememberOwnVersions(former, of: old.record, shownAs: record, in: space) }
-        var edits = old.record.edits(
-            lostBy: record, former: isElsewhere ? former.map { _ in Self.alwaysLost } : former, schema: model
-        ).filter { !isElsewhere || !$0.value.isNull }
+        let versions =
+            isElsewhere
+            ? former.map { _ in Self.alwaysLost } : Self.withoutMarks(former, ofFieldsEmptySinceCreation: old.record)
+        var edits = old.record.edits(lostBy: record, former: versions, schema: model)
+            .filter { !isElsewhere || !$0.value.isNull }
         if isPending {
             let pending = try pendingEdits(of: place, in: space)
             // The user has seen these values and replaced them, or the device still sends them.

@@ -205,6 +205,23 @@ extension LocalStoreConformance {
                 try fixture.expect(
                     try fixture.offers().map(\.patch), is: [["username": .text("mine")]], "what the journal offers")
             },
+            Check("a field that this device's creation left empty is not offered after a restore") { fixture in
+                try fixture.sendHello()
+                let (id, _) = try fixture.createUser("ada")
+                let number = try fixture.push().transactions[0].number
+                _ = try fixture.response(
+                    number, fixture.applied(1, uids: [AssignedUID(collection: "users", record: id, uid: UID(7))]))
+                try fixture.pull(fixture.feed([fixture.at(1, fixture.created(id, uid: 7, "ada"))], to: 1))
+                let restored = Epoch(rawValue: "restored")
+                _ = try fixture.store.adopt(restored, as: fixture.account)
+                // Another device had set the age before the backup.
+                var shown = fixture.shownUser(id, uid: 7, version: 5, "ada")
+                shown.values[1] = .integer(50)
+                shown.fieldVersions = [Version(1), Version(5), Version(1), Version(1)]
+                try fixture.pull(
+                    fixture.snapshot([SnapshotRows(collection: "users", records: [shown])], at: 5, of: restored))
+                try fixture.expect(try fixture.offers(), is: [], "what the journal offers")
+            },
             Check("a value of another device whose version a transaction without effect shares is not offered") {
                 fixture in
                 let id = try fixture.syncedUser("ada")

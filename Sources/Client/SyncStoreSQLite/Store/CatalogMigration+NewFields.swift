@@ -1,0 +1,152 @@
+import SQLiteDatabase
+import SyncCore
+import SyncModel
+
+// Records and values that the server sent before the application declared their models and fields.
+extension CatalogMigration {
+    /// Moves the records of a new table's collection out of `sync_foreign`. The server may have sent them to a build
+    /// that did not know the collection.
+    func adoptForeignRows(_ table: RecordTable) throws {
+        let select = try connection.prepare(
+            "SELECT id, space, uid, version, fields FROM sync_foreign WHERE collection = ?1 AND id > ?2 ORDER BY id LIMIT 1"
+        )
+        var after: RecordID?
+        while true {
+            select.bind(1, table.name)
+            if let after { select.bind(2, after) } else { select.bind(2, blob: [] as [UInt8]) }
+            guard try select.step() else { break }
+            var row: StoredRow
+            do {
+                defer { select.reset() }
+                let id = try select.recordID(0)
+                after = id
+                let fields = try StoredForm.patch(from: select.bytes(4), of: "\(table.name) \(id)")
+                let version = Version(select.integer(3))
+                // In the current history, the server may have given this uid to another record.
+                let uid = version == .zero ? UID.none : UID(select.integer(2))
+                row = StoredRow(
+                    record: Record(
+                        id: id, uid: uid, version: version,
+                        values: Array(repeating: .null, count: table.model.fields.count), unknown: fields),
+                    space: select.integer(1))
+            }
+            _ = row.record.takeKnownFields(of: table.model)
+            let upsert = try table.statement(.upsert, on: connection)
+            do {
+                try table.bind(row, to: upsert)
+                try upsert.run()
+            } catch let error as DatabaseError where error.code == .constraint {
+                // Two records have the same uid. The next snapshot decides which one keeps it; opening the database
+                // must not fail.
+                row.record.uid = .none
+                try table.bind(row, to: upsert)
+                try upsert.run()
+            }
+        }
+        let delete = try connection.prepare("DELETE FROM sync_foreign WHERE collection = ?1")
+        delete.bind(1, table.name)
+        try delete.run()
+    }
+
+    /// Moves the values of new columns out of `sync_unknown`, and gives the new fields their versions.
+    ///
+    /// The server may have sent the values to a build that did not know the fields.
+    ///
+    /// - Parameter first: the first new column.
+    func takeNewFields(of table: RecordTable, from first: Int) throws {
+        let own = try OwnVersions(in: connection)
+        let new = Array(table.columnOrder[first...])
+        try fillRows(of: table, new, own)
+        try limitBaseVersions(of: table, new, own)
+    }
+
+    private func fillRows(of table: RecordTable, _ new: [Int], _ own: OwnVersions) throws {
+        let find = try connection.prepare(
+            """
+            SELECT sync_row FROM \(table.quoted)
+            WHERE sync_unknown IS NOT NULL OR sync_fields IS NOT NULL AND (sync_space, version) IN (\(OwnVersions.select))
+            """)
+        var rows: [Int64] = []
+        try find.forEachRow { rows.append($0.integer(0)) }
+        let select = try connection.prepare("SELECT \(table.columns) FROM \(table.quoted) WHERE sync_row = ?1")
+        for number in rows {
+            select.bind(1, number)
+            guard try select.step() else { continue }
+            var row: StoredRow
+            do {
+                defer { select.reset() }
+                row = try table.row(select)
+            }
+            let taken = row.record.takeKnownFields(of: table.model)
+            row.record.limitVersions(
+                ofNewFields: new, taken: taken, to: own.latestForeign(upTo: row.record.version, in: row.space))
+            let upsert = try table.statement(.upsert, on: connection)
+            try table.bind(row, to: upsert)
+            try upsert.run()
+        }
+    }
+
+    /// Gives the new fields in `sync_base` their versions. Their values are found by name when the base is read.
+    private func limitBaseVersions(of table: RecordTable, _ new: [Int], _ own: OwnVersions) throws {
+        let find = try connection.prepare(
+            """
+            SELECT id, unknown FROM sync_base
+            WHERE collection = ?1 AND is_deleted = 0 AND (unknown IS NOT NULL OR field_versions IS NOT NULL)
+                AND (space, version) IN (\(OwnVersions.select))
+            """)
+        find.bind(1, table.name)
+        var found: [(id: RecordID, taken: [Int])] = []
+        try find.forEachRow { row in
+            let id = try row.recordID(0)
+            let unknown =
+                row.isNull(1)
+                ? Patch() : try StoredForm.patch(from: row.bytes(1), of: "the base of \(table.name) \(id)")
+            found.append((id, new.filter { unknown[table.model.fields[$0].name] != nil }))
+        }
+        let update = try connection.prepare(
+            "UPDATE sync_base SET field_versions = ?3 WHERE collection = ?1 AND id = ?2")
+        for (id, taken) in found {
+            let (base, space) = try Base.read(id, in: table, connection)
+            guard var record = base.record, let space else { continue }
+            record.limitVersions(
+                ofNewFields: new, taken: taken, to: own.latestForeign(upTo: record.version, in: space))
+            update.bind(1, table.name)
+            update.bind(2, id)
+            update.bind(3, blob: FieldVersions.encode(record, order: table.columnOrder))
+            try update.run()
+        }
+    }
+}
+
+extension Record {
+    /// Moves unknown fields that the schema now knows into `values`. Drops a value whose type does not match its field.
+    ///
+    /// - Returns: the positions of the fields.
+    fileprivate mutating func takeKnownFields(of schema: ModelSchema) -> [Int] {
+        unknown.compactMap { name, value in
+            guard let position = schema.position(of: name) else { return nil }
+            unknown.remove(name)
+            if value.type == schema.fields[position].type { values[position] = value }
+            return position
+        }
+    }
+
+    /// Lowers the versions of fields that a build did not know.
+    ///
+    /// Without a version of its own, such a field has that of its record. If this device made the record's last commit,
+    /// then another commit gave the field its value: this device did not know the field. With the version of an own
+    /// commit, the value would count as this device's own when the server has lost its history (I15).
+    ///
+    /// - Parameters:
+    ///   - new: the positions of the fields.
+    ///   - taken: the positions of those that have values. The others may be empty since the creation of the record,
+    ///     which no field is older than, and which may be an own commit.
+    ///   - foreign: the latest version, at most the record's, of a commit of another device.
+    fileprivate mutating func limitVersions(ofNewFields new: [Int], taken: [Int], to foreign: Version) {
+        guard foreign < version else { return }
+        var versions = values.indices.map { version(ofFieldAt: $0) }
+        let oldest = versions.min() ?? version
+        for position in new { versions[position] = taken.contains(position) ? foreign : max(foreign, oldest) }
+        fieldVersions = versions.allSatisfy { $0 == version } ? [] : versions
+    }
+}
