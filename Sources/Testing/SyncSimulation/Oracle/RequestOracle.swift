@@ -95,11 +95,12 @@ final class RequestOracle: Sendable {
     }
 
     /// Allows immediate retries of failed requests, because a new link or new credentials may have removed the
-    /// obstacle.
+    /// obstacle. The device also abandons a request for such a reason, and sends it again.
     func hasReason(toTryAgain device: String) {
         devices.withLock { devices in
             for name in devices.keys where name == device || name.hasPrefix(device + ".") {
                 devices[name]?.failed = [:]
+                _ = devices[name]?.idle.popLast()
             }
         }
     }

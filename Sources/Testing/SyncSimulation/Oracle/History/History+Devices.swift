@@ -11,8 +11,14 @@ extension History: DeviceObserver {
             for entry in numbered {
                 // Another engine may have taken a batch meanwhile, under another identity.
                 guard case .sent(let number, _) = entry.state, let pushed = sent[number],
-                    pushed.transaction == entry.transaction, state.unconfirmed[device]?[entry.sequence] != nil
+                    state.unconfirmed[device]?[entry.sequence] != nil
                 else { continue }
+                let operation = Operation(identity: batch.identity, number: number)
+                if batch.isEmptied, pushed.transaction.mutations.isEmpty {
+                    // The empty transaction asks what became of the original under its former numbers.
+                    state.unconfirmed[device]?[entry.sequence]?.operation = operation
+                }
+                guard pushed.transaction == entry.transaction else { continue }
                 if let known = state.unconfirmed[device]?[entry.sequence]?.transaction, !known.says(pushed.transaction)
                 {
                     state.violations.report(
@@ -22,8 +28,7 @@ extension History: DeviceObserver {
                         ))
                 }
                 state.unconfirmed[device]?[entry.sequence] = Unconfirmed(
-                    operation: Operation(identity: batch.identity, number: number), hash: pushed.hash,
-                    transaction: pushed.transaction)
+                    operation: operation, hash: pushed.hash, transaction: pushed.transaction)
             }
         }
     }

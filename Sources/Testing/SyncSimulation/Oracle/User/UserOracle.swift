@@ -268,6 +268,7 @@ final class UserOracle: Sendable {
         fileprivate let values: Set<Saved>
         fileprivate let deletes: Set<RecordAddress>
         fileprivate let entered: Set<Saved>
+        fileprivate let replaced: Set<Saved>
         fileprivate let restored: Set<Saved>
         fileprivate let restores: Int
     }
@@ -278,6 +279,7 @@ final class UserOracle: Sendable {
                 values: Set(state.values.filter { $0.value.holders.contains(device) }.keys),
                 deletes: Set(state.deletes.filter { $0.value.holders.contains(device) }.keys),
                 entered: state.entered[device] ?? [],
+                replaced: state.replacedOn[device] ?? [],
                 restored: Set(state.values.filter { $0.value.restorers.contains(device) }.keys),
                 restores: state.restores)
         }
@@ -290,6 +292,7 @@ final class UserOracle: Sendable {
         for entry in journal { saw(entry, on: device) }
         state.withLock { state in
             state.entered[device, default: []].formUnion(image.entered)
+            state.replacedOn[device, default: []].formUnion(image.replaced)
             state.lastEdits[device] = nil
             for key in state.values.keys {
                 state.values[key]?.hold(image.values.contains(key), by: device)
@@ -368,16 +371,12 @@ final class UserOracle: Sendable {
         return changes
     }
 
-    /// Returns all values that edits enter. A create enters a value in every field.
+    /// Returns all values that edits enter.
     private func values(enteredBy edits: [RecordEdit]) -> [Saved] {
         edits.flatMap { edit in
             let address = RecordAddress(edit.collection, edit.record)
             switch edit {
-            case .create(_, _, let patch):
-                return catalog[address.collection]?.fields.map { field in
-                    Saved(field: FieldAddress(address, field.name), value: patch[field.name] ?? .null)
-                } ?? []
-            case .update(_, _, let patch):
+            case .create(_, _, let patch), .update(_, _, let patch):
                 return patch.map { Saved(field: FieldAddress(address, $0.field), value: $0.value) }
             case .delete: return []
             }
