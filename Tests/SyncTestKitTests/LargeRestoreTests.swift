@@ -7,7 +7,7 @@ import TestRings
 import Testing
 
 /// Tests restoring journal entries that do not fit into one transaction.
-@Suite(.ring(.test)) struct LargeRestoreTests {
+@Suite(.ring(.check)) struct LargeRestoreTests {
     private static let item = ModelSchema(
         collection: "item",
         fields: [.text("name", required: true), .reference("next", to: "item")]

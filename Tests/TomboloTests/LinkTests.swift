@@ -3,7 +3,7 @@ import TestRings
 import Testing
 
 /// Tests which modules a client program links.
-@Suite(.ring(.test)) struct LinkTests {
+@Suite(.ring(.check)) struct LinkTests {
     private static let program = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
         .deletingLastPathComponent().appending(path: "SmallClient")
 

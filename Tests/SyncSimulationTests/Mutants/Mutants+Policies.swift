@@ -13,9 +13,9 @@ extension Mutant {
         Mutant(
             "no wait between tries", breaks: [.I18], "the back-off has neither a floor nor growth",
             shape: {
-                $0.setting.policy.backoff.initial = .microseconds(1)
-                $0.setting.policy.backoff.floor = .microseconds(1)
-                $0.setting.policy.backoff.cap = .microseconds(1)
+                $0.setting.policy.backoff.initial = .milliseconds(1)
+                $0.setting.policy.backoff.floor = .milliseconds(1)
+                $0.setting.policy.backoff.cap = .milliseconds(1)
                 $0.setting.network.refuseRate = 0.5
             }),
         Mutant(
