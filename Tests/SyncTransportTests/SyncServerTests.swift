@@ -34,6 +34,23 @@ import Testing
         }
     }
 
+    @Test(arguments: [("/", "200", #"{"status":"ok"}"#), ("/proc", "503", #""reason":"disk"}"#)])
+    func `a server is ready only with room on its disk, and stays healthy without`(
+        folder: String, status: String, body: String
+    ) async throws {
+        var configuration = SyncServerConfiguration()
+        configuration.folder = folder
+        let (ready, health) = try await TestServer.run(TestServer.authority(), configuration: configuration) { port in
+            (
+                try await RawRequest.send([RawRequest.http("GET /readyz")], to: port),
+                try await RawRequest.send([RawRequest.http("GET /healthz")], to: port)
+            )
+        }
+        #expect(RawRequest.status(ready) == status)
+        #expect(ready.hasSuffix(body))
+        #expect(RawRequest.status(health) == "200")
+    }
+
     /// A store that reports damage at each write.
     private struct DamagedStore: AuthorityStore {
         let base = InMemoryAuthorityStore(epoch: Epoch(rawValue: "test-epoch"))

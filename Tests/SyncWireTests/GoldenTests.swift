@@ -90,7 +90,8 @@ import Testing
         #expect(document.danglingReferences.isEmpty, "\(document.danglingReferences)")
         #expect(
             document.paths.sorted()
-                == (ServerCall.allCases.map(\.path) + [WirePath.hints, WirePath.openAPI, "/healthz"]).sorted())
+                == (ServerCall.allCases.map(\.path) + [WirePath.hints, WirePath.openAPI, "/healthz", "/readyz"])
+                .sorted())
     }
 
     @Test func `the OpenAPI document lists each error code of the server`() throws {

@@ -98,7 +98,7 @@ struct Routes: HTTPResponder {
             }
             return .call(call, body, principal, reservation)
         case .hints: return .hints(request, principal, secret: secret, reservation)
-        case .openAPI, .health, .none: throw Refusal(.notFound, .malformed, "the route does not exist")
+        case .openAPI, .health, .readiness, .none: throw Refusal(.notFound, .malformed, "the route does not exist")
         }
     }
 
@@ -160,7 +160,12 @@ struct Routes: HTTPResponder {
     }
 
     private func openResponse(_ route: Route, closing context: RouteContext?) async -> Response {
-        var response = route == .health ? await healthResponse() : Response(json: Self.openAPI)
+        var response =
+            switch route {
+            case .health: await healthResponse { try await health.check() }
+            case .readiness: await healthResponse { try await health.checkForWrites() }
+            default: Response(json: Self.openAPI)
+            }
         if let context { context.close(after: &response) }
         return response
     }
@@ -168,15 +173,16 @@ struct Routes: HTTPResponder {
     /// One copy that all responses share.
     private static let openAPI = ByteBuffer(bytes: WireSchema.openAPI)
 
-    private func healthResponse() async -> Response {
+    private func healthResponse(_ check: () async throws -> Void) async -> Response {
         do {
-            try await health.check()
+            try await check()
             return .json(Array(#"{"status":"ok"}"#.utf8))
         } catch {
             // The details go only to the log, because this route is open to everyone.
             logger.debug("the store is not available", metadata: ["error": "\(error)"])
             let isDamaged = error is StoreHealth.DamageFound || (error as? AuthorityError)?.isStoreDamaged == true
-            let body = #"{"status":"unavailable","reason":"\#(isDamaged ? "damaged" : "store")"}"#
+            let reason = isDamaged ? "damaged" : error is StoreHealth.NoRoom ? "disk" : "store"
+            let body = #"{"status":"unavailable","reason":"\#(reason)"}"#
             return .json(Array(body.utf8), status: .serviceUnavailable)
         }
     }
@@ -273,11 +279,12 @@ struct Routes: HTTPResponder {
     }
 }
 
-/// The routes: the calls of the protocol, the stream of hints, the description of the protocol, and the health check.
+/// The routes: the calls of the protocol, the stream of hints, the description of the protocol, and the checks of the
+/// health and the readiness.
 /// `none` stands for any other path.
 enum Route: Hashable, CustomStringConvertible {
     case call(ServerCall)
-    case hints, openAPI, health, none
+    case hints, openAPI, health, readiness, none
 
     init(path: String) {
         self = Self.routes[path] ?? .none
@@ -285,17 +292,17 @@ enum Route: Hashable, CustomStringConvertible {
 
     /// The routes by their paths.
     private static let routes = Dictionary(
-        uniqueKeysWithValues: (ServerCall.allCases.map(Route.call) + [.hints, .openAPI, .health]).map {
+        uniqueKeysWithValues: (ServerCall.allCases.map(Route.call) + [.hints, .openAPI, .health, .readiness]).map {
             ($0.description, $0)
         })
 
     /// Whether the route needs no token.
-    var isOpen: Bool { self == .openAPI || self == .health }
+    var isOpen: Bool { [.openAPI, .health, .readiness].contains(self) }
 
     var method: HTTPRequest.Method? {
         switch self {
         case .call(let call): call.method == .get ? .get : .post
-        case .hints, .openAPI, .health: .get
+        case .hints, .openAPI, .health, .readiness: .get
         case .none: nil
         }
     }
@@ -305,12 +312,11 @@ enum Route: Hashable, CustomStringConvertible {
         case .call(let call): call.path
         case .hints: WirePath.hints
         case .openAPI: WirePath.openAPI
-        case .health: Self.healthPath
+        case .health: "/healthz"
+        case .readiness: "/readyz"
         case .none: "no route"
         }
     }
-
-    private static let healthPath = "/healthz"
 }
 
 /// The request context, with the connection that the response may have to close.

@@ -11,17 +11,20 @@ struct ServerEndpoint: Sendable {
     let threads: NIOThreadPool
     let now: @Sendable () -> WallTime
     let review: (any TransactionReview)?
+    /// The folder whose disk must have room for writes; nil for a store on another machine.
+    let folder: String?
     private let pushes: PushQueue
 
     init(
         authority: any AuthorityService, catalog: SchemaCatalog, threads: NIOThreadPool,
-        now: @escaping @Sendable () -> WallTime, review: (any TransactionReview)?
+        now: @escaping @Sendable () -> WallTime, review: (any TransactionReview)?, folder: String?
     ) {
         self.authority = authority
         self.catalog = catalog
         self.threads = threads
         self.now = now
         self.review = review
+        self.folder = folder
         pushes = PushQueue(authority: authority, now: now)
     }
 
@@ -110,11 +113,13 @@ struct ServerEndpoint: Sendable {
         }
     }
 
-    /// Reads from the store. The future fails when the read fails or finds damage.
+    /// Reads from the store. The future fails when the read fails or finds damage, and with `NoRoom`.
     func checkStore(_ extent: StoreHealth.Extent) -> EventLoopFuture<Void> {
         threads.runIfActive(eventLoop: MultiThreadedEventLoopGroup.singleton.any()) {
             switch extent {
-            case .state: _ = try authority.hello(for: Self.inspector, now: now())
+            case .state:
+                _ = try authority.hello(for: Self.inspector, now: now())
+                if let folder, !DiskSpace.hasRoom(in: folder) { throw StoreHealth.NoRoom() }
             case .wholeStore: try authority.checkStore(now: now())
             }
         }

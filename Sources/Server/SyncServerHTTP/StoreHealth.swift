@@ -17,6 +17,9 @@ final class StoreHealth: Sendable {
     /// A call has found damage in the store.
     struct DamageFound: Error {}
 
+    /// The store can be read, but its disk has too little room for writes.
+    struct NoRoom: Error {}
+
     private struct State: Sendable {
         var newest: Check?
         /// The time at which a call last found damage; nil if the store counts as sound.
@@ -30,7 +33,7 @@ final class StoreHealth: Sendable {
 
     /// Creates a check.
     ///
-    /// - Parameter check: reads from the store; its future fails when the read fails or finds damage.
+    /// - Parameter check: reads from the store; its future fails when the read fails or finds damage, and with `NoRoom`.
     init(
         now: @escaping @Sendable () -> NIODeadline = { .now() },
         check: @escaping @Sendable (_ extent: Extent) -> EventLoopFuture<Void>
@@ -50,8 +53,15 @@ final class StoreHealth: Sendable {
 
     /// Waits for the latest check. All calls within the interval after its beginning share it.
     ///
-    /// - Throws: the error of the check, or `DamageFound`.
+    /// - Throws: the error of the check except `NoRoom`, or `DamageFound`.
     func check() async throws {
+        do { try await checkForWrites() } catch is NoRoom {}
+    }
+
+    /// Waits for the latest check, as `check` does.
+    ///
+    /// - Throws: the error of the check, or `DamageFound`.
+    func checkForWrites() async throws {
         let now = now()
         let (result, repaired): (EventLoopFuture<Void>, NIODeadline?) = try state.withLock { [check] state in
             let damagedAt = state.damagedAt

@@ -80,7 +80,8 @@ public struct SyncServer: Service {
     public func run() async throws {
         let threads = NIOThreadPool(numberOfThreads: configuration.threads)
         let endpoint = ServerEndpoint(
-            authority: authority, catalog: catalog, threads: threads, now: now, review: review)
+            authority: authority, catalog: catalog, threads: threads, now: now, review: review,
+            folder: configuration.folder)
         let connections = OpenConnections(
             limits: .init(
                 total: configuration.maximumConnections, perAddress: configuration.maximumConnectionsPerAddress),

@@ -34,6 +34,8 @@ public struct SyncServerConfiguration: Sendable {
     /// Number of bytes of request and response bodies per second that one principal may transfer, with the same
     /// allowance after idle time.
     public var bytesPerSecond: Int
+    /// The folder whose disk must have room for the server to be ready; nil when the store is on another machine.
+    public var folder: String?
     /// Number of threads on which the authority may wait for its store.
     public var threads: Int
 
@@ -57,7 +59,7 @@ public struct SyncServerConfiguration: Sendable {
         bodyTimeout: Duration = .seconds(30), idleTimeout: Duration = .seconds(75),
         handshakeTimeout: Duration = .seconds(10), drain: Duration = .seconds(10), heartbeat: Duration = .seconds(15),
         maximumConnections: Int = 10_000, maximumConnectionsPerAddress: Int = 256, requestsPerSecond: Int = 300,
-        bytesPerSecond: Int = 16 * 1_024 * 1_024, threads: Int = 4
+        bytesPerSecond: Int = 16 * 1_024 * 1_024, folder: String? = nil, threads: Int = 4
     ) {
         self.host = host
         self.port = port
@@ -72,6 +74,7 @@ public struct SyncServerConfiguration: Sendable {
         self.maximumConnectionsPerAddress = maximumConnectionsPerAddress
         self.requestsPerSecond = requestsPerSecond
         self.bytesPerSecond = bytesPerSecond
+        self.folder = folder
         self.threads = threads
     }
 }

@@ -99,6 +99,10 @@ enum SyncServerLimits {
     /// The time for which the result of a health check is reused. The route is open to everyone, and each check costs a
     /// read of the store.
     static let healthInterval = Duration.seconds(1)
+
+    /// The free space of the disk below which a server is not ready. It suffices for some pushes of the maximum length,
+    /// which are in the WAL and in the database until the next checkpoint.
+    static let leastFreeBytes: Double = 64 * 1_024 * 1_024
     /// The time for which the store counts as damaged after a call has found damage, and between two checks of the
     /// whole store. Such a check reads the whole database.
     static let damageInterval = Duration.seconds(10)

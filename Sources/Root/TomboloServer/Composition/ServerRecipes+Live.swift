@@ -89,6 +89,7 @@ extension ServerRecipes {
             configuration.maximumConnectionsPerAddress = settings.connectionsPerAddress
             configuration.requestsPerSecond = settings.requestsPerSecond
             configuration.bytesPerSecond = settings.bytesPerSecond
+            configuration.folder = settings.postgres == nil ? settings.folder : nil
             return ServerListener { [configuration] listening in
                 do {
                     try await SyncServer(

@@ -1,5 +1,4 @@
 import CoreMetrics
-import Glibc
 import Logging
 import ServiceLifecycle
 import SyncProgram
@@ -36,11 +35,7 @@ extension PrometheusRegistry {
         registry.makeMeter(label: "tombolo_info", dimensions: [("version", ProgramVersion.text)]).set(Int64(1))
         registry.read(
             "tombolo_disk_free_bytes", .gauge, "Bytes that the server may still write to the disk of its folder."
-        ) {
-            var status = statvfs()
-            guard statvfs(folder, &status) == 0 else { return nil }
-            return Double(status.f_bavail) * Double(status.f_frsize)
-        }
+        ) { DiskSpace.freeBytes(in: folder) }
         ProcessMetrics.add(to: registry)
         return registry
     }
