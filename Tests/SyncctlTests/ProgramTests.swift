@@ -330,18 +330,24 @@ import Testing
     }
 
     @Test(arguments: [("syncctl", ["status"], CommandExitStatus.machine.rawValue), ("syncd", [], 78)])
-    func `a program with a too low limit of open files reports it`(
+    func `a program with a limit that is too low reports it`(
         program: String, arguments: [String], status: Int32
     ) throws {
-        let response = try Programs().run(
-            program, arguments, launcher: ["sh", "-c", "ulimit -n 20; exec \"$0\" \"$@\""])
+        func run(_ limit: String) throws -> Programs.CommandResult {
+            try Programs().run(program, arguments, launcher: ["sh", "-c", "ulimit \(limit); exec \"$0\" \"$@\""])
+        }
+        let files = try run("-n 20")
         #expect(
-            response.errors == """
+            files.errors == """
                 \(program): this process may open 20 files, and needs 64
                   raise the limit, as with: ulimit -n 1024
 
                 """)
-        #expect(response.status == status)
+        #expect(files.status == status)
+        let space = try run("-v 409600")
+        #expect(space.errors.hasPrefix("\(program): this process may use 400 MiB of address space, and needs "))
+        #expect(space.errors.hasSuffix("  raise the limit, as with: ulimit -v unlimited\n"))
+        #expect(space.status == status)
     }
 
     @Test(arguments: [

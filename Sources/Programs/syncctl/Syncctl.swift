@@ -33,7 +33,7 @@ import SyncProgram
         StandardStreams.open()
         ProgramSignals.ignoreWriteSignals()
         do {
-            try OpenFiles.requireEnough()
+            try ProcessLimits.raiseAndRequireEnough()
             try requireReadableArguments()
             var command = try parseAsRoot()
             if var asynchronous = command as? any AsyncParsableCommand {

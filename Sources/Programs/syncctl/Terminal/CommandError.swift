@@ -109,7 +109,7 @@ extension CommandError {
         case let failure as TransportError: self.init(failure)
         case let problem as ConfigurationError: self.init(problem)
         case let failure as PageServerError: self.init(failure)
-        case let problem as TooFewFiles: self.init(.machine, problem.description, advice: problem.advice)
+        case let problem as LimitTooLow: self.init(.machine, problem.description, advice: problem.advice)
         case let failure as ModelError: self.init(.failed, failure.message)
         case is CancellationError: self.init(.failed, "interrupted")
         default:

@@ -56,6 +56,7 @@ public final class Client: ModelAccess {
         token: (@Sendable () async throws -> String?)? = nil, options: ClientOptions = ClientOptions()
     ) async throws(ClientError) -> Client {
         do {
+            try ProcessLimits.requireEnough()
             let catalog = try ModelCatalog(models)
             var settings = try ClientSettings.resolve(name: name, server: server, options: options)
             var keeper: TokenKeeper?
@@ -91,6 +92,8 @@ public final class Client: ModelAccess {
             return Client(name: name, parts: parts, background: background, board: board)
         } catch let error as ModelDeclarationError {
             throw ClientError(error)
+        } catch let problem as LimitTooLow {
+            throw ClientError(ConfigurationError(problem.description, advice: problem.advice))
         } catch let problem as ConfigurationError {
             throw ClientError(problem)
         } catch let failure as StoreError {

@@ -84,7 +84,7 @@ extension ServerRecipes {
                 drain: settings.shutdownDeadline)
             // Connections beyond this number would be accepted but not served, because neither the database nor the
             // tokens could be opened.
-            let room = OpenFiles.raiseLimit() - OpenFiles.reserve
+            let room = ProcessLimits.raiseFiles() - ProcessLimits.reservedFiles
             configuration.maximumConnections = min(settings.connections, max(room, 1))
             configuration.maximumConnectionsPerAddress = settings.connectionsPerAddress
             configuration.requestsPerSecond = settings.requestsPerSecond

@@ -70,7 +70,7 @@ public enum SyncServerProgram {
 
     private static func run(_ application: ServerApplication) async {
         do {
-            try OpenFiles.requireEnough()
+            try ProcessLimits.raiseAndRequireEnough()
             var command = try ServerRoot.parseAsRoot()
             if let command = command as? any ServerCommand {
                 try await command.run(application)
@@ -103,7 +103,7 @@ public enum SyncServerProgram {
             Foundation.exit(code.rawValue)
         }
         ProgramOutput.note("\(ServerOptions.program.name): \(error)\n")
-        if let problem = error as? TooFewFiles {
+        if let problem = error as? LimitTooLow {
             ProgramOutput.note("  \(problem.advice)\n")
             Foundation.exit(78)
         }
