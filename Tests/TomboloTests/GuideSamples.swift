@@ -33,6 +33,12 @@ enum GuideModels {
         static let collection = "badge"
         let title = Field<String>("title", .required, .rule(.capital))
     }
+
+    struct Invoice: Model {
+        static let collection = "invoice"
+        static let deleteRule = DeleteRule.editWins
+        let amount = Field<Double>("amount", .merge(.serverWins))
+    }
 }
 
 extension FieldRule {

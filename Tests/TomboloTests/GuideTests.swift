@@ -51,7 +51,9 @@ import Tombolo
 
     @Test func `the models of the guides have no errors`() throws {
         #expect(throws: Never.self) {
-            try ModelCatalog([GuideModels.Todo.self, GuideModels.Person.self, GuideModels.Badge.self])
+            try ModelCatalog([
+                GuideModels.Todo.self, GuideModels.Person.self, GuideModels.Badge.self, GuideModels.Invoice.self,
+            ])
         }
     }
 }
