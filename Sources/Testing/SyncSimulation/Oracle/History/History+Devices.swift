@@ -142,7 +142,11 @@ extension History: DeviceObserver {
             let unanswered = Set(
                 entries.filter { if case .answered = $0.state { false } else { true } }.map(\.sequence))
             state.seen[device]?.removeAll { entry in
-                entry.sequence.map { $0 > last || unanswered.contains($0) } ?? false
+                guard let sequence = entry.sequence else { return false }
+                if sequence > last { return true }
+                // The user is told of a conflict once, whatever the transaction is answered the next time.
+                if case .merged = entry.event { return false }
+                return unanswered.contains(sequence)
             }
             return before.count { $0.key > last }
         }
