@@ -227,7 +227,7 @@ let package = Package(
         .target(
             name: "SyncProgram",
             dependencies: [
-                "SyncModel", "SyncCore", "SyncJSON", "SyncWire", "SyncRuntimeLive",
+                "SyncModel", "SyncConcurrency", "SyncCore", "SyncJSON", "SyncWire", "SyncRuntimeLive",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),

@@ -55,9 +55,9 @@ enum ImportArrows {
         "RecordImport": ["SyncModel", "SyncCore", "SyncJSON", "Crypto", "Foundation"],
         // Needed by every program.
         "SyncProgram": [
-            "SyncModel", "SyncCore", "SyncJSON", "SyncWire", "SyncRuntimeLive", "ServiceLifecycle", "UnixSignals",
+            "SyncModel", "SyncConcurrency", "SyncCore", "SyncJSON", "SyncWire", "SyncRuntimeLive", "ServiceLifecycle", "UnixSignals",
             "Logging",
-            "Foundation",
+            "Foundation", "Dispatch",
         ],
         // The pages of programs. No product for clients imports it.
         "LoopbackPage": [

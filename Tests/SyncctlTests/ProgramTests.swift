@@ -106,6 +106,24 @@ import Testing
             #expect(try programs.syncctl("avatar", "create", "author=username=\(name)").status == 0)
         }
         #expect(try programs.syncctl("user", "show", "7").status == CommandExitStatus.failed.rawValue)
+        // Only the usual form of a number is a uid.
+        for name in ["+1", "007"] {
+            #expect(try programs.syncctl("user", "create", "username=\(name)").status == 0)
+            let shown = try programs.syncctl("user", "show", name)
+            #expect(shown.status == 0 && shown.output.contains(name), "\(shown)")
+        }
+    }
+
+    @Test func `an entry of the journal is dismissed once, and the next time its state is reported`() throws {
+        let programs = try Programs()
+        try programs.syncctl("init")
+        try programs.syncctl("user", "create", "username=Ned")
+        #expect(try programs.syncctl("outbox", "cancel", "1").status == 0)
+        let first = try programs.syncctl("journal", "dismiss", "1", "1")
+        #expect(first.output == "dismissed 1 entry\n" && first.errors.isEmpty, "\(first)")
+        let second = try programs.syncctl("journal", "dismiss", "1")
+        #expect(
+            second.output == "dismissed 0 entries\n" && second.errors == "entry 1 is dismissed already\n", "\(second)")
     }
 
     @Test func `a name matches in either Unicode form, even as the key of an import`() throws {
@@ -661,6 +679,27 @@ import Testing
         #expect(conflicts.output.isEmpty)
         #expect(conflicts.errors == "no conflict of the space team is stored\n")
         #expect(try programs.run("syncd", ["epoch"]).output == renewed.output)
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func `a second signal ends a watch whose output nobody reads`() throws {
+        let programs = try Programs()
+        try programs.syncctl("init")
+        let fifo = programs.folder + "/output"
+        try #require(mkfifo(fifo, 0o600) == 0)
+        let reader = open(fifo, O_RDWR | O_NONBLOCK)
+        defer { close(reader) }
+        let filler = [UInt8](repeating: 0, count: 4_096)
+        while write(reader, filler, filler.count) > 0 {}
+        let (watch, _, _) = try programs.start(
+            "syncctl", ["sync", "--watch", "--server", "http://127.0.0.1:9"], variables: ["OUTPUT": fifo],
+            launcher: ["sh", "-c", #"exec "$0" "$@" >"$OUTPUT""#])
+        defer { if watch.isRunning { kill(watch.processIdentifier, SIGKILL) } }
+        while try !programs.syncctl("status", "--local").output.contains("runs in process") {}
+        kill(watch.processIdentifier, SIGTERM)
+        kill(watch.processIdentifier, SIGINT)
+        watch.waitUntilExit()
+        #expect([128 + SIGTERM, 128 + SIGINT].contains(watch.terminationStatus))
     }
 
     @Test(.timeLimit(.minutes(10)))

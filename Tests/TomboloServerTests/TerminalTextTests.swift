@@ -87,4 +87,22 @@ import Testing
         #expect(Self.isSafe(String(line.dropLast())), "\(line)")
         #expect(line.contains("error syncd:") && line.contains("\\nsyncctl: in sync"), "\(line)")
     }
+
+    @Test func `a log that nobody reads drops entries, and the next one follows their number`() throws {
+        var ends: [Int32] = [0, 0]
+        try #require(pipe(&ends) == 0)
+        defer { for end in ends { close(end) } }
+        // A pipe of two pages. Glibc's module does not have F_SETPIPE_SZ of fcntl(2).
+        let setPipeSize: Int32 = 1_031
+        try #require(fcntl(ends[1], setPipeSize, 8_192) == 8_192)
+        let stream = LogStream(sink: ByteSink(descriptor: ends[1]))
+        let filler = String(repeating: "x", count: ByteSink.atomicBytes - 1)
+        for entry in [filler, filler, "lost", "lost, too"] { stream.write(entry + "\n") }
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        #expect(read(ends[0], &buffer, buffer.count) == 2 * ByteSink.atomicBytes)
+        stream.write("kept\n")
+        let count = read(ends[0], &buffer, buffer.count)
+        let text = String(decoding: buffer.prefix(max(0, count)), as: UTF8.self)
+        #expect(text == "2 log entries were dropped: nobody read them\nkept\n")
+    }
 }

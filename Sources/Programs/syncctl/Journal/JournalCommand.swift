@@ -258,12 +258,17 @@ struct DismissJournal: AsyncParsableCommand {
     func run() async throws {
         try await options.withClient { client in
             let store = try client.store
-            var count = entries.count
+            var count = 0
+            var handled: [JournalEntry] = []
             if all {
                 count = try store.dismissJournal(upTo: .max)
             } else {
-                for entry in entries { _ = try store.requiredEntry(entry) }
-                for entry in entries { try store.dismiss(journal: entry) }
+                let found = try Set(entries).sorted().map(store.requiredEntry)
+                handled = found.filter { $0.state != .active }
+                for entry in found where entry.state == .active {
+                    try store.dismiss(journal: entry.number)
+                    count += 1
+                }
             }
             if options.json {
                 var line = JSONLine()
@@ -272,6 +277,9 @@ struct DismissJournal: AsyncParsableCommand {
             } else {
                 options.terminal.say(
                     "dismissed \(count) \(count == 1 ? "entry" : "entries")", after: Terminal.saved)
+                for entry in handled {
+                    options.terminal.note("entry \(entry.number) is \(entry.state.rawValue) already")
+                }
             }
         }
     }

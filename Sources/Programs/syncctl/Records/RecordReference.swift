@@ -14,7 +14,8 @@ struct RecordReference {
             return try resolve(
                 name: String(text.unicodeScalars.dropFirst("\(field)=".unicodeScalars.count)), collection, in: store)
         }
-        if let number = Int64(text) {
+        // Other forms of a number, such as +1 or 007, are names.
+        if let number = Int64(text), "\(number)" == text {
             guard let record = try store.record(collection, .uid(UID(number))) else {
                 throw missing(collection, "with uid \(number)")
             }

@@ -1,6 +1,9 @@
+import Dispatch
 import Glibc
 import Logging
 import ServiceLifecycle
+import SyncConcurrency
+import SyncModel
 import UnixSignals
 
 /// The reactions of a program to signals.
@@ -10,6 +13,30 @@ public enum ProgramSignals {
     public static func ignoreWriteSignals() {
         signal(SIGPIPE, SIG_IGN)
         signal(SIGXFSZ, SIG_IGN)
+    }
+
+    /// Ends the process at the second SIGINT or SIGTERM, and if it still runs when `limit` has passed since the first one.
+    ///
+    /// A command that stops gracefully cannot stop while it writes to a pipe that nobody reads. Its work is durable at
+    /// any moment, so ending it loses nothing.
+    public static func endProcess(afterStopping limit: Duration) {
+        let queue = DispatchQueue(label: "signals", qos: .userInitiated)
+        let isStopping = Guarded(false)
+        for number in [SIGINT, SIGTERM] {
+            let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
+            source.setEventHandler {
+                let isSecond = isStopping.withLock { isStopping in
+                    defer { isStopping = true }
+                    return isStopping
+                }
+                if isSecond { _exit(128 + number) }
+                let wait = DispatchTimeInterval.milliseconds(Int(clamping: limit.wholeMilliseconds))
+                queue.asyncAfter(deadline: .now() + wait) { _exit(128 + number) }
+            }
+            source.activate()
+            // The source must live as long as the process.
+            _ = Unmanaged.passRetained(source as AnyObject)
+        }
     }
 
     /// Runs `body` to its end, and cancels it at the first SIGINT or SIGTERM.

@@ -192,7 +192,7 @@ function control(model, field, value, id) {
     try {
       const found = await call('list', { collection: target.name, search: input.value.slice(0, 100), limit: 20 });
       // A name that looks like a uid or an id would be taken for one.
-      const isName = record => target.nameField && !/^[-+]?[0-9]+$|^[0-9a-f-]{36}$/i.test(record.name);
+      const isName = record => target.nameField && !/^-?[0-9]+$|^[0-9a-f-]{36}$/i.test(record.name);
       options.replaceChildren(...found.records.map(record => isName(record) ? el('option', { value: record.name }) : el('option', { value: record.id, label: record.name })));
     } catch { /* Without suggestions, the field works as before. */ }
   };
