@@ -55,7 +55,8 @@ enum ImportArrows {
         "RecordImport": ["SyncModel", "SyncCore", "SyncJSON", "Crypto", "Foundation"],
         // Needed by every program.
         "SyncProgram": [
-            "SyncModel", "SyncConcurrency", "SyncCore", "SyncJSON", "SyncWire", "SyncRuntimeLive", "ServiceLifecycle", "UnixSignals",
+            "SyncModel", "SyncConcurrency", "SyncCore", "SyncJSON", "SyncWire", "SyncRuntimeLive", "ServiceLifecycle",
+            "UnixSignals",
             "Logging",
             "Foundation", "Dispatch",
         ],
