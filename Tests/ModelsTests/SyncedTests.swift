@@ -21,6 +21,7 @@ import TomboloModeling
         #expect(try !user.isPending())
         let receipt = try await user.create()
         #expect(receipt.sequence != nil)
+        #expect("\(receipt)" == "transaction 1 with 1 record")
         #expect(user.presence == .here)
         #expect(!user.isValid)
         #expect(try user.isPending())

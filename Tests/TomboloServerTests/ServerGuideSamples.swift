@@ -36,7 +36,8 @@ struct StrictTodoServer {
         await SyncServerProgram.main(models: [Todo.self, Person.self]) { server in
             server.authenticate { request in try await accounts.principal(bearing: request.bearerToken) }
             server.authorize(Todo.self) { write in
-                write.record.map { $0.author == write.principal.name } ?? (write.kind == .create)
+                let authors = [write.record?.author, write.proposed?.author].compactMap { $0 }
+                return authors.allSatisfy { $0 == write.principal.name }
             }
             server.validate(Todo.self) { write in
                 guard write.proposed?.title != "spam" else {

@@ -40,3 +40,13 @@ struct Written: Sendable {
         records = edits.map { RecordAddress($0.collection, $0.record) }
     }
 }
+
+extension Receipt: CustomStringConvertible {
+    /// The transaction and the number of its records, for a log.
+    public var description: String {
+        guard let written else { return "nothing to write" }
+        let count = written.records.count
+        let records = count == 1 ? "1 record" : "\(count) records"
+        return sequence.map { "transaction \($0) with \(records)" } ?? records
+    }
+}
