@@ -17,13 +17,20 @@ public struct ByteSink: Sendable {
 
     /// Writes the whole text as UTF-8, with as many system calls as necessary.
     ///
+    /// - Parameter limit: how long to wait for the reader of a pipe, a socket, or a terminal; nil waits as long as the
+    ///   reader does.
     /// - Returns: nil when everything was written; otherwise the error number (errno(3)), and part of the text may have
-    ///   been written. `EPIPE` is returned only when SIGPIPE is ignored.
+    ///   been written. `EPIPE` is returned only when SIGPIPE is ignored. `EAGAIN` means that the reader has not made room
+    ///   in time; of a text of at most `atomicBytes`, nothing has been written then.
     @discardableResult
-    public func write(_ text: String) -> Int32? {
+    public func write(_ text: String, within limit: Duration? = nil) -> Int32? {
+        let end = limit.map { ContinuousClock.now + $0 }
         var bytes = Array(text.utf8)[...]
         while !bytes.isEmpty {
-            let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if let end, let failure = waitForRoom(until: end) { return failure }
+            // A pipe that is ready has room for `atomicBytes`. More could block.
+            let piece = end == nil ? bytes : bytes.prefix(Self.atomicBytes)
+            let count = piece.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
             if count < 0 {
                 let code = errno
                 if code == EINTR { continue }
@@ -34,35 +41,17 @@ public struct ByteSink: Sendable {
         return nil
     }
 
-    /// Writes the text as `write(_:)` does, but waits for the reader of a pipe, a socket, or a terminal only for a limited
-    /// time.
-    ///
-    /// - Returns: as `write(_:)`, and `EAGAIN` if the reader has not made room in time. Of a text of at most
-    ///   `atomicBytes`, nothing has been written then.
-    public func write(_ text: String, within limit: Duration) -> Int32? {
-        let clock = ContinuousClock()
-        let end = clock.now + limit
-        var bytes = Array(text.utf8)[...]
-        while !bytes.isEmpty {
-            let left = max(.zero, clock.now.duration(to: end))
+    /// Returns nil when the reader has made room, and otherwise the error number.
+    private func waitForRoom(until end: ContinuousClock.Instant) -> Int32? {
+        while true {
+            let left = max(.zero, ContinuousClock.now.duration(to: end))
             var state = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
             let ready = poll(&state, 1, Int32(clamping: left.wholeMilliseconds))
+            if ready > 0 { return nil }
             if ready == 0 { return EAGAIN }
-            if ready < 0 {
-                if errno == EINTR { continue }
-                return errno
-            }
-            // A pipe that is ready has room for this many bytes.
-            let piece = bytes.prefix(Self.atomicBytes)
-            let count = piece.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            if count < 0 {
-                let code = errno
-                if code == EINTR { continue }
-                return code
-            }
-            bytes = bytes.dropFirst(count)
+            let code = errno
+            if code != EINTR { return code }
         }
-        return nil
     }
 
     /// The number of bytes that a pipe takes whole or not at all: `PIPE_BUF` of pipe(7).

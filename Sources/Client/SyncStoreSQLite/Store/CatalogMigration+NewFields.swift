@@ -143,7 +143,8 @@ extension Record {
     ///     which no field is older than, and which may be an own commit.
     ///   - foreign: the latest version, at most the record's, of a commit of another device.
     fileprivate mutating func limitVersions(ofNewFields new: [Int], taken: [Int], to foreign: Version) {
-        guard foreign < version else { return }
+        // Without any such commit, an own one shares its version with another device's.
+        guard foreign > .zero, foreign < version else { return }
         var versions = values.indices.map { version(ofFieldAt: $0) }
         let oldest = versions.min() ?? version
         for position in new { versions[position] = taken.contains(position) ? foreign : max(foreign, oldest) }

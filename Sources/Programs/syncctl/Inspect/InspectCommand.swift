@@ -38,7 +38,7 @@ struct InspectCommand: AsyncParsableCommand {
             let endWatch = try client.watchOtherProcesses()
             defer { endWatch() }
             let (port, terminal) = (port, options.terminal)
-            ProgramSignals.endProcess(afterStopping: client.settings.stopDeadline + .seconds(10))
+            ProgramSignals.endProcess(afterDeadline: client.settings.stopDeadline)
             try await ProgramSignals.cancelling {
                 do {
                     try await InspectCommand.serve(inspector, secret, port: port, terminal)

@@ -71,7 +71,7 @@ struct SyncCommand: AsyncParsableCommand {
 
     private func run(_ client: ClientComposition, _ progress: Progress) async throws -> SyncEnding {
         let services = try client.services(handlesSignals: true)
-        ProgramSignals.endProcess(afterStopping: client.settings.stopDeadline + .seconds(10))
+        ProgramSignals.endProcess(afterDeadline: client.settings.stopDeadline)
         let engine = services.engine
         let allow = { @Sendable (space: SpaceID) in engine.allowDeletes(in: space) }
         let follower = SyncFollower(

@@ -15,11 +15,15 @@ public enum ProgramSignals {
         signal(SIGXFSZ, SIG_IGN)
     }
 
-    /// Ends the process at the second SIGINT or SIGTERM, and if it still runs when `limit` has passed since the first one.
+    /// The time after the deadline of a graceful stop in which a program closes what it has open.
+    package static let grace = Duration.seconds(10)
+
+    /// Ends the process at the second SIGINT or SIGTERM, and if it still runs when the deadline of its graceful stop and
+    /// `grace` are over.
     ///
     /// A command that stops gracefully cannot stop while it writes to a pipe that nobody reads. Its work is durable at
     /// any moment, so ending it loses nothing.
-    public static func endProcess(afterStopping limit: Duration) {
+    public static func endProcess(afterDeadline deadline: Duration) {
         let queue = DispatchQueue(label: "signals", qos: .userInitiated)
         let isStopping = Guarded(false)
         for number in [SIGINT, SIGTERM] {
@@ -30,7 +34,7 @@ public enum ProgramSignals {
                     return isStopping
                 }
                 if isSecond { _exit(128 + number) }
-                let wait = DispatchTimeInterval.milliseconds(Int(clamping: limit.wholeMilliseconds))
+                let wait = DispatchTimeInterval.milliseconds(Int(clamping: (deadline + grace).wholeMilliseconds))
                 queue.asyncAfter(deadline: .now() + wait) { _exit(128 + number) }
             }
             source.activate()

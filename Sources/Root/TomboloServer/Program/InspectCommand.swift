@@ -28,7 +28,7 @@ struct InspectCommand: ServerCommand {
         defer { server.close() }
         let page = try server.page(command: "\(ServerOptions.program.name) inspect")
         let (secret, port) = (PageSecret(server.runtime), port)
-        ProgramSignals.endProcess(afterStopping: server.settings.shutdownDeadline + .seconds(10))
+        ProgramSignals.endProcess(afterDeadline: server.settings.shutdownDeadline)
         try await ProgramSignals.cancelling {
             do {
                 try await PageServer(page, secret: secret).run(port: port) { address in

@@ -7,12 +7,9 @@ import SyncProgram
 /// A call of a database that does not respond blocks its thread and cannot be cancelled. Ending the process loses nothing:
 /// each transaction is committed or rolled back, and a client repeats a push without a response.
 enum StopDeadline {
-    /// The time after the deadline of the stop, in which the listener closes its connections and the store is closed.
-    private static let grace = Duration.seconds(10)
-
-    /// Ends the process with status 1 if it still runs when the deadline and `grace` are over.
+    /// Ends the process with status 1 if it still runs when the deadline and `ProgramSignals.grace` are over.
     static func set(_ deadline: Duration, _ runtime: EngineRuntime) {
-        let limit = deadline + grace
+        let limit = deadline + ProgramSignals.grace
         _ = runtime.spawn {
             guard (try? await runtime.clock.sleep(for: limit)) != nil else { return }
             ProgramOutput.note(
