@@ -143,11 +143,13 @@ extension Record {
     ///     which no field is older than, and which may be an own commit.
     ///   - foreign: the latest version, at most the record's, of a commit of another device.
     fileprivate mutating func limitVersions(ofNewFields new: [Int], taken: [Int], to foreign: Version) {
-        // Without any such commit, an own one shares its version with another device's.
-        guard foreign > .zero, foreign < version else { return }
+        guard foreign < version else { return }
         var versions = values.indices.map { version(ofFieldAt: $0) }
         let oldest = versions.min() ?? version
-        for position in new { versions[position] = taken.contains(position) ? foreign : max(foreign, oldest) }
+        for position in new {
+            // If no such commit is known, the value came with one that shares its version with an own commit.
+            versions[position] = taken.contains(position) && foreign > .zero ? foreign : max(foreign, oldest)
+        }
         fieldVersions = versions.allSatisfy { $0 == version } ? [] : versions
     }
 }
