@@ -87,6 +87,20 @@ import Tombolo
         try testbed.finish()
     }
 
+    @Test func `of two contacts with the same name, one is chosen by its id`() throws {
+        let testbed = try SyncTestbed(models: ContactBook.models)
+        let phone = try testbed.device("phone")
+        for number in ["phone=1", "phone=2"] { _ = try run(testbed, phone, "add", "Ned", number) }
+        let failure = try #require(throws: BookError.self) { try run(testbed, phone, "edit", "Ned", "phone=3") }
+        let choice = try #require(failure.description.split(separator: "\n").first { $0.hasSuffix("  Ned  2") })
+        _ = try run(testbed, phone, "edit", String(choice.split(separator: " ")[0]), "name=Eddard")
+        try testbed.settle()
+        #expect(try run(testbed, phone) == ["Eddard  2", "Ned  1"])
+        _ = try run(testbed, phone, "remove", "Ned")
+        #expect(throws: BookError.self) { try run(testbed, phone, "remove", "019b773a-3e83-7ddc-a49c-f7043f2084cb") }
+        try testbed.finish()
+    }
+
     @Test func `wrong input is refused with what was expected`() async throws {
         #expect(throws: BookError.self) { try Command(["frobnicate"]) }
         #expect(

@@ -10,7 +10,7 @@ enum Command: Equatable {
         contacts watch                   shows them now, and after each change of any device
         contacts add NAME [DETAIL…]      adds one: phone=, email=, company=, notes=
         contacts edit NAME DETAIL…       changes details; phone= removes the phone
-        contacts remove NAME
+        contacts remove NAME             NAME can also be an id, for contacts with the same name
         contacts problems                shows changes that the server rejected or lost, and values that lost \
         against other devices
         contacts retry NUMBER            writes again what a problem lost

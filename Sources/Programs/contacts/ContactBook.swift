@@ -12,10 +12,18 @@ struct ContactBook: Sendable {
         return prefix.isEmpty ? all : all.where { $0.name.hasPrefix(prefix) }
     }
 
+    /// Returns the contact with this name or id.
     func contact(named name: String) async throws -> Live<Contact> {
-        let found = try await access.query(Contact.self).where { $0.name == name }.limit(2).all()
+        if let id = RecordID(name) {
+            let contact = try access.object(Contact.self, id: id)
+            if contact.presence == .here { return contact }
+        }
+        let found = try await access.query(Contact.self).where { $0.name == name }.limit(10).all()
         guard let contact = found.first else { throw BookError("there is no '\(name)'") }
-        guard found.count == 1 else { throw BookError("there is more than one '\(name)'") }
+        guard found.count == 1 else {
+            let choices = found.map { "\n  \($0.id.map { "\($0)" } ?? "")  \($0.text)" }.joined()
+            throw BookError("there is more than one '\(name)'; give one of these ids in place of the name:\(choices)")
+        }
         return contact
     }
 

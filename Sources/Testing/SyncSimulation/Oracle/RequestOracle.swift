@@ -76,10 +76,13 @@ final class RequestOracle: Sendable {
     ) {
         if let wait = failure.retryAfter { pause.withLock { $0 = max($0, min(wait, longestRetryAfter)) } }
         devices.withLock { devices in
+            // The device has abandoned the request for a reason, for example because the server has another history.
+            // The limit on useless requests still applies to such requests.
+            guard failure.code != .cancelled else { return }
             let hash = bytes.hashOfContents
             let before = devices[device]?.failed[call.kind]
             devices[device]?.failed[call.kind] = (hash, now, before?.bytes == hash ? before?.hurried ?? 0 : 0)
-            if isPunctual, let wait = failure.retryAfter, failure.code != .cancelled {
+            if isPunctual, let wait = failure.retryAfter {
                 devices[device]?.notBefore[call.kind] = now + min(wait, longestRetryAfter)
             }
         }

@@ -195,6 +195,7 @@ struct SimulatedUser: Sendable {
             }
             let edit: RecordEdit =
                 record == nil ? .delete(address.collection, address.id) : .update(address.collection, address.id, patch)
+            simulation.note("restored entry \(entry.number): \(edit)", by: device.name, as: .commit)
             if isChosen {
                 oracle.saved([edit], in: space, on: device.name, having: [address: before])
             } else {
