@@ -112,6 +112,16 @@ import Testing
         #expect(emptied.map(\.left) == [[place: .emptiesField], [:]])
     }
 
+    @Test func `an edit of an empty field has not replaced a zero`() {
+        let place = LostChange(Self.record(1), "count")
+        let edits = [(FieldValue.integer(4), FieldValue.null), (.integer(0), .integer(4))].map { value, before in
+            let edit = FieldEdit(field: "count", value: value, before: before, seen: .zero)
+            return Mutation(collection: "users", record: place.record.id, time: .zero, intent: .update([edit]))
+        }
+        let selection = Self.selection([edits[0]], [edits[1]], obstacles: [1: [place: .outdated]])
+        #expect(selection.map(\.left) == [[place: .outdated], [:]])
+    }
+
     @Test func `without entries, nothing is selected`() {
         #expect(Self.selection().isEmpty)
     }

@@ -33,14 +33,26 @@ extension FieldValue: Hashable {
         }
     }
 
+    /// Hashes the case, too: an empty field must differ from zero wherever hashes stand for values.
     public func hash(into hasher: inout Hasher) {
         switch self {
-        case .null: hasher.combine(0)
-        case .boolean(let value): hasher.combine(value)
-        case .integer(let value): hasher.combine(value)
-        case .real(let value): hasher.combine(value.bitPattern)
-        case .text(let value), .json(let value): for byte in value.utf8 { hasher.combine(byte) }
-        case .reference(let value): hasher.combine(value)
+        case .null: hasher.combine(0 as UInt8)
+        case .boolean(let value): hasher.combine(value ? 2 : 1 as UInt8)
+        case .integer(let value):
+            hasher.combine(3 as UInt8)
+            hasher.combine(value)
+        case .real(let value):
+            hasher.combine(4 as UInt8)
+            hasher.combine(value.bitPattern)
+        case .text(var value):
+            hasher.combine(5 as UInt8)
+            value.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+        case .json(var value):
+            hasher.combine(6 as UInt8)
+            value.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+        case .reference(let value):
+            hasher.combine(7 as UInt8)
+            hasher.combine(value)
         }
     }
 

@@ -30,6 +30,19 @@ struct JournalOffer {
     /// The records that the offer mentions.
     var addresses: Set<RecordAddress> { deletes.union(values.map(\.field.address)) }
 
+    /// Returns whether an edit of the entries says that it replaces the value.
+    ///
+    /// An entry does not name a record that has replaced a deleted one. An edit of the deleted record then replaces the
+    /// same value in the other record.
+    func saysThatItReplaces(_ saved: UserOracle.Saved) -> Bool {
+        if replaced.contains(saved) { return true }
+        guard !addresses.contains(saved.field.address) else { return false }
+        return replaced.contains { edited in
+            edited.value == saved.value && edited.field.field == saved.field.field
+                && edited.field.collection == saved.field.collection
+        }
+    }
+
     private mutating func add(_ transaction: Transaction) {
         for mutation in transaction.mutations {
             let address = mutation.address

@@ -144,7 +144,7 @@ final class UserOracle: Sendable {
                     let replaced = Saved(field: saved.field, value: old)
                     // A reference that the entry has, too, follows its target, which was created again under a new id.
                     let hasMoved = if case .reference = old { offered.values.contains(replaced) } else { false }
-                    if hasMoved || offered.replaced.contains(replaced) { state.replaced.insert(replaced) }
+                    if hasMoved || offered.saysThatItReplaces(replaced) { state.replaced.insert(replaced) }
                 } else if !texts.contains(saved.value) {
                     continue
                 }
