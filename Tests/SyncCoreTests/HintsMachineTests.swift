@@ -18,6 +18,40 @@ import Testing
         #expect(harness.now - ended >= .seconds(600))
     }
 
+    /// Ends the newest stream, and waits until the device has asked for another.
+    private func reopen(_ harness: inout SessionHarness) {
+        let stream = harness.hintStreams.max()!
+        harness.send(.server(.hintsEnded(stream, "cut")))
+        harness.wake(while: { $0.hintStreams.max() == stream })
+    }
+
+    /// Returns a device whose stream of hints was open, was cut, and is being opened again.
+    private func reopening() -> SessionHarness {
+        var harness = SessionHarness.online()
+        harness.send(.server(.hint(harness.hintStreams.max()!, Hint(space: .default, head: .zero))))
+        reopen(&harness)
+        #expect(harness.pull == nil)
+        return harness
+    }
+
+    @Test func `an idle device asks at once if a stream that was open cannot be opened again`() {
+        var harness = reopening()
+        harness.send(.server(.hintsEnded(harness.hintStreams.max()!, "connection refused")))
+        #expect(harness.pull != nil)
+        harness.answerPull(.success(.page(SessionHarness.page(version: .zero))))
+        harness.answerStore(SessionHarness.applied(version: .zero))
+        // The server is there, and only its hints are not. The polls are enough.
+        harness.wake(while: { [before = harness.hintStreams] in $0.hintStreams == before })
+        harness.send(.server(.hintsEnded(harness.hintStreams.max()!, "connection refused")))
+        #expect(harness.pull == nil)
+    }
+
+    @Test func `a server that asks for a pause before the next hint stream gets no other request`() {
+        var harness = reopening()
+        harness.send(.server(.hintsEnded(harness.hintStreams.max()!, "busy", retryAfter: .seconds(5))))
+        #expect(harness.pull == nil)
+    }
+
     @Test func `hint streams that end repeatedly do not delay the poll`() {
         var harness = SessionHarness.online()
         let due = Array(harness.timers.values).max()!

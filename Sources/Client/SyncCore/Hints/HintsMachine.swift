@@ -48,6 +48,14 @@ package struct HintsMachine: Hashable, Sendable {
         return true
     }
 
+    /// Whether the first attempt to open a stream again, after one that was open, has failed.
+    ///
+    /// Only the end of a stream says that a server of an idle device is gone. Most streams end for a harmless reason,
+    /// and the next one opens at once.
+    var failedToReopen: Bool {
+        if case .waiting = state { backoff.failures == 2 } else { false }
+    }
+
     /// - Parameter retryAfter: How long the server asked to wait before the next request for hints; nil if it did not
     ///   ask.
     mutating func ended(_ stream: Serial, retryAfter: Duration?, _ turn: inout Turn) -> [SyncAction] {

@@ -81,6 +81,11 @@ package struct PullMachine: Hashable, Sendable {
         }
     }
 
+    /// Whether a pull would be sent at once.
+    var isResting: Bool {
+        if case .resting = state { stored.hasAccess } else { false }
+    }
+
     var historyIsInDoubt: Bool {
         if case .waiting(_, .historyInDoubt) = state { true } else { false }
     }

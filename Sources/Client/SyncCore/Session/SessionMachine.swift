@@ -261,7 +261,15 @@ package struct SessionMachine: Hashable, Sendable {
     ) -> [SyncAction] {
         let wereOpen = hints.isOpen
         let actions = hints.ended(stream, retryAfter: retryAfter, &turn)
-        return wereOpen && !hints.isOpen ? actions + pollSooner(&turn) : actions
+        if wereOpen && !hints.isOpen { return actions + pollSooner(&turn) }
+        return retryAfter == nil && !actions.isEmpty && hints.failedToReopen ? actions + checkContact(&turn) : actions
+    }
+
+    /// Pulls one space now, because the server may be gone. If it is, the pull fails, and the status says so long before
+    /// the next poll.
+    private mutating func checkContact(_ turn: inout Turn) -> [SyncAction] {
+        guard let index = pulls.firstIndex(where: \.isResting) else { return [] }
+        return pulls[index].requested(by: .contact, hello: contact, &turn)
     }
 
     /// Polls at the short interval until a new stream of hints has delivered one.
