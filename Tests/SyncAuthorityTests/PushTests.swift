@@ -349,6 +349,25 @@ import Testing
         #expect(try world.authority.hello(for: device.principal, now: AuthorityWorld.now).serverTime.wall == told.wall)
     }
 
+    /// A device can claim any age. The sums of it and of the server's times must not overflow.
+    @Test(arguments: [AuthorityWorld.now.milliseconds, 5, -3_600_000])
+    func `a push with the greatest possible age is applied`(now: Int64) throws {
+        let world = AuthorityWorld()
+        let device = Device(1)
+        let transaction = Transaction(
+            space: .default, mutations: [create("user", 1, at: 365 * 86_400_000, ["username": .text("a")])])
+        let numbered = NumberedTransaction(
+            number: device.next, hash: try PayloadHash(of: transaction), transaction: transaction,
+            age: .milliseconds(Int64.max) + .milliseconds(5))
+        let response = try world.response(
+            device.request([numbered]), by: device.principal, now: WallTime(milliseconds: now))
+        guard case .answered(let results, _, _) = response else {
+            Issue.record("the push was refused")
+            return
+        }
+        #expect(results.first?.outcome.version == Version(1))
+    }
+
     @Test func `a later edit from a fast device wins even if the server's clock goes back`() throws {
         let world = AuthorityWorld()
         var device = Device(1)

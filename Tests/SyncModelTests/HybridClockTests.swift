@@ -40,8 +40,17 @@ import Testing
 
     @Test(arguments: [
         (Duration.seconds(1), Int64(1_000)), (.milliseconds(-1_500), -1_500), (.seconds(Int64.max), .max),
+        (.milliseconds(Int64.max), .max), (.milliseconds(Int64.max) + .milliseconds(5), .max),
+        (.milliseconds(Int64.min) - .milliseconds(5), .min),
     ])
     func `durations are converted to whole milliseconds without overflow`(duration: Duration, milliseconds: Int64) {
         #expect(duration.wholeMilliseconds == milliseconds)
+    }
+
+    @Test func `times are clamped to what can be represented`() {
+        let (early, late) = (WallTime(milliseconds: -1), WallTime(milliseconds: 1))
+        #expect(early.advanced(by: .milliseconds(Int64.min)).milliseconds == .min)
+        #expect(late.advanced(by: .milliseconds(Int64.max)).milliseconds == .max)
+        #expect(late.advanced(by: .milliseconds(-3)).milliseconds == -2)
     }
 }

@@ -75,6 +75,8 @@ import Tombolo
         let variable = try await failure([Person.self], variables: ["TODO_SERVER_ULR": "http://[::1]"])
         #expect(variable?.message.contains("TODO_SERVER_ULR") == true)
         #expect(variable?.advice == "did you mean TODO_SERVER_URL?")
+        let unknown = try await failure([Person.self], variables: ["TODO_COLORS": "many"])
+        #expect(unknown?.advice == "syncctl config show lists the keys")
 
         let named = await #expect(throws: ClientError.self) { try await Client.open("My Todos", models: []) }
         #expect(named?.message.contains("'My Todos' is not a valid client name") == true)

@@ -53,7 +53,7 @@ package struct ConfigurationSources: Sendable {
                 let type = given.jsonType ?? "string"
                 throw ConfigurationError(
                     "\(name) in \(file.path) is \(type.withArticle); expected an object, such as {\"\(name)\": {\"\(inner.dropFirst(name.count + 1))\": …}}",
-                    advice: "\(program.name) config show lists the keys")
+                    advice: program.listsKeys)
             }
             try require(name, among: names, "key \(name) in \(file.path)")
         }
@@ -63,7 +63,7 @@ package struct ConfigurationSources: Sendable {
             guard !names.contains(name) else {
                 throw ConfigurationError(
                     "\(name) in \(file.path) is an object; expected a string, a whole number, true or false",
-                    advice: "\(program.name) config show lists the keys")
+                    advice: program.listsKeys)
             }
             try require(name, among: sections + names, "key \(name) in \(file.path)")
         }
@@ -80,7 +80,7 @@ package struct ConfigurationSources: Sendable {
         let nearest = NearestName.suggestion(for: name, among: names)
         throw ConfigurationError(
             "there is no \(what)",
-            advice: nearest.map { "did you mean \($0)?" } ?? "\(program.name) config show lists the keys")
+            advice: nearest.map { "did you mean \($0)?" } ?? program.listsKeys)
     }
 }
 

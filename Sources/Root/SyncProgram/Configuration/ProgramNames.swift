@@ -5,10 +5,18 @@
 package struct ProgramNames: Hashable, Sendable {
     /// The name of the executable: `todo-server`.
     package let name: String
+    /// The program whose command `config show` lists the settings. Applications need no such command: they have the
+    /// settings of `syncctl`.
+    private let lister: String
 
-    package init(_ name: String) {
+    /// - Parameter lister: nil if the program has the command `config show` itself.
+    package init(_ name: String, settingsListedBy lister: String? = nil) {
         self.name = name
+        self.lister = lister ?? name
     }
+
+    /// What to do about an unknown setting, at the end of a message.
+    var listsKeys: String { "\(lister) config show lists the keys" }
 
     /// The prefix of the program's environment variables: `TODOSERVER_`.
     ///

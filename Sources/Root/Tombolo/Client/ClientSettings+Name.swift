@@ -21,7 +21,8 @@ extension ClientSettings {
         var flags = ConfigurationFlags()
         try flags.take(server, for: "server.url", flag: "server:")
         try flags.take(options.folder, for: "store.folder", flag: "options.folder")
-        let sources = try ConfigurationSources(ProgramNames(name), flags: flags, variables: options.variables)
+        let sources = try ConfigurationSources(
+            ProgramNames(name, settingsListedBy: "syncctl"), flags: flags, variables: options.variables)
         return try ClientSettings(ResolvedConfiguration(sources))
     }
 

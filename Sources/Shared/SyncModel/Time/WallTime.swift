@@ -15,8 +15,9 @@ public struct WallTime: Hashable, Comparable, Sendable {
     }
 
     /// Returns the time after this duration, rounded toward zero to whole milliseconds. A negative duration goes back.
+    /// The result is clamped to the range of `Int64`, because durations and clocks can come from outside.
     public func advanced(by duration: Duration) -> WallTime {
-        WallTime(milliseconds: milliseconds + duration.wholeMilliseconds)
+        WallTime(milliseconds: milliseconds.clampedSum(with: duration.wholeMilliseconds))
     }
 }
 
@@ -26,6 +27,14 @@ extension Duration {
         let (seconds, attoseconds) = components
         let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000)
         if overflow { return seconds < 0 ? .min : .max }
-        return product + attoseconds / 1_000_000_000_000_000
+        return product.clampedSum(with: attoseconds / 1_000_000_000_000_000)
+    }
+}
+
+extension Int64 {
+    /// Returns the sum, or the greatest or smallest value if it exceeds the range.
+    fileprivate func clampedSum(with other: Int64) -> Int64 {
+        let (sum, overflow) = addingReportingOverflow(other)
+        return overflow ? (other < 0 ? .min : .max) : sum
     }
 }
