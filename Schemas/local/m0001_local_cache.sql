@@ -31,7 +31,9 @@ CREATE TABLE sync_meta (
     active_journal_entries INTEGER NOT NULL DEFAULT 0,
     active_journal_bytes INTEGER NOT NULL DEFAULT 0,
     -- The newest transaction of the outbox whose fate is unknown, because the journal no longer has its entry.
-    fate_unknown_up_to INTEGER NOT NULL DEFAULT 0
+    fate_unknown_up_to INTEGER NOT NULL DEFAULT 0,
+    -- The newest entry of the journal that is older than the server's current history, which cannot send its values again.
+    former_entries_up_to INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 -- The history of the device's contact with the server. At most one row. Times are milliseconds since 1970.
@@ -109,6 +111,14 @@ CREATE TABLE sync_seen (
     collection TEXT NOT NULL,
     id BLOB NOT NULL,
     PRIMARY KEY (space, collection, id)
+) STRICT, WITHOUT ROWID;
+
+-- The newest receipts of spaces that the device no longer follows. If a restored server has lost these commits, the device still
+-- proves it when it follows the space again. Empty after the server's history has changed.
+CREATE TABLE sync_unfollowed (
+    name TEXT NOT NULL PRIMARY KEY,
+    receipt TEXT NOT NULL,
+    receipt_version INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 -- Transactions that the server has not yet both confirmed and sent back in a pull, in the order in which they were written.

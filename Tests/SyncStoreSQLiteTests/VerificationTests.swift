@@ -87,6 +87,7 @@ import Testing
             INSERT INTO sync_confirmed VALUES (5, 'default', 3);
             INSERT INTO sync_seen VALUES (1, 'users', x'00112233445566778899aabbccddeeff');
             INSERT INTO sync_server_models VALUES (1, 'users(age)');
+            INSERT INTO sync_unfollowed VALUES ('left', 'receipt', 3);
             INSERT INTO sync_former_client VALUES (1, '018bcfe5-6800-7000-8000-00000000000a')
             """)
         try store.verify()
@@ -132,6 +133,8 @@ import Testing
         "UPDATE sync_meta SET journal_bytes = 1", "UPDATE sync_meta SET outbox_bytes = outbox_bytes + 1",
         "UPDATE sync_meta SET fate_unknown_up_to = 99999", "UPDATE sync_meta SET next_number = 1",
         "UPDATE sync_contact SET failure_message = CAST(x'ff' AS TEXT)", "UPDATE sync_former_client SET client = 'x'",
+        "UPDATE sync_unfollowed SET name = 'A B'", "UPDATE sync_unfollowed SET receipt_version = -1",
+        "UPDATE sync_meta SET former_entries_up_to = -1",
         "UPDATE sync_space SET name = 'A B'", "UPDATE sync_space SET version = -1",
         "UPDATE sync_space SET shown_collections = 'a-b'", "UPDATE sync_outbox SET payload = '{}'",
         "UPDATE sync_outbox SET space = 'other'",

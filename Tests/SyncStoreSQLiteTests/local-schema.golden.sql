@@ -207,7 +207,9 @@ CREATE TABLE sync_meta (
     active_journal_entries INTEGER NOT NULL DEFAULT 0,
     active_journal_bytes INTEGER NOT NULL DEFAULT 0,
     -- The newest transaction of the outbox whose fate is unknown, because the journal no longer has its entry.
-    fate_unknown_up_to INTEGER NOT NULL DEFAULT 0
+    fate_unknown_up_to INTEGER NOT NULL DEFAULT 0,
+    -- The newest entry of the journal that is older than the server's current history, which cannot send its values again.
+    former_entries_up_to INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 CREATE TABLE sync_migration (number INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT;
@@ -316,6 +318,12 @@ CREATE TABLE sync_space (
 CREATE UNIQUE INDEX "sync_uid_avatars" ON "avatars" (uid) WHERE uid >= 0;
 
 CREATE UNIQUE INDEX "sync_uid_users" ON "users" (uid) WHERE uid >= 0;
+
+CREATE TABLE sync_unfollowed (
+    name TEXT NOT NULL PRIMARY KEY,
+    receipt TEXT NOT NULL,
+    receipt_version INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE "users" (
     sync_row INTEGER PRIMARY KEY,

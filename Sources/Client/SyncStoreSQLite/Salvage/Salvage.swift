@@ -148,6 +148,7 @@ struct Salvage {
     private func run(newClient: ClientID, now: WallTime) throws -> SalvageReport {
         let old = try oldMeta()
         try takeOverFormerClients()
+        try takeOverUnfollowedSpaces()
         let (spaces, keys, isProven) = try takeOverSpaces()
         if let old {
             transaction.meta.account = old.account
@@ -158,6 +159,9 @@ struct Salvage {
             transaction.meta.nextNumber = old.nextNumber
         }
         let journal = try takeOverJournal(expecting: old?.journalEntries, now: now)
+        // Nobody knows anymore which entries the server's current history can send again.
+        try connection.execute(
+            "UPDATE sync_meta SET former_entries_up_to = (SELECT coalesce(max(number), 0) FROM sync_journal)")
         let outbox = try takeOverOutbox(expecting: old?.entries, upTo: old?.lastSequence, now: now)
         let (records, offered) = try takeOverShown(keys, offeringLostWrites: outbox.count.lost != 0, now: now)
         let knowsOwnVersions = try takeOverConfirmed()
@@ -296,6 +300,22 @@ struct Salvage {
         _ = try damaged.forEachRow(of: "sync_former_client", by: "position") { row in
             guard let client = row.text("client").flatMap({ ClientID($0) }) else { return }
             try FormerClients.remember(client, connection)
+        }
+    }
+
+    /// Copies the receipts of the spaces that the device no longer follows.
+    private func takeOverUnfollowedSpaces() throws {
+        let keep = try connection.prepare(
+            "INSERT OR REPLACE INTO sync_unfollowed (name, receipt, receipt_version) VALUES (?1, ?2, ?3)")
+        _ = try damaged.forEachRow(of: "sync_unfollowed", orderedBy: ["name"]) { row in
+            guard let name = row.text("name").flatMap({ SpaceID(rawValue: $0) }), let receipt = row.text("receipt"),
+                let version = row.integer("receipt_version"), version >= 0
+            else { return }
+            keep.bind(1, name.rawValue)
+            keep.bind(2, receipt)
+            // After a contradiction, the version may be wrong, as in `takeOverSpaces`.
+            keep.bind(3, wasContradicted ? 0 : version)
+            try keep.run()
         }
     }
 

@@ -10,6 +10,7 @@ extension Verification {
         ("sync_meta", { try $0.checkMeta() }),
         ("sync_contact", { try $0.checkContact() }),
         ("sync_former_client", { try $0.checkFormerClients() }),
+        ("sync_unfollowed", { try $0.checkUnfollowed() }),
         ("sync_field", { try $0.checkFields() }),
         ("sync_space", { try $0.checkSpaces() }),
         ("sync_outbox", { try $0.checkOutbox() }),
@@ -57,9 +58,10 @@ extension Verification {
     private func checkMeta() throws {
         guard let meta = try Meta.load(connection) else { throw StoreError.withoutIdentity }
         try expect(meta.nextNumber.rawValue >= 0, "sync_meta.next_number is \(meta.nextNumber)")
-        try each("sync_meta", "fate_unknown_up_to, clock") { row in
+        try each("sync_meta", "fate_unknown_up_to, clock, former_entries_up_to") { row in
             try expect(row.integer(0) >= 0, "sync_meta.fate_unknown_up_to is \(row.integer(0))")
             try expect(row.integer(1) >= 0, "sync_meta.clock is \(row.integer(1))")
+            try expect(row.integer(2) >= 0, "sync_meta.former_entries_up_to is \(row.integer(2))")
         }
     }
 
@@ -102,6 +104,13 @@ extension Verification {
                     CollectionName(rawValue: String(name)) != nil,
                     "sync_space.shown_collections of \(row.text(0)) holds '\(name)'")
             }
+        }
+    }
+
+    private func checkUnfollowed() throws {
+        try each("sync_unfollowed", "name, receipt_version") { row in
+            try expect(SpaceID(rawValue: row.text(0)) != nil, "sync_unfollowed holds the space '\(row.text(0))'")
+            try expect(row.integer(1) >= 0, "sync_unfollowed has a negative version for \(row.text(0))")
         }
     }
 

@@ -84,12 +84,20 @@ struct SpaceRow: Hashable {
         heldBefore = Int(row.integer(14))
     }
 
-    /// Returns the row of a space, and inserts it if it is missing. Must be called inside a write.
+    /// Returns the row of a space, and inserts it if it is missing, with the receipt that `unfollow` has kept. Must be
+    /// called inside a write.
     static func load(_ space: SpaceID, _ connection: Connection) throws -> SpaceRow {
         if let row = try find(space, connection) { return row }
-        let insert = try connection.statement("INSERT INTO sync_space (name) VALUES (?1)")
+        let insert = try connection.statement(
+            """
+            INSERT INTO sync_space (name, receipt, receipt_version)
+            SELECT ?1, kept.receipt, kept.receipt_version FROM (SELECT 1) LEFT JOIN sync_unfollowed AS kept ON kept.name = ?1
+            """)
         insert.bind(1, space.rawValue)
         try insert.run()
+        let forget = try connection.statement("DELETE FROM sync_unfollowed WHERE name = ?1")
+        forget.bind(1, space.rawValue)
+        try forget.run()
         guard let row = try find(space, connection) else {
             throw StoreError(.corrupt, "the space \(space) could not be stored")
         }
@@ -109,11 +117,25 @@ struct SpaceRow: Hashable {
         return try select.step() ? try SpaceRow(select) : nil
     }
 
-    /// Deletes the row. Nothing may refer to its key anymore.
+    /// Deletes the row, and keeps the newest proof of the server's history. Nothing may refer to the row's key anymore.
     func delete(_ connection: Connection) throws {
+        if let proof {
+            let keep = try connection.statement(
+                "INSERT OR REPLACE INTO sync_unfollowed (name, receipt, receipt_version) VALUES (?1, ?2, ?3)")
+            keep.bind(1, space.rawValue)
+            keep.bind(2, proof.cursor.rawValue)
+            keep.bind(3, proof.version.rawValue)
+            try keep.run()
+        }
         let delete = try connection.statement("DELETE FROM sync_space WHERE key = ?1")
         delete.bind(1, key)
         try delete.run()
+    }
+
+    /// The receipt or, if it shows a newer version, the cursor.
+    private var proof: CommitReceipt? {
+        guard showsItsVersion, let cursor, version > receipt?.version ?? .zero else { return receipt }
+        return CommitReceipt(space: space, version: version, cursor: cursor)
     }
 
     /// Returns all spaces, ordered by name.

@@ -6,10 +6,13 @@ import SyncModel
 extension WriteTransaction {
     /// Writes the edits and their outbox entry.
     ///
+    /// - Parameter again: Fields that are written even if they have the value already.
     /// - Returns: the sequence of the outbox entry; nil when the edits change nothing.
-    func commit(_ edits: [RecordEdit], in space: SpaceID, now: WallTime) throws -> OutboxSequence? {
+    func commit(
+        _ edits: [RecordEdit], in space: SpaceID, now: WallTime, again: Set<LostChange> = []
+    ) throws -> OutboxSequence? {
         let spaceKey = try key(of: space)
-        let drafts = try drafts(of: edits, in: space, spaceKey)
+        let drafts = try drafts(of: edits, again: again, in: space, spaceKey)
         guard !drafts.isEmpty else { return nil }
 
         try correctClock(now: now)
@@ -62,7 +65,7 @@ extension WriteTransaction {
     }
 
     private func drafts(
-        of edits: [RecordEdit], in space: SpaceID, _ spaceKey: Int64
+        of edits: [RecordEdit], again: Set<LostChange>, in space: SpaceID, _ spaceKey: Int64
     ) throws -> [Draft] {
         var drafts: [Draft] = []
         var indices: [RecordPlace: Int] = [:]
@@ -87,7 +90,7 @@ extension WriteTransaction {
                         kind: .update([]))
                 }
             }
-            let draft = try self.draft(edit, place: place, table: table, before: before, in: space)
+            let draft = try self.draft(edit, again: again, place: place, table: table, before: before, in: space)
             if let index {
                 drafts[index] = draft
             } else {
@@ -108,7 +111,8 @@ extension WriteTransaction {
     ///
     /// - Parameter before: the record with the earlier edits of this transaction; nil when it does not exist.
     private func draft(
-        _ edit: RecordEdit, place: RecordPlace, table: RecordTable, before: Draft?, in space: SpaceID
+        _ edit: RecordEdit, again: Set<LostChange>, place: RecordPlace, table: RecordTable, before: Draft?,
+        in space: SpaceID
     ) throws -> Draft {
         switch edit {
         case .create(_, let id, let patch):
@@ -129,7 +133,10 @@ extension WriteTransaction {
             try Self.valid { () throws(InvalidValueError) in try table.model.check(updating: patch) }
             let seen = draft.wasPending ? try versionsSeen(of: Set(patch.map(\.field)), at: place, in: space) : [:]
             for (name, value) in patch {
-                guard let position = table.model.position(of: name), record.values[position] != value else { continue }
+                guard let position = table.model.position(of: name),
+                    record.values[position] != value
+                        || !again.isEmpty && again.contains(LostChange(RecordAddress(edit.collection, id), name))
+                else { continue }
                 switch draft.kind {
                 case .create(var created):
                     if value.isNull { created.remove(name) } else { created.set(name, to: value) }

@@ -54,6 +54,19 @@ extension WriteTransaction {
                 "the journal offers \(lost) lost \(lost == 1 ? "transaction" : "transactions") of the space \(name) to restore: restore or dismiss \(lost == 1 ? "it" : "them") first"
             )
         }
+        // The server sends the notices of its current history again when the space is followed again. It has lost those
+        // of an earlier history.
+        let former = try count(
+            """
+            SELECT count(*) FROM sync_journal WHERE event IN ('merged', 'overwritten') AND state = 'active' AND space = ?1
+                AND number <= (SELECT former_entries_up_to FROM sync_meta)
+            """, name)
+        guard former == 0 else {
+            throw StoreError(
+                .unsentWrites,
+                "the journal has \(former) \(former == 1 ? "entry" : "entries") about values of the space \(name) that gave way in an earlier history of the server, which cannot send them again: restore or dismiss \(former == 1 ? "it" : "them") first"
+            )
+        }
     }
 
     /// Throws if the device still has records that its server's current history has not shown. If that history has lost

@@ -55,8 +55,9 @@ extension WriteTransaction {
                 }))
         if try lacksRecords(of: plan.space) { try requireDownloaded(plan, of: entry) }
         var sequences: [OutboxSequence] = []
+        let unshown = try conflictsNotShown(in: entry)
         func write(_ edits: [RecordEdit]) throws {
-            let sequence = try commit(edits, in: plan.space, now: now)
+            let sequence = try commit(edits, in: plan.space, now: now, again: unshown)
             try forgetDroppedReferences(in: edits)
             // The edits may change nothing, or join the previous entry.
             if let sequence, sequences.last != sequence { sequences.append(sequence) }
@@ -90,6 +91,28 @@ extension WriteTransaction {
         for reference in plan.droppedReferences { try keep(reference) }
         try setState(.restored, of: entry)
         return sequences
+    }
+
+    /// Returns the fields of the entry whose kept values no pull has brought yet.
+    ///
+    /// Such a field still shows the value that gave way, as the pending change of a transaction that was sent. Without a
+    /// new edit, the next pull would replace it.
+    private func conflictsNotShown(in entry: JournalEntry) throws -> Set<LostChange> {
+        guard case .merged(let conflicts) = entry.event else { return [] }
+        var fields: Set<LostChange> = []
+        let sent = try connection.statement(
+            """
+            SELECT 1 FROM sync_pending JOIN sync_outbox USING (sequence)
+            WHERE collection = ?1 AND id = ?2 AND link = 'changes' AND (number IS NOT NULL OR formerly IS NOT NULL) LIMIT 1
+            """)
+        for conflict in conflicts {
+            sent.bind(1, conflict.collection.rawValue)
+            sent.bind(2, conflict.record)
+            defer { sent.reset() }
+            guard try sent.step() else { continue }
+            fields.insert(LostChange(RecordAddress(conflict.collection, conflict.record), conflict.field))
+        }
+        return fields
     }
 
     /// Whether the server may have records of a space that this device does not have, because it has unfollowed the

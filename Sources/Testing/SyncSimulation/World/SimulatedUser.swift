@@ -173,7 +173,22 @@ struct SimulatedUser: Sendable {
                 "sends entry \(entry.number) of its journal again as \(sequence)", by: device.name, as: .commit)
         }
         if !sequences.isEmpty { try reportRestored(addresses, of: entry, left, made.withLock { $0 }, shown, isChosen) }
+        if case .merged(let conflicts) = entry.event { try reportWrittenAgain(conflicts) }
         try checkIsSaidAgain(entry, after: newest)
+    }
+
+    /// Reports the values that restoring a merge has written again. The record may have shown them before, because the
+    /// kept values had not arrived.
+    private func reportWrittenAgain(_ conflicts: [FieldConflict]) throws {
+        for conflict in conflicts {
+            let address = RecordAddress(conflict.collection, conflict.record)
+            let field = UserOracle.FieldAddress(address, conflict.field)
+            let record = try read([address])[address] ?? nil
+            guard let record, record.value(at: field, in: oracle.catalog) == conflict.loser.value else { continue }
+            let space = try store.space(of: address.collection, address.id) ?? .default
+            oracle.writtenAgain(
+                UserOracle.Saved(field: field, value: conflict.loser.value), in: space, on: device.name)
+        }
     }
 
     /// Reports the records that restoring an entry of the journal has changed.

@@ -3,6 +3,22 @@ import SyncModel
 
 // A device follows spaces, and leaves them again.
 extension LocalStoreConformance {
+    /// Loses a merge of a name in the space "team".
+    ///
+    /// - Returns: the number of the journal entry.
+    private func lostMerge(of id: RecordID, in fixture: StoreFixture<Store>) throws -> Int64 {
+        _ = try fixture.written(.update("users", id, ["username": .text("mine")]), in: "team")
+        let stamp = Stamp(time: .zero, client: try fixture.store.session().identity.client)
+        let conflict = FieldConflict(
+            collection: "users", record: id, field: "username", base: .text("ned"),
+            winner: Contender(value: .text("theirs"), stamp: stamp),
+            loser: Contender(value: .text("mine"), stamp: stamp), rule: .latestEdit)
+        try fixture.response(
+            try fixture.push().transactions[0].number, fixture.applied(2, conflicts: [conflict]))
+        try fixture.pull(fixture.feed([fixture.at(2, fixture.renamed(id, "theirs"))], to: 2, in: "team"))
+        return try fixture.store.journal(state: .active, limit: 1)[0].number
+    }
+
     var followChecks: [Check] {
         [
             Check("a space is followed once, and from the first commit in it") { fixture in
@@ -127,6 +143,57 @@ extension LocalStoreConformance {
                     fixture.snapshot(
                         [rows(at: 9, [mine: "newer", theirs: "newest"])], at: 9, of: restored, in: "team"))
                 try fixture.expect(try fixture.offers().map(\.record), is: [mine], "what is offered")
+            },
+            Check("a space that was unfollowed is followed with its receipt, unless the history is another") {
+                fixture in
+                try fixture.sendHello()
+                let id = fixture.id()
+                let rows = SnapshotRows(
+                    collection: "users", records: [fixture.shownUser(id, uid: 7, version: 1, "ned")])
+                try fixture.pull(fixture.snapshot([rows], at: 1, in: "team"))
+                _ = try fixture.written(.update("users", id, ["username": .text("mine")]), in: "team")
+                let receipt = CommitReceipt(space: "team", version: Version(2), cursor: Cursor(rawValue: "receipt"))
+                let number = try fixture.push().transactions[0].number
+                _ = try fixture.store.record(
+                    [TransactionResult(number: number, outcome: fixture.applied(2), receipt: receipt)],
+                    of: try fixture.store.session().identity, now: fixture.now())
+                func receiptAfterReturn() throws -> CommitReceipt? {
+                    _ = try fixture.store.unfollow("team")
+                    _ = try fixture.store.follow("team")
+                    return try fixture.store.followedSpaces().first { $0.space == "team" }?.receipt
+                }
+                try fixture.expect(try receiptAfterReturn(), is: receipt, "the receipt")
+                let renamed = fixture.at(3, fixture.renamed(id, "theirs"))
+                try fixture.pull(fixture.snapshot([rows], at: 2, in: "team"))
+                try fixture.pull(fixture.feed([renamed], to: 3, in: "team"))
+                try fixture.expect(try receiptAfterReturn()?.version, is: Version(3), "the version of the cursor")
+                _ = try fixture.store.unfollow("team")
+                _ = try fixture.store.adopt(Epoch(rawValue: "restored"), as: fixture.account)
+                try fixture.expect(try receiptAfterReturn(), is: nil, "the receipt after a new history")
+            },
+            Check("a space is not unfollowed while the journal has merges that a restored server cannot send again") {
+                fixture in
+                try fixture.sendHello()
+                let id = fixture.id()
+                let rows = SnapshotRows(
+                    collection: "users", records: [fixture.shownUser(id, uid: 7, version: 1, "ned")])
+                try fixture.pull(fixture.snapshot([rows], at: 1, in: "team"))
+                let merge = try lostMerge(of: id, in: fixture)
+                // The current history would send the notice again.
+                try fixture.expect(try fixture.store.unfollow("team") != nil, is: true, "whether the space is left")
+                try fixture.expect(try fixture.store.journalEntry(merge) == nil, is: true, "whether the entry is gone")
+
+                try fixture.pull(fixture.snapshot([rows], at: 1, in: "team"))
+                let kept = try lostMerge(of: id, in: fixture)
+                let restored = Epoch(rawValue: "restored")
+                _ = try fixture.store.adopt(restored, as: fixture.account)
+                try fixture.pull(fixture.snapshot([rows], at: 1, of: restored, in: "team"))
+                for entry in try fixture.store.journal(state: .active, limit: 9) where entry.number != kept {
+                    try fixture.store.dismiss(journal: entry.number)
+                }
+                try fixture.expect(.unsentWrites) { _ = try fixture.store.unfollow("team") }
+                try fixture.store.dismiss(journal: kept)
+                try fixture.expect(try fixture.store.unfollow("team") != nil, is: true, "whether the space is left")
             },
             Check("rejected transactions stay in the journal when their space is unfollowed") { fixture in
                 try fixture.sendHello()

@@ -55,6 +55,29 @@ extension LocalStoreConformance {
 
     var restoreChecks: [Check] {
         [
+            Check("a merged value is restored even if the kept value has not arrived yet") { fixture in
+                let (_, avatar) = try fixture.syncedAvatar()
+                try fixture.commit(.update("avatars", avatar, ["title": .text("mine")]))
+                let number = try fixture.push().transactions[0].number
+                let conflict = try fixture.lostTitle(of: avatar)
+                try fixture.response(number, fixture.applied(3, conflicts: [conflict]))
+                let entry = try fixture.store.journal(state: .active, limit: 9)[0]
+                let writes = try fixture.store.restore(
+                    journal: entry.number, now: fixture.now(), newID: fixture.newID)
+                try fixture.expect(writes.count, is: 1, "the count of transactions")
+                func title() throws -> FieldValue? { try fixture.store.record("avatars", .id(avatar))?.values[0] }
+                try fixture.pull(
+                    fixture.feed([fixture.at(3, fixture.changed(avatar, ["title": conflict.winner.value]))], to: 3))
+                try fixture.expect(try title(), is: .text("mine"), "the title after the pull")
+                let pushed = try fixture.push().transactions
+                try fixture.expect(
+                    pushed.map { $0.transaction.mutations.map(\.patch) }, is: [[["title": .text("mine")]]], "the push")
+                // Now the record shows what the server has, and a restore has nothing to write.
+                try fixture.response(pushed[0].number, fixture.applied(4))
+                try fixture.pull(
+                    fixture.feed([fixture.at(4, fixture.changed(avatar, ["title": .text("mine")]))], to: 4))
+                try fixture.expect(try fixture.store.outboxSummary().count, is: 0, "the outbox")
+            },
             Check("a merged value is restored with its whole record after another device deleted the record") {
                 fixture in
                 try restoresMerged(in: fixture) { _, _ in }

@@ -153,6 +153,14 @@ final class UserOracle: Sendable {
         }
     }
 
+    /// Records that a user was told that a value which had lost a merge is written again. From then on it must be found.
+    func writtenAgain(_ saved: Saved, in space: SpaceID, on device: String) {
+        state.withLock { state in
+            guard !state.replaced.contains(saved) else { return }
+            state.values[saved, default: Claim(space: space)].isRestored(on: device)
+        }
+    }
+
     /// Records that a restored entry has a value which is not in its field: the record was created again under a new
     /// id, or the field refers to a record that is missing.
     func moved(_ saved: Saved, on device: String) {
