@@ -21,4 +21,22 @@ import Testing
         )
         #expect(try store.read { view in try view.catalog() } == nil)
     }
+
+    @Test func `models whose records may be too long for a page are not stored`() throws {
+        let store = try SQLiteAuthorityStore(
+            singleConnectionTo: ":memory:", newHistory: .fixed(Epoch(rawValue: "e")))
+        let fields = (0..<5).map {
+            FieldSchema.text(FieldName(rawValue: "f\($0)")!, bytes: 0...SchemaLimits.transactionBytes)
+        }
+        let larger = SchemaCatalog([ModelSchema(collection: "todo", fields: fields)])
+        let error = #expect(throws: AuthorityStoreError.self) {
+            try store.write { transaction in try transaction.set(larger) }
+        }
+        #expect(error?.code == .unstorable)
+        #expect(
+            error?.message
+                == "the models cannot be stored: the maximum lengths of the text and JSON fields of todo add up to 5242880 bytes; at most 4194304 are allowed"
+        )
+        #expect(try store.read { view in try view.catalog() } == nil)
+    }
 }

@@ -1,6 +1,7 @@
 import SyncAuthority
 import SyncModel
 import SyncTestKit
+import SyncWire
 import Testing
 
 /// Tests which clients get a notice when a value loses a conflict.
@@ -105,6 +106,88 @@ import Testing
         try world.push(&winner, update("user", 1, at: 1_000, "bio", .text("other")))
         let told = try equal.filter { try !losses(of: $0).isEmpty }
         #expect(told.map(\.identity) == equal.suffix(AuthorityLimits.equalEdits + 1).map(\.identity))
+    }
+
+    /// Pulls the first rows and the notices after a number.
+    private static func page(
+        of authority: Authority, to device: Device, after number: Int64 = 0
+    ) throws -> PullPage {
+        let request = PullRequest(
+            space: .default, cursor: nil, limit: 1_000,
+            notices: NoticeRequest(clients: [device.identity.client], after: number))
+        guard case .page(let page) = try authority.pull(request, by: device.principal, now: AuthorityWorld.now)
+        else { throw AuthorityWorld.Unexpected() }
+        return page
+    }
+
+    /// The values of each conflict have 1,001 bytes: 500 for the winner and for the loser, and 1 for the base.
+    @Test(arguments: [(1, [1, 1, 1, 1, 1]), (2_001, [1, 1, 1, 1, 1]), (2_002, [2, 2, 1]), (5_005, [5])])
+    func `the notices of a page do not exceed its bytes, and a larger one comes alone`(
+        bytes: Int, counts: [Int]
+    ) throws {
+        let world = AuthorityWorld(policy: AuthorityPolicy(pageBytes: bytes))
+        var (owner, loser) = (Device(1), Device(2))
+        let value = FieldValue.text(String(repeating: "a", count: 500))
+        for number in 1...5 {
+            try world.push(&owner, create("user", UInt64(number), at: 5, ["username": .text("anna"), "bio": value]))
+            let other = FieldValue.text(String(repeating: "b", count: 500))
+            try world.push(&loser, update("user", UInt64(number), at: 1, "bio", other))
+        }
+        var found: [Int] = []
+        var last: Int64 = 0
+        var page = try Self.page(of: world.authority, to: loser)
+        while !page.notices.isEmpty {
+            found.append(page.notices.count)
+            last = page.notices.last?.number ?? last
+            #expect(page.hasMoreNotices == (found.reduce(0, +) < 5))
+            page = try Self.page(of: world.authority, to: loser, after: last)
+        }
+        #expect(found == counts)
+    }
+
+    @Test func `the longest record, with as many notices as a page may have, fits into a response`() throws {
+        let fields = (0..<SchemaLimits.fields).map { FieldName(rawValue: "f\($0)")! }
+        let catalog = SchemaCatalog([ModelSchema(collection: "doc", fields: fields.map { .text($0) })])
+        let authority = Authority(
+            store: InMemoryAuthorityStore(epoch: AuthorityWorld.epoch), catalog: catalog, histories: CountedHistories())
+        var (owner, loser) = (Device(1), Device(2))
+        // In JSON, each byte takes six.
+        let longest = FieldValue.text(String(repeating: "\u{1}", count: SchemaLimits.textBytes))
+        let other = FieldValue.text(String(repeating: "\u{2}", count: SchemaLimits.textBytes))
+        func push(_ device: inout Device, _ mutation: Mutation) throws {
+            let request = device.request([try device.number([mutation])])
+            guard
+                case .answered(let results, _, _) = try authority.push(
+                    request, by: device.principal, now: AuthorityWorld.now),
+                case .applied = results.first?.outcome
+            else { throw AuthorityWorld.Unexpected() }
+        }
+        /// Sets fields of a record, as many in one transaction as it can hold.
+        func set(
+            _ fields: ArraySlice<FieldName>, of number: UInt64, to value: FieldValue, at offset: Int64,
+            by device: inout Device
+        ) throws {
+            for start in stride(from: fields.startIndex, to: fields.endIndex, by: 15) {
+                let edits = fields[start..<min(start + 15, fields.endIndex)].map {
+                    FieldEdit(field: $0, value: value, before: .null, seen: .zero)
+                }
+                try push(
+                    &device,
+                    Mutation(collection: "doc", record: id(number), time: time(offset), intent: .update(edits)))
+            }
+        }
+        for number in [1, 2] as [UInt64] { try push(&owner, create("doc", number, at: 1, [:])) }
+        // The first record almost fills the page, so the second one is still added.
+        try set(fields.prefix(10), of: 1, to: longest, at: 5, by: &owner)
+        try set(fields[...], of: 2, to: longest, at: 5, by: &owner)
+        try set(fields.prefix(45), of: 2, to: other, at: 2, by: &loser)
+
+        let page = try Self.page(of: authority, to: loser)
+        guard case .snapshot(let groups, true, true) = page.content else { throw AuthorityWorld.Unexpected() }
+        #expect(groups.map(\.records.count) == [2])
+        #expect(page.notices.count == 31 && page.hasMoreNotices)
+        let size = try PullCodec.encode(.page(page), catalog: catalog).count
+        #expect((50 * 1_024 * 1_024..<58 * 1_024 * 1_024).contains(size), "\(size)")
     }
 
     @Test func `an equal edit of an empty field keeps no stamp`() throws {

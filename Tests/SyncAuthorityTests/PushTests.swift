@@ -99,6 +99,50 @@ import Testing
         #expect(try world.head() == Version(1))
     }
 
+    /// The values of a record remain when the limits of its fields change.
+    @Test func `a record that has values beyond the present limits does not become too long for a page`() throws {
+        let store = InMemoryAuthorityStore(epoch: AuthorityWorld.epoch)
+        var device = Device(1)
+        func push(_ changes: [FieldName: FieldValue], serving lengths: [Int]) throws -> Outcome? {
+            let fields = lengths.enumerated().map { index, length in
+                FieldSchema.text(FieldName(rawValue: "f\(index)")!, bytes: 0...length)
+            }
+            let authority = Authority(
+                store: store, catalog: SchemaCatalog([ModelSchema(collection: "doc", fields: fields)]),
+                histories: CountedHistories())
+            let edits = changes.map { FieldEdit(field: $0, value: $1, before: .null, seen: .zero) }
+            let isNew = try authority.store.read { view in try view.record(RecordAddress("doc", id(1))) } == nil
+            let change =
+                isNew
+                ? create("doc", 1, [:])
+                : Mutation(
+                    collection: "doc", record: id(1), time: time(1), intent: .update(edits))
+            let numbered = try device.number([change])
+            let response = try authority.push(
+                device.request([numbered]), by: device.principal, now: AuthorityWorld.now)
+            guard case .answered(let results, _, _) = response else { throw AuthorityWorld.Unexpected() }
+            return results.first?.outcome
+        }
+        func text(_ count: Int) -> FieldValue { .text(String(repeating: "a", count: count)) }
+        let (long, short) = (SchemaLimits.transactionBytes, 10)
+        let earlier = [long, long, long, long]
+        let present = [short, short, short, short, long]
+        #expect(try push([:], serving: earlier)?.rejection == nil)
+        for field in ["f0", "f1", "f2", "f3"] as [FieldName] {
+            #expect(try push([field: text(1_048_000)], serving: earlier)?.rejection == nil)
+        }
+        #expect(try push(["f4": text(2_304)], serving: present)?.rejection == nil)
+        let refused = try push(["f4": text(2_305)], serving: present)
+        #expect(refused?.rejection == .tooLarge)
+        guard case .rejected(let rejection) = refused else { throw AuthorityWorld.Unexpected() }
+        #expect(
+            rejection.message.hasSuffix(
+                "would have 4194305 bytes of text and JSON; at most 4194304 are allowed in one record"),
+            "\(rejection.message)")
+        #expect(rejection.fields == ["f4"])
+        #expect(try push(["f0": text(10), "f4": text(1_000_000)], serving: present)?.rejection == nil)
+    }
+
     @Test func `a rejection is remembered as an outcome`() throws {
         let world = AuthorityWorld()
         var device = Device(1)

@@ -64,6 +64,20 @@ import Testing
         #expect(try stored(scratch) == (isNew ? nil : Self.catalog()))
     }
 
+    @Test(arguments: [false, true])
+    func `a database does not open with models whose records may be too long for a page`(isNew: Bool) throws {
+        let scratch = try Scratch()
+        if !isNew { try scratch.open(Self.catalog()).close() }
+        let fields = (0..<4).map {
+            FieldSchema.text(FieldName(rawValue: "f\($0)")!, bytes: 0...SchemaLimits.transactionBytes)
+        }
+        let error = #expect(throws: StoreError.self) { try scratch.open(Self.catalog(fields)) }
+        #expect(error?.code == .otherSchema)
+        let words = "fields of todo add up to 4194324 bytes; at most 4194304 are allowed"
+        #expect(error?.message.contains(words) == true, "\(error?.message ?? "")")
+        #expect(try stored(scratch) == (isNew ? nil : Self.catalog()))
+    }
+
     /// The older store does not know the new field. It would store the field's values among the unknown ones, where no
     /// program looks for them.
     @Test(arguments: [2, nil] as [Int?])

@@ -126,6 +126,45 @@ import Testing
         #expect(try CatalogCodec.decodeStored(try CatalogCodec.encode(catalog)) == catalog)
     }
 
+    /// A record must fit into one page of a snapshot.
+    @Test func `the maximum lengths of a model add up to a bound, and the error names the model and both numbers`()
+        throws
+    {
+        func catalog(_ more: [FieldSchema]) -> SchemaCatalog {
+            let longest = 0...SchemaLimits.transactionBytes
+            let fields: [FieldSchema] = [
+                .text("a", bytes: longest), .text("b", bytes: longest), .json("c", bytes: longest), .integer("n"),
+            ]
+            return SchemaCatalog([
+                ModelSchema(collection: "empty", fields: []), ModelSchema(collection: "doc", fields: fields + more),
+            ])
+        }
+        let largest = catalog([.json("d", bytes: 0...SchemaLimits.transactionBytes)])
+        let encoded = try CatalogCodec.encode(largest)
+        #expect(try CatalogCodec.decode(encoded) { _ in nil } == largest)
+        let text = String(decoding: encoded, as: UTF8.self)
+
+        let larger = catalog([
+            .json("d", bytes: 0...SchemaLimits.transactionBytes), .text("e", bytes: 0...1),
+        ])
+        let words =
+            "the maximum lengths of the text and JSON fields of doc add up to 4194305 bytes; at most 4194304 are allowed"
+        let error = #expect(throws: WireError.self) { try CatalogCodec.encode(larger) }
+        #expect(error == WireError(.unencodable, words))
+        let last = #"{"name":"d","type":"json","maximumBytes":1048576}"#
+        let longer = text.replacing(last, with: last + #", {"name": "e", "type": "text", "maximumBytes": 1}"#)
+        let refusal = #expect(throws: WireError.self) { try CatalogCodec.decode(Array(longer.utf8)) { _ in nil } }
+        #expect(refusal.map { "\($0)" }?.contains("models[1]: \(words)") == true, "\(String(describing: refusal))")
+        // Otherwise, shorter limits could not be compared with the stored ones.
+        #expect(try CatalogCodec.decodeStored(Array(longer.utf8)) == larger)
+    }
+
+    @Test func `a model may have as many fields of the default length as it may have fields`() throws {
+        let fields = (0..<SchemaLimits.fields).map { FieldSchema.text(FieldName(rawValue: "f\($0)")!) }
+        let catalog = SchemaCatalog([ModelSchema(collection: "c", fields: fields)])
+        #expect(try CatalogCodec.decode(try CatalogCodec.encode(catalog)) { _ in nil } == catalog)
+    }
+
     @Test func `a catalog is encoded as its golden example, which is decoded as the same catalog`() throws {
         let example = try Self.schemas("example.json")
         #expect(

@@ -159,6 +159,10 @@ import Testing
         #expect(missing.errors == "syncd: the catalog /none.json was not read: there is no such file\n")
     }
 
+    private static func longFields(_ count: Int) -> String {
+        (0..<count).map { #"{"name": "f\#($0)", "type": "text", "maximumBytes": 1048576}"# }.joined(separator: ", ")
+    }
+
     @Test func `models that no device could store are refused by all commands, with the place`() throws {
         let cases = [
             (#"{"collection": "sync_meta", "fields": []}"#, "a collection may not be called sync_meta"),
@@ -169,6 +173,10 @@ import Testing
             (
                 #"{"collection": "a", "fields": [{"name": "x", "type": "json", "default": "{bad"}]}"#,
                 "x: the default is not JSON"
+            ),
+            (
+                #"{"collection": "doc", "fields": [\#(Self.longFields(5))]}"#,
+                "models[0]: the maximum lengths of the text and JSON fields of doc add up to 5242880 bytes; at most 4194304 are allowed"
             ),
         ]
         for (models, words) in cases {

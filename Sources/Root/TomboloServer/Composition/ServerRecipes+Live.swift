@@ -123,6 +123,10 @@ extension ServerRecipes {
                 throw ConfigurationError(
                     "the models cannot be served: \(problem)", advice: "choose another name in the models")
             }
+            if let problem = catalog.models.lazy.compactMap(\.lengthProblem).first {
+                throw ConfigurationError(
+                    "the models cannot be served: \(problem)", advice: "shorten the maximum lengths in the models")
+            }
             // Comparing and storing are one transaction: another server may start with further models at the same time.
             let change = try store.write { transaction -> Result<CatalogChange?, ConfigurationError> in
                 guard let stored = try transaction.catalog() else {

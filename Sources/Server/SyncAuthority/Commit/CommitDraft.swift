@@ -196,6 +196,28 @@ struct CommitDraft<Lookup: RecordLookup> {
 
     // MARK: Checks after all mutations, independent of their order
 
+    /// Checks that no record becomes too long for a page.
+    ///
+    /// The limits of a model prevent that (`SchemaLimits.recordTextBytes`), unless they have changed: a record keeps
+    /// values that are longer than the present limits.
+    func checkLengths() throws(PlanningStop) {
+        for record in records where record.isAlive {
+            // The values of a create fit into one transaction.
+            guard let before = record.before else { continue }
+            let writes = record.changedWrites
+            let growth = writes.reduce(0) {
+                $0 + $1.value.textBytes - before.field($1.field).value.textBytes
+            }
+            guard growth > 0 else { continue }
+            let length = before.fields.reduce(growth) { $0 + $1.value.textBytes }
+            guard length > SchemaLimits.recordTextBytes else { continue }
+            throw rejected(
+                .tooLarge,
+                "\(record.address) would have \(length) bytes of text and JSON; at most \(SchemaLimits.recordTextBytes) are allowed in one record",
+                writes[0].mutation, fields: writes.map(\.field))
+        }
+    }
+
     /// Checks that new references point to records that are alive after the transaction.
     func checkReferences() throws(PlanningStop) {
         for record in records where record.isAlive {
@@ -303,6 +325,16 @@ extension StoredRecord {
     fileprivate func isUnset(_ name: FieldName) -> Bool {
         let stored = field(name)
         return stored.value.isNull && stored.origin.version == creation.origin.version
+    }
+}
+
+extension FieldValue {
+    /// The length of text or JSON, in bytes; 0 for other values.
+    fileprivate var textBytes: Int {
+        switch self {
+        case .text, .json: byteCount
+        case .null, .boolean, .integer, .real, .reference: 0
+        }
     }
 }
 

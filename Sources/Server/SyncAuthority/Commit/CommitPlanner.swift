@@ -33,6 +33,7 @@ package struct CommitPlanner: Sendable {
             for (index, mutation) in transaction.mutations.enumerated() {
                 try draft.apply(mutation, at: index)
             }
+            try draft.checkLengths()
             try draft.checkReferences()
             try draft.checkReferrers()
         } catch {

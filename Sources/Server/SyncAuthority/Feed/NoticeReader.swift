@@ -5,7 +5,7 @@ struct NoticeReader {
     let request: NoticeRequest
     let space: SpaceID
     let principal: Principal
-    /// The total size of values, in bytes, after which a page takes no further notices.
+    /// The maximum total size of the values in the notices of a page, in bytes. A page may contain one larger notice.
     let bytes: Int
 
     /// Adds notices to a response that is a page. Ignores client ids that belong to other principals.
@@ -19,9 +19,10 @@ struct NoticeReader {
         let found = try view.notices(
             for: own, in: space, after: request.after, limit: AuthorityLimits.pageNotices + 1)
         var notices: [ConflictNotice] = []
-        var budget = bytes
-        for recorded in found.prefix(AuthorityLimits.pageNotices) where budget > 0 {
-            budget -= recorded.conflict.byteCount
+        var size = 0
+        for recorded in found.prefix(AuthorityLimits.pageNotices) {
+            size += recorded.conflict.byteCount
+            guard notices.isEmpty || size <= bytes else { break }
             notices.append(
                 ConflictNotice(number: recorded.number, version: recorded.version, conflict: recorded.conflict))
         }

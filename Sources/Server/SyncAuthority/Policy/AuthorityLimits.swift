@@ -6,8 +6,11 @@ public enum AuthorityLimits {
     public static let pushTransactions = 500
     /// Maximum number of rows or changes in one page. Beyond a thousand, the cost of a round trip is negligible.
     public static let pageRows = 1_000
-    /// The number of stored bytes after which a page takes no further row or commit. A page is in memory several times,
-    /// on both sides.
+    /// The number of stored bytes after which a page takes no further row or commit, and the maximum total size of the
+    /// values in its notices. A page is in memory several times, on both sides.
+    ///
+    /// One notice always fits: it has three values of one field, of at most 1 MiB each. `SchemaLimits.recordTextBytes`
+    /// contains the size of the largest page.
     public static let pageBytes = 4 * 1_024 * 1_024
     /// Maximum number of transactions, of one push or of several, that are made durable together. A larger number
     /// amortizes the flush to the disk; a smaller one shortens the wait of others for the write lock.
@@ -33,7 +36,7 @@ public enum AuthorityLimits {
     public static let keptConflicts = 100_000
     /// Maximum number of clients, besides the one whose stamp the value has, that get a notice when a value loses.
     public static let equalEdits = 16
-    /// Maximum number of notices in one page. Their total size is bounded by `pageBytes`.
+    /// Maximum number of notices in one page. The total size of their values is bounded by `pageBytes`.
     public static let pageNotices = 100
     /// Maximum number of commits or conflicts that one maintenance step removes. If they are small, the step holds the
     /// write lock for milliseconds.

@@ -7,7 +7,8 @@ public struct AuthorityPolicy: Hashable, Sendable {
     /// The time that a stamp may be ahead of the server's clock before it is clamped (I22).
     public var permittedSkew: Duration
     /// Soft limit on the stored bytes of a page, and of the conflicts in a push response. The row, commit, or
-    /// transaction that reaches the limit is still included, as the last one.
+    /// transaction that reaches the limit is still included, as the last one. Also the limit on the values in the
+    /// notices of a page, which only a single notice may exceed.
     public var pageBytes: Int
     /// Maximum number of transactions, of one push or of several, that are made durable together.
     public var transactionsPerWrite: Int

@@ -38,6 +38,21 @@ public struct ModelSchema: Hashable, Sendable {
         positions[name].map { fields[$0] }
     }
 
+    /// The reason why a record of this model may be too long for a page, as a sentence; nil when every record fits. See
+    /// `SchemaLimits.recordTextBytes`.
+    package var lengthProblem: String? {
+        let sum = fields.reduce(0) { sum, field in
+            guard field.type == .text || field.type == .json else { return sum }
+            let (total, overflows) = sum.addingReportingOverflow(field.maximumBytes)
+            return overflows ? .max : total
+        }
+        guard sum > SchemaLimits.recordTextBytes else { return nil }
+        return """
+            the maximum lengths of the text and JSON fields of \(collection) add up to \(sum) bytes; at most \
+            \(SchemaLimits.recordTextBytes) are allowed
+            """
+    }
+
     /// Checks the values of a create: every field must be known, every value must fit its field, and every required
     /// field must have a value.
     public func check(creating patch: Patch) throws(InvalidValueError) {

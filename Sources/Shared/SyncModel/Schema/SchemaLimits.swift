@@ -3,6 +3,15 @@ public enum SchemaLimits {
     /// Default of the maximum length of text or JSON in one field, in UTF-8 bytes, and the largest that a `Model` may
     /// declare. A page of rows must fit into memory many times over.
     public static let textBytes = 64 * 1_024
+    /// Maximum sum of the maximum lengths of a model's text and JSON fields, in UTF-8 bytes: that of `fields` fields of
+    /// the default length.
+    ///
+    /// A page contains at least one record, and must fit into the 64 MiB that a client accepts. In JSON, a byte of text
+    /// takes at most six bytes, so the longest record takes 24 MiB. A server adds rows to a page until they have 4 MiB
+    /// of JSON (`AuthorityLimits.pageBytes`), so the longest page has 28 MiB of rows. Its notices have at most 4 MiB of
+    /// values, which take 24 MiB. Names, versions, and nulls take less than 6 MiB: each of 1,000 rows may be the only one
+    /// of its collection, and have 64 columns of 92 bytes. Together these are 58 MiB.
+    public static let recordTextBytes = fields * textBytes
     /// Maximum nesting depth of arrays and objects in a JSON field. Inside the deepest message, the value stays within
     /// the depth that every reader of JSON accepts.
     public static let jsonDepth = 32

@@ -14,7 +14,7 @@ package enum CatalogCodec {
     ///
     /// Equal catalogs have equal texts.
     ///
-    /// - Throws: `unencodable`, with the field, if the text could not be read again. A store that kept such a text would
+    /// - Throws: `unencodable`, with the field or the model, if the text could not be read again. A store that kept such a text would
     ///   not open again.
     package static func encode(_ catalog: SchemaCatalog) throws(WireError) -> [UInt8] {
         guard catalog.models.count <= CatalogDecoder.largestCount else {
@@ -25,6 +25,7 @@ package enum CatalogCodec {
                 guard let problem = field.encodingProblem(in: model.collection) else { continue }
                 throw WireError(.unencodable, problem)
             }
+            if let problem = model.lengthProblem { throw WireError(.unencodable, problem) }
         }
         let models = catalog.models.map { model in
             let fields = model.fields.map { "        \(text(of: $0))" }.joined(separator: ",\n")
@@ -86,8 +87,14 @@ package enum CatalogCodec {
     package static func decode(
         _ bytes: [UInt8], rule: (_ name: String) -> FieldRule?
     ) throws(WireError) -> SchemaCatalog {
+        try decode(bytes, CatalogDecoder(boundsRecords: true), rule)
+    }
+
+    private static func decode(
+        _ bytes: [UInt8], _ decoder: CatalogDecoder, _ rule: (_ name: String) -> FieldRule?
+    ) throws(WireError) -> SchemaCatalog {
         try Message.read(bytes, "catalog") { (reader) throws(JSONError) in
-            var decoder = CatalogDecoder()
+            var decoder = decoder
             return try decoder.catalog(&reader, rule)
         }
     }
@@ -105,10 +112,15 @@ package enum CatalogCodec {
     }
 
     /// Reads a catalog that a Tombolo store wrote. An unknown rule keeps its name and accepts every value.
+    ///
+    /// Models whose records may be too long for a page are read, so that their limits can be compared with shorter ones.
+    /// No store opens with them, because `encode` refuses them.
     package static func decodeStored(
         _ bytes: [UInt8], rule: (_ name: String) -> FieldRule? = { _ in nil }
     ) throws(WireError) -> SchemaCatalog {
-        try decode(bytes) { name in rule(name) ?? FieldRule(name: name) { _ in nil } }
+        try decode(bytes, CatalogDecoder(boundsRecords: false)) { name in
+            rule(name) ?? FieldRule(name: name) { _ in nil }
+        }
     }
 }
 

@@ -5,8 +5,14 @@ import SyncModel
 ///
 /// It throws an error with an offset for everything that would trap in the initializers of the model types.
 struct CatalogDecoder {
+    /// Whether models whose records may be too long for a page are refused.
+    let boundsRecords: Bool
     /// The targets of the references, which are checked once all collections are known.
     private var references: [(target: CollectionName, offset: Int)] = []
+
+    init(boundsRecords: Bool) {
+        self.boundsRecords = boundsRecords
+    }
 
     /// Maximum number of models. A catalog that a person writes has a few dozen.
     static let largestCount = 1_000
@@ -60,6 +66,7 @@ struct CatalogDecoder {
     private mutating func model(
         _ reader: inout JSONReader, _ rule: (String) -> FieldRule?
     ) throws(JSONError) -> ModelSchema {
+        let start = reader.position
         var collection: CollectionName?
         var fields: [FieldSchema]?
         var deleteRule = DeleteRule.deleteWins
@@ -72,9 +79,11 @@ struct CatalogDecoder {
             default: try refuse(key, reader, expected: ["collection", "onDelete", "fields"])
             }
         }
-        return ModelSchema(
+        let model = ModelSchema(
             collection: try reader.require(collection, "collection"), fields: try reader.require(fields, "fields"),
             deleteRule: deleteRule)
+        if boundsRecords, let problem = model.lengthProblem { throw reader.content(problem, at: start) }
+        return model
     }
 
     private mutating func fields(
