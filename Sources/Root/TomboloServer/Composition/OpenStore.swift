@@ -105,7 +105,8 @@ extension AuthorityStoreError {
         case .readOnly: "name the primary, or add target_session_attrs=read-write"
         case .unsafePermissions: "check the user, and its password in the file that PGPASSFILE names"
         case .notDurable: "turn the setting on in PostgreSQL, or set authority.durability to normal"
-        case .unreachable, .inputOutput, .busy: "check that the database runs, and the connection string"
+        case .unreachable, .inputOutput: "check that the database runs, and the connection string"
+        case .busy: "other sessions hold its locks or all its connections: try again, or see pg_stat_activity"
         case .missingFile, .inUse, .unstorable: nil
         }
     }
