@@ -87,4 +87,133 @@ import Testing
         let own: Patch = hasPending ? ["username": .text("eve")] : ["username": .text("eve"), "age": .integer(40)]
         #expect(offered == [own])
     }
+
+    // MARK: Declarations that differ from the server's
+
+    private static let score = FieldSchema.integer("score")
+
+    private static func models(_ users: [FieldSchema], pets: [FieldSchema]? = nil) -> SchemaCatalog {
+        SchemaCatalog(
+            [ModelSchema(collection: "users", fields: [.text("username", required: true, bytes: 1...64)] + users)]
+                + (pets.map { [ModelSchema(collection: "pets", fields: $0)] } ?? []))
+    }
+
+    /// Pulls a user with a field, and two pets, that the earlier build does not know.
+    private func pullsAsEarlierBuild(_ store: SQLiteStore) throws {
+        let epoch = Epoch(rawValue: "first")
+        _ = try store.adopt(epoch, as: AccountID(rawValue: "ada"))
+        try store.follow(.default)
+        let user = RecordChange(
+            collection: "users", id: Samples.id(1),
+            effect: .created(uid: UID(1), ["username": .text("ada"), "score": .integer(7)]))
+        let pets = [
+            RecordChange(
+                collection: "pets", id: Samples.id(2),
+                effect: .created(
+                    uid: UID(1),
+                    ["name": .text("Bo"), "weight": .real(2.0), "owner": .reference(Samples.id(1))])),
+            RecordChange(
+                collection: "pets", id: Samples.id(3), effect: .created(uid: UID(2), ["weight": .real(3.5)])),
+        ]
+        let page = PullPage.Content.commits([Commit(version: Version(1), changes: [user] + pets)])
+        _ = try store.apply(Self.page(page, to: 1, of: epoch), after: nil, brake: nil, now: Samples.now)
+    }
+
+    /// Everything in the database file: its schema, and the contents of all tables.
+    private func contents(of scratch: Scratch) throws -> [String] {
+        let raw = try RawDatabase(scratch.file)
+        var contents = try raw.run("SELECT sql FROM sqlite_schema ORDER BY name")
+        for table in try raw.run("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name") {
+            let columns = try raw.run("SELECT 'quote(\"' || name || '\")' FROM pragma_table_info('\(table)')")
+            contents += try raw.run("SELECT \(columns.joined(separator: " || ',' || ")) FROM \"\(table)\" ORDER BY 1")
+        }
+        return contents
+    }
+
+    private static let otherDeclarations: [(SchemaCatalog, String)] = [
+        (
+            models([.integer("age"), .text("score")]),
+            """
+            users.score is text in this build, but a record that the server has sent has a value of type integer; declare \
+            the field with this type, or give it another name
+            """
+        ),
+        (
+            models([.integer("age")], pets: [.text("name"), .integer("weight")]),
+            """
+            pets.weight is integer in this build, but a record that the server has sent has a value of type real; declare \
+            the field with this type, or give it another name
+            """
+        ),
+        (
+            models([.integer("age")], pets: [.text("owner")]),
+            """
+            pets.owner is text in this build, but a record that the server has sent has a value of type reference; declare \
+            the field with this type, or give it another name
+            """
+        ),
+        (
+            models([.integer("age")], pets: [.text("name", required: true)]),
+            """
+            pets.name is required in this build, but a record that the server has sent has no value for it; declare the \
+            field as optional
+            """
+        ),
+    ]
+
+    /// Regression test: such values were dropped. The device was "in sync" with other data than its peers.
+    @Test(arguments: otherDeclarations, [false, true])
+    func `a declaration that does not fit what the server has sent is refused, and nothing is lost`(
+        other: (catalog: SchemaCatalog, message: String), isDeleted: Bool
+    ) throws {
+        let scratch = try Scratch()
+        do {
+            let store = try scratch.open()
+            try pullsAsEarlierBuild(store)
+            // Then only the base has the value. The record shows it again if the server rejects the deletion.
+            if isDeleted { _ = try store.commit([.delete("users", Samples.id(1))], in: .default, now: Samples.now) }
+            store.close()
+        }
+        let before = try contents(of: scratch)
+        let error = #expect(throws: StoreError.self) { try scratch.open(other.catalog) }
+        #expect(error?.code == .incompatibleModels)
+        #expect(error?.message == other.message)
+        #expect(try contents(of: scratch) == before)
+
+        // The earlier build works as before.
+        do {
+            let earlier = try scratch.open()
+            try earlier.verify()
+            #expect(try earlier.outboxSummary().waiting == (isDeleted ? 1 : 0))
+            _ = try earlier.commit([Samples.create(4, "eve")], in: .default, now: Samples.now)
+            earlier.close()
+        }
+        let right = Self.models(
+            [.integer("age"), Self.score],
+            pets: [.text("name"), .real("weight"), .reference("owner", to: "users")])
+        let store = try scratch.open(right)
+        try store.verify()
+        if !isDeleted { #expect(try store.record("users", .id(Samples.id(1)))?.values[2] == .integer(7)) }
+        let pets = try store.records(matching: RecordQuery("pets")).map(\.values)
+        #expect(pets == [[.text("Bo"), .real(2), .reference(Samples.id(1))], [.null, .real(3.5), .null]])
+    }
+
+    /// Limits hold for new writes only. A reference is stored as an id, which does not show its target.
+    @Test func `limits that values exceed, and another target of references, keep the values`() throws {
+        let scratch = try Scratch()
+        do {
+            let store = try scratch.open()
+            try pullsAsEarlierBuild(store)
+            store.close()
+        }
+        let other = Self.models(
+            [.integer("age"), Self.score.bounded(by: .integer(0...5))],
+            pets: [.text("name", bytes: 5...9), .reference("owner", to: "pets"), .text("color")])
+        let store = try scratch.open(other)
+        try store.verify()
+        #expect(try store.record("users", .id(Samples.id(1)))?.values[2] == .integer(7))
+        let pet = try #require(try store.record("pets", .id(Samples.id(2))))
+        #expect(pet.values == [.text("Bo"), .reference(Samples.id(1)), .null])
+        #expect(pet.unknown == ["weight": .real(2)])
+    }
 }

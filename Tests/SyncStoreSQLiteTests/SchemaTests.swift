@@ -246,14 +246,15 @@ import Testing
         }
         let newer = SchemaCatalog([
             ModelSchema(collection: "users", fields: [.text("username")]),
-            ModelSchema(collection: "planets", fields: [.text("name"), .integer("moons"), .integer("mass")]),
+            ModelSchema(collection: "planets", fields: [.text("name"), .integer("moons"), .text("mass")]),
         ])
         let store = try scratch.open(newer)
         let found = try store.records(matching: RecordQuery("planets"))
         #expect(
             found == [
                 Record(
-                    id: Samples.id(1), uid: UID(1), version: Version(3), values: [.text("Mars"), .integer(2), .null],
+                    id: Samples.id(1), uid: UID(1), version: Version(3),
+                    values: [.text("Mars"), .integer(2), .text("heavy")],
                     unknown: ["rings": .boolean(true)])
             ])
         #expect(try store.space(of: "planets", Samples.id(1)) == .default)

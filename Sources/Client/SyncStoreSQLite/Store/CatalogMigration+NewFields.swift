@@ -6,6 +6,9 @@ import SyncModel
 extension CatalogMigration {
     /// Moves the records of a new table's collection out of `sync_foreign`. The server may have sent them to a build
     /// that did not know the collection.
+    ///
+    /// - Throws: `incompatibleModels` if the fields are not those of the records. The records have the server's types,
+    ///   so without their values, this device would differ from all others and show no error.
     func adoptForeignRows(_ table: RecordTable) throws {
         let select = try connection.prepare(
             "SELECT id, space, uid, version, fields FROM sync_foreign WHERE collection = ?1 AND id > ?2 ORDER BY id LIMIT 1"
@@ -30,7 +33,8 @@ extension CatalogMigration {
                         values: Array(repeating: .null, count: table.model.fields.count), unknown: fields),
                     space: select.integer(1))
             }
-            _ = row.record.takeKnownFields(of: table.model)
+            _ = try row.record.takeKnownFields(of: table.model)
+            try refuseMissingValues(in: row.record, of: table.model)
             let upsert = try table.statement(.upsert, on: connection)
             do {
                 try table.bind(row, to: upsert)
@@ -48,15 +52,29 @@ extension CatalogMigration {
         try delete.run()
     }
 
+    /// Refuses required fields that a record lacks, as `refuseRequiredFields` does for the fields of a stored collection.
+    private func refuseMissingValues(in record: Record, of schema: ModelSchema) throws(StoreError) {
+        for (field, value) in zip(schema.fields, record.values) where field.isRequired && value.isNull {
+            throw StoreError(
+                .incompatibleModels,
+                """
+                \(schema.collection).\(field.name) is required in this build, but a record that the server has sent has no \
+                value for it; declare the field as optional
+                """)
+        }
+    }
+
     /// Moves the values of new columns out of `sync_unknown`, and gives the new fields their versions.
     ///
     /// The server may have sent the values to a build that did not know the fields.
     ///
     /// - Parameter first: the first new column.
+    /// - Throws: `incompatibleModels` if a new field has another type than its values.
     func takeNewFields(of table: RecordTable, from first: Int) throws {
         let own = try OwnVersions(in: connection)
         let new = Array(table.columnOrder[first...])
         try fillRows(of: table, new, own)
+        try checkBases(of: table, new)
         try limitBaseVersions(of: table, new, own)
     }
 
@@ -77,12 +95,26 @@ extension CatalogMigration {
                 defer { select.reset() }
                 row = try table.row(select)
             }
-            let taken = row.record.takeKnownFields(of: table.model)
+            let taken = try row.record.takeKnownFields(of: table.model)
             row.record.limitVersions(
                 ofNewFields: new, taken: taken, to: own.latestForeign(upTo: row.record.version, in: row.space))
             let upsert = try table.statement(.upsert, on: connection)
             try table.bind(row, to: upsert)
             try upsert.run()
+        }
+    }
+
+    /// Checks the types of the new fields' values in `sync_base`. A record whose deletion is pending has no others.
+    private func checkBases(of table: RecordTable, _ new: [Int]) throws {
+        let select = try connection.prepare(
+            "SELECT id, unknown FROM sync_base WHERE collection = ?1 AND unknown IS NOT NULL")
+        select.bind(1, table.name)
+        try select.forEachRow { row in
+            let id = try row.recordID(0)
+            let unknown = try StoredForm.patch(from: row.bytes(1), of: "the base of \(table.name) \(id)")
+            for field in new.map({ table.model.fields[$0] }) {
+                if let value = unknown[field.name] { try table.model.refuse(value, ofOtherTypeIn: field) }
+            }
         }
     }
 
@@ -118,17 +150,37 @@ extension CatalogMigration {
     }
 }
 
+extension ModelSchema {
+    /// Refuses a value that the server has sent, if its type is not that of its field.
+    ///
+    /// A server never changes the type of a field, so this build has another declaration than the server. The target of
+    /// a reference cannot be compared, because the value is only an id.
+    fileprivate func refuse(_ value: FieldValue, ofOtherTypeIn field: FieldSchema) throws(StoreError) {
+        guard let type = value.type, type != field.type else { return }
+        throw StoreError(
+            .incompatibleModels,
+            """
+            \(collection).\(field.name) is \(field.type.rawValue) in this build, but a record that the server has sent has \
+            a value of type \(type.rawValue); declare the field with this type, or give it another name
+            """)
+    }
+}
+
 extension Record {
-    /// Moves unknown fields that the schema now knows into `values`. Drops a value whose type does not match its field.
+    /// Moves unknown fields that the schema now knows into `values`.
     ///
     /// - Returns: the positions of the fields.
-    fileprivate mutating func takeKnownFields(of schema: ModelSchema) -> [Int] {
-        unknown.compactMap { name, value in
-            guard let position = schema.position(of: name) else { return nil }
+    /// - Throws: `incompatibleModels` for a value whose type does not match its field.
+    fileprivate mutating func takeKnownFields(of schema: ModelSchema) throws(StoreError) -> [Int] {
+        var taken: [Int] = []
+        for (name, value) in unknown {
+            guard let position = schema.position(of: name) else { continue }
+            try schema.refuse(value, ofOtherTypeIn: schema.fields[position])
             unknown.remove(name)
-            if value.type == schema.fields[position].type { values[position] = value }
-            return position
+            values[position] = value
+            taken.append(position)
         }
+        return taken
     }
 
     /// Lowers the versions of fields that a build did not know.

@@ -7,6 +7,7 @@ import SyncModel
 /// A new collection gets a table, and a new field gets a column, wherever the model declares it. Indexes are created
 /// and dropped as the models declare them. A collection or field that is gone or has another type throws, and so does
 /// a field of a stored collection that becomes required: the rules are those by which a server compares its models.
+/// Values that the server sent before the application declared their field must have the type of the field, too.
 struct CatalogMigration {
     /// The tables. After the migration, they know the order of their columns.
     private(set) var tables: [RecordTable]
