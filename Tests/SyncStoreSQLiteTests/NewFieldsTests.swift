@@ -152,13 +152,6 @@ import Testing
             the field with this type, or give it another name
             """
         ),
-        (
-            models([.integer("age")], pets: [.text("name", required: true)]),
-            """
-            pets.name is required in this build, but a record that the server has sent has no value for it; declare the \
-            field as optional
-            """
-        ),
     ]
 
     /// Regression test: such values were dropped. The device was "in sync" with other data than its peers.

@@ -34,7 +34,6 @@ extension CatalogMigration {
                     space: select.integer(1))
             }
             _ = try row.record.takeKnownFields(of: table.model)
-            try refuseMissingValues(in: row.record, of: table.model)
             let upsert = try table.statement(.upsert, on: connection)
             do {
                 try table.bind(row, to: upsert)
@@ -50,18 +49,6 @@ extension CatalogMigration {
         let delete = try connection.prepare("DELETE FROM sync_foreign WHERE collection = ?1")
         delete.bind(1, table.name)
         try delete.run()
-    }
-
-    /// Refuses required fields that a record lacks, as `refuseRequiredFields` does for the fields of a stored collection.
-    private func refuseMissingValues(in record: Record, of schema: ModelSchema) throws(StoreError) {
-        for (field, value) in zip(schema.fields, record.values) where field.isRequired && value.isNull {
-            throw StoreError(
-                .incompatibleModels,
-                """
-                \(schema.collection).\(field.name) is required in this build, but a record that the server has sent has no \
-                value for it; declare the field as optional
-                """)
-        }
     }
 
     /// Moves the values of new columns out of `sync_unknown`, and gives the new fields their versions.
