@@ -15,7 +15,7 @@ package struct ProgramNames: Hashable, Sendable {
         self.lister = lister ?? name
     }
 
-    /// What to do about an unknown setting, at the end of a message.
+    /// The advice about an unknown setting, at the end of a message.
     var listsKeys: String { "\(lister) config show lists the keys" }
 
     /// The prefix of the program's environment variables: `TODOSERVER_`.
