@@ -151,7 +151,7 @@ extension Mutant {
                 plan.rates.recover = 0.15
             }),
         rows(
-            "outbox emptied by a new epoch", breaks: [.I15, .I1],
+            "outbox emptied by a new epoch", breaks: [.I15, .I1, .I18],
             "a new epoch deletes the outbox",
             """
             AFTER UPDATE OF epoch ON sync_meta WHEN OLD.epoch NOT NULL AND NEW.epoch IS NOT OLD.epoch BEGIN

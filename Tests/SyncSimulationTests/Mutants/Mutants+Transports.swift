@@ -176,7 +176,7 @@ extension Mutant {
         },
         transport(
             "epoch omitted from pushes", breaks: [.I15, .I18, .I16], "a push does not name its epoch",
-            shape: { $0.rates.restoreServer = 0.06 },
+            shape: { $0.rates.restoreServer = 0.15 },
             plant: {
                 $0.onPush = { (base, request, _) async throws(TransportError) in
                     try await base.push(request.with(epoch: .some(nil)))
