@@ -48,11 +48,10 @@ package struct HintsMachine: Hashable, Sendable {
         return true
     }
 
-    /// Whether the first attempt to open a stream again, after one that was open, has failed.
+    /// Whether the last two streams have ended without a hint in between: the server may be gone.
     ///
-    /// Only the end of a stream says that a server of an idle device is gone. Most streams end for a harmless reason,
-    /// and the next one opens at once.
-    var failedToReopen: Bool {
+    /// The end of one stream is usually harmless, and the next one opens at once. Later failures say nothing new.
+    var hasFailedTwice: Bool {
         if case .waiting = state { backoff.failures == 2 } else { false }
     }
 

@@ -262,7 +262,9 @@ package struct SessionMachine: Hashable, Sendable {
         let wereOpen = hints.isOpen
         let actions = hints.ended(stream, retryAfter: retryAfter, &turn)
         if wereOpen && !hints.isOpen { return actions + pollSooner(&turn) }
-        return retryAfter == nil && !actions.isEmpty && hints.failedToReopen ? actions + checkContact(&turn) : actions
+        // A server that asks for a pause is there.
+        guard retryAfter == nil, !actions.isEmpty, hints.hasFailedTwice else { return actions }
+        return actions + checkContact(&turn)
     }
 
     /// Pulls one space now, because the server may be gone. If it is, the pull fails, and the status says so long before

@@ -47,7 +47,8 @@ extension WriteTransaction {
             )
         }
         let lost = try count(
-            "SELECT count(*) FROM sync_journal WHERE event = 'lost' AND state = 'active' AND space = ?1", name)
+            "SELECT count(*) FROM sync_journal WHERE event = 'lost' AND state = 'active' AND coalesce(space, ?1) = ?1",
+            name)
         guard lost == 0 else {
             throw StoreError(
                 .unsentWrites,
@@ -58,8 +59,8 @@ extension WriteTransaction {
         // of an earlier history.
         let former = try count(
             """
-            SELECT count(*) FROM sync_journal WHERE event IN ('merged', 'overwritten') AND state = 'active' AND space = ?1
-                AND number <= (SELECT former_entries_up_to FROM sync_meta)
+            SELECT count(*) FROM sync_journal WHERE event IN ('merged', 'overwritten') AND state = 'active'
+                AND coalesce(space, ?1) = ?1 AND number <= (SELECT former_entries_up_to FROM sync_meta)
             """, name)
         guard former == 0 else {
             throw StoreError(

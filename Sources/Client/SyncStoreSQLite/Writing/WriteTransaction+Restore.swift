@@ -55,9 +55,9 @@ extension WriteTransaction {
                 }))
         if try lacksRecords(of: plan.space) { try requireDownloaded(plan, of: entry) }
         var sequences: [OutboxSequence] = []
-        let unshown = try conflictsNotShown(in: entry)
+        let again = entry.conflictFields
         func write(_ edits: [RecordEdit]) throws {
-            let sequence = try commit(edits, in: plan.space, now: now, again: unshown)
+            let sequence = try commit(edits, in: plan.space, now: now, again: again)
             try forgetDroppedReferences(in: edits)
             // The edits may change nothing, or join the previous entry.
             if let sequence, sequences.last != sequence { sequences.append(sequence) }
@@ -91,28 +91,6 @@ extension WriteTransaction {
         for reference in plan.droppedReferences { try keep(reference) }
         try setState(.restored, of: entry)
         return sequences
-    }
-
-    /// Returns the fields of the entry whose kept values no pull has brought yet.
-    ///
-    /// Such a field still shows the value that gave way, as the pending change of a transaction that was sent. Without a
-    /// new edit, the next pull would replace it.
-    private func conflictsNotShown(in entry: JournalEntry) throws -> Set<LostChange> {
-        guard case .merged(let conflicts) = entry.event else { return [] }
-        var fields: Set<LostChange> = []
-        let sent = try connection.statement(
-            """
-            SELECT 1 FROM sync_pending JOIN sync_outbox USING (sequence)
-            WHERE collection = ?1 AND id = ?2 AND link = 'changes' AND (number IS NOT NULL OR formerly IS NOT NULL) LIMIT 1
-            """)
-        for conflict in conflicts {
-            sent.bind(1, conflict.collection.rawValue)
-            sent.bind(2, conflict.record)
-            defer { sent.reset() }
-            guard try sent.step() else { continue }
-            fields.insert(LostChange(RecordAddress(conflict.collection, conflict.record), conflict.field))
-        }
-        return fields
     }
 
     /// Whether the server may have records of a space that this device does not have, because it has unfollowed the
@@ -323,6 +301,20 @@ extension WriteTransaction {
 
     private func keep(_ made: RestorePlan.Replacement) throws {
         try Replacements.add(made.replacement, for: RecordAddress(made.collection, made.deleted), connection)
+    }
+}
+
+extension JournalEntry {
+    /// The fields whose values gave way, which a restore writes even if the record shows these values.
+    ///
+    /// The record may show them only because the kept values have not arrived: the response to a push, and notices, can
+    /// come before the page that has the commit. Without a new edit, that page would replace the values.
+    fileprivate var conflictFields: Set<LostChange> {
+        switch event {
+        case .merged(let conflicts), .overwritten(let conflicts, _):
+            Set(conflicts.map { LostChange(RecordAddress($0.collection, $0.record), $0.field) })
+        case .rejected, .cancelled, .lost: []
+        }
     }
 }
 

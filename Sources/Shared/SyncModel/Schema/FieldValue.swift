@@ -33,11 +33,11 @@ extension FieldValue: Hashable {
         }
     }
 
-    /// Hashes the case, too: an empty field must differ from zero wherever hashes stand for values.
+    /// Hashes the case, too. Otherwise an empty field and a zero would have the same hash.
     public func hash(into hasher: inout Hasher) {
         switch self {
         case .null: hasher.combine(0 as UInt8)
-        case .boolean(let value): hasher.combine(value ? 2 : 1 as UInt8)
+        case .boolean(let value): hasher.combine(UInt8(value ? 2 : 1))
         case .integer(let value):
             hasher.combine(3 as UInt8)
             hasher.combine(value)

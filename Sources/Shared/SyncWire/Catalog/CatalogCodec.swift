@@ -14,8 +14,8 @@ package enum CatalogCodec {
     ///
     /// Equal catalogs have equal texts.
     ///
-    /// - Throws: `unencodable`, with the field or the model, if the text could not be read again. A store that kept such a text would
-    ///   not open again.
+    /// - Throws: `unencodable`, with the field or the model, if the text could not be read again. A store that kept such a
+    ///   text would not open again.
     package static func encode(_ catalog: SchemaCatalog) throws(WireError) -> [UInt8] {
         guard catalog.models.count <= CatalogDecoder.largestCount else {
             throw WireError(.unencodable, "more than \(CatalogDecoder.largestCount) collections")

@@ -73,6 +73,7 @@ struct SimulatedUser: Sendable {
     private func rejoin(_ space: SpaceID) throws {
         // The journal's entries about lost values are removed with the space.
         for entry in try store.wholeJournal() where entry.isAboutLostValues { history.saw(entry, on: device.name) }
+        oracle.wasTold(try store.session(), on: device.name)
         do throws(StoreError) {
             guard try store.unfollow(space) != nil else { return }
         } catch {

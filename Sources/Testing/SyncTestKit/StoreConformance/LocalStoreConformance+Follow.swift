@@ -3,20 +3,34 @@ import SyncModel
 
 // A device follows spaces, and leaves them again.
 extension LocalStoreConformance {
+    /// A conflict of two edits of a name, as the server reports it.
+    private func lostName(
+        of id: RecordID, _ loser: String, over base: String, to winner: String, in fixture: StoreFixture<Store>
+    ) throws -> FieldConflict {
+        let stamp = Stamp(time: .zero, client: try fixture.store.session().identity.client)
+        return FieldConflict(
+            collection: "users", record: id, field: "username", base: .text(base),
+            winner: Contender(value: .text(winner), stamp: stamp),
+            loser: Contender(value: .text(loser), stamp: stamp), rule: .latestEdit)
+    }
+
     /// Loses a merge of a name in the space "team".
     ///
     /// - Returns: the number of the journal entry.
     private func lostMerge(of id: RecordID, in fixture: StoreFixture<Store>) throws -> Int64 {
         _ = try fixture.written(.update("users", id, ["username": .text("mine")]), in: "team")
-        let stamp = Stamp(time: .zero, client: try fixture.store.session().identity.client)
-        let conflict = FieldConflict(
-            collection: "users", record: id, field: "username", base: .text("ned"),
-            winner: Contender(value: .text("theirs"), stamp: stamp),
-            loser: Contender(value: .text("mine"), stamp: stamp), rule: .latestEdit)
+        let conflict = try lostName(of: id, "mine", over: "ned", to: "theirs", in: fixture)
         try fixture.response(
             try fixture.push().transactions[0].number, fixture.applied(2, conflicts: [conflict]))
         try fixture.pull(fixture.feed([fixture.at(2, fixture.renamed(id, "theirs"))], to: 2, in: "team"))
         return try fixture.store.journal(state: .active, limit: 1)[0].number
+    }
+
+    /// Dismisses the active entries of the journal, except one.
+    private func dismissAll(but kept: Int64? = nil, in fixture: StoreFixture<Store>) throws {
+        for entry in try fixture.store.journal(state: .active, limit: 9) where entry.number != kept {
+            try fixture.store.dismiss(journal: entry.number)
+        }
     }
 
     var followChecks: [Check] {
@@ -80,9 +94,7 @@ extension LocalStoreConformance {
                 try fixture.expect(.unsentWrites) { _ = try fixture.store.unfollow("team") }
                 try fixture.pull(fixture.snapshot([], at: 1, of: restored, in: "team"))
                 try fixture.expect(.unsentWrites) { _ = try fixture.store.unfollow("team") }
-                for entry in try fixture.store.journal(state: .active, limit: 9) {
-                    try fixture.store.dismiss(journal: entry.number)
-                }
+                try dismissAll(in: fixture)
                 try fixture.expect(try fixture.store.unfollow("team") != nil, is: true, "whether the space is left")
             },
             Check("own values that a restored server has lost are offered, also if the space was unfollowed before") {
@@ -125,11 +137,7 @@ extension LocalStoreConformance {
                 _ = try fixture.written(.update("users", theirs, ["username": .text("loser")]), in: "team")
                 let batch = try fixture.push()
                 try fixture.response(batch.transactions[0].number, fixture.applied(2))
-                let stamp = Stamp(time: .zero, client: try fixture.store.session().identity.client)
-                let conflict = FieldConflict(
-                    collection: "users", record: theirs, field: "username", base: .text("nora"),
-                    winner: Contender(value: .text("winner"), stamp: stamp),
-                    loser: Contender(value: .text("loser"), stamp: stamp), rule: .latestEdit)
+                let conflict = try lostName(of: theirs, "loser", over: "nora", to: "winner", in: fixture)
                 try fixture.response(batch.transactions[1].number, fixture.applied(3, conflicts: [conflict]))
                 _ = try fixture.store.unfollow("team")
                 try fixture.store.follow("team")
@@ -188,9 +196,7 @@ extension LocalStoreConformance {
                 let restored = Epoch(rawValue: "restored")
                 _ = try fixture.store.adopt(restored, as: fixture.account)
                 try fixture.pull(fixture.snapshot([rows], at: 1, of: restored, in: "team"))
-                for entry in try fixture.store.journal(state: .active, limit: 9) where entry.number != kept {
-                    try fixture.store.dismiss(journal: entry.number)
-                }
+                try dismissAll(but: kept, in: fixture)
                 try fixture.expect(.unsentWrites) { _ = try fixture.store.unfollow("team") }
                 try fixture.store.dismiss(journal: kept)
                 try fixture.expect(try fixture.store.unfollow("team") != nil, is: true, "whether the space is left")

@@ -118,6 +118,17 @@ extension LocalStoreConformance {
                 }
                 try fixture.expect(try fixture.stored()?.notices?.after, is: 2, "the notice that is asked after")
             },
+            Check("a value that was overwritten is restored even if the commit has not arrived yet") { fixture in
+                let id = try fixture.syncedUser("mine")
+                let notice = try fixture.notice(7, of: id, lost: "mine", to: .text("theirs"), at: 2)
+                try fixture.pull(fixture.feed([], to: 1, head: 2, notices: [notice]))
+                let entry = try fixture.store.journal(state: .active, limit: 9)[0]
+                let writes = try fixture.store.restore(
+                    journal: entry.number, now: fixture.now(), newID: fixture.newID)
+                try fixture.expect(writes.count, is: 1, "the count of transactions")
+                try fixture.pull(fixture.feed([fixture.at(2, fixture.renamed(id, "theirs"))], to: 2))
+                try fixture.expect(try fixture.name(id), is: .text("mine"), "the name after the pull")
+            },
             Check("another history numbers its notices again, and notices in the journal are not repeated") { fixture in
                 let id = try fixture.syncedUser("mine")
                 let notice = try fixture.notice(7, of: id, lost: "mine", to: .text("theirs"), at: 2)

@@ -14,9 +14,11 @@ extension UserOracle {
         let waiting: JournalOffer
         /// The spaces that the device has access to.
         let spaces: Set<SpaceID>
+        /// The history that the device follows, and its version of each space.
+        let session: StoredSession
 
         /// Reads everything that a store shows through its public interface.
-        init(_ device: String, _ store: any LocalStore, _ status: SyncStatus?) throws(StoreError) {
+        init(_ device: String, _ store: SimulatedDevice.Store, _ status: SyncStatus?) throws(StoreError) {
             self.device = device
             var records: [RecordAddress: Record] = [:]
             for schema in store.catalog.models {
@@ -28,6 +30,7 @@ extension UserOracle {
             journal = JournalOffer(try store.restorableJournal())
             waiting = JournalOffer(waiting: try store.outbox(limit: .max).map(\.transaction))
             spaces = Set((status?.spaces ?? []).filter(\.hasAccess).map(\.space))
+            session = try store.session()
         }
     }
 
@@ -70,6 +73,22 @@ extension UserOracle {
                 )
             }
             if let first = back.min() { throw Violation(.I12, first) }
+            for found in all { try checkVersions(found, told: state.told[found.device] ?? [:]) }
+        }
+    }
+
+    /// Checks that no space of a device that says it is in sync is older than what its user was told before, unless the
+    /// device has learned of another history.
+    private func checkVersions(
+        _ found: Findings, told: [SpaceID: (epoch: Epoch, version: Version)]
+    ) throws(Violation) {
+        for space in found.session.spaces where found.spaces.contains(space.space) {
+            guard let before = told[space.space], before.epoch == found.session.epoch, space.version < before.version
+            else { continue }
+            throw Violation(
+                .I15,
+                "\(found.device) told its user of version \(before.version) of the space \(space.space); it says that it is in sync at version \(space.version), and nothing of another history"
+            )
         }
     }
 

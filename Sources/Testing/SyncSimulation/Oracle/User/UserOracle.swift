@@ -77,6 +77,8 @@ final class UserOracle: Sendable {
         var lastEdits: [String: [FieldAddress: (old: FieldValue, new: FieldValue)]] = [:]
         /// The spaces that each device has removed, and has not downloaded again.
         var absences: [String: Set<SpaceID>] = [:]
+        /// The newest version of each space that the user of each device was told, and the history that has it.
+        var told: [String: [SpaceID: (epoch: Epoch, version: Version)]] = [:]
         /// The number of times that the server was restored from a backup.
         var restores = 0
         /// The devices that have followed the server's history since the last of these.
@@ -153,7 +155,7 @@ final class UserOracle: Sendable {
         }
     }
 
-    /// Records that a user was told that a value which had lost a merge is written again. From then on it must be found.
+    /// Records that restoring a merge has written a value again. From now on, the value must be found.
     func writtenAgain(_ saved: Saved, in space: SpaceID, on device: String) {
         state.withLock { state in
             guard !state.replaced.contains(saved) else { return }
@@ -237,6 +239,19 @@ final class UserOracle: Sendable {
 
     // MARK: Spaces
 
+    /// Records the versions of the spaces that the user of a device is told.
+    func wasTold(_ session: StoredSession, on device: String) {
+        guard let epoch = session.epoch else { return }
+        state.withLock { state in
+            for space in session.spaces {
+                let version = max(space.version, space.receipt?.version ?? .zero)
+                let known = state.told[device]?[space.space]
+                if let known, known.epoch == epoch, known.version >= version { continue }
+                state.told[device, default: [:]][space.space] = (epoch, version)
+            }
+        }
+    }
+
     /// Records that a device has removed a space, which only the server has now.
     func left(_ space: SpaceID, on device: String) {
         state.withLock { state in
@@ -302,6 +317,7 @@ final class UserOracle: Sendable {
             state.entered[device, default: []].formUnion(image.entered)
             state.replacedOn[device, default: []].formUnion(image.replaced)
             state.lastEdits[device] = nil
+            state.told[device] = nil
             for key in state.values.keys {
                 state.values[key]?.hold(image.values.contains(key), by: device)
                 state.values[key]?.keepRestored(image.restored.contains(key), on: device)
@@ -321,6 +337,7 @@ final class UserOracle: Sendable {
         let shown = try read(addresses.sorted(), in: store)
         state.withLock { state in
             state.lastEdits[device] = nil
+            state.told[device] = nil
             for saved in held.values.union(held.restored)
             where shown[saved.field.address]??.value(at: saved.field, in: catalog) != saved.value {
                 guard !offer.values.contains(saved) else { continue }
