@@ -57,6 +57,38 @@ import Testing
         }
     }
 
+    /// The device no longer has the lost value. But others may, and they learn of the loss from the new history.
+    @Test(.timeLimit(.minutes(15)))
+    func `a device that has left a space and follows it again proves that a restored server has lost commits`()
+        async throws
+    {
+        try await inTestbed { testbed, _, _ in
+            let (ned, server) = (testbed.devices[0], testbed.server)
+            try server.manage(["space", "set", "team_7", ned.name, "writer"])
+            try ned.expect(0, "space", "follow", "team_7")
+            try ned.expect(0, "user", "create", "--space", "team_7", "username=Milk")
+            try ned.expect(0, "sync")
+            server.end(SIGTERM)
+            let backup = testbed.folder + "/backup"
+            try FileManager.default.copyItem(atPath: server.folder, toPath: backup)
+            let history = try server.manage(["epoch", "show"])
+            try server.start()
+            try ned.expect(0, "user", "set", "Milk", "username=Cream")
+            try ned.expect(0, "sync")
+
+            server.end(SIGTERM)
+            try FileManager.default.removeItem(atPath: server.folder)
+            try FileManager.default.moveItem(atPath: backup, toPath: server.folder)
+            try server.start()
+            try ned.expect(0, "space", "unfollow", "team_7")
+            try ned.expect(0, "space", "follow", "team_7")
+            try ned.expect(0, "sync")
+            try ned.requireUsers(["Milk"])
+            server.end(SIGTERM)
+            try require(try server.manage(["epoch", "show"]) != history, "the server has not noticed the restore")
+        }
+    }
+
     @Test(.timeLimit(.minutes(15)))
     func `no commit is lost while commands change members beside a server that checkpoints`() async throws {
         try await inTestbed(devices: ["laptop"]) { testbed, ledger, writers in

@@ -151,11 +151,6 @@ extension Mutant {
                 plan.rates.recover = 0.15
             }),
         rows(
-            "receipt forgotten with its space", breaks: [.I15],
-            "a device that leaves a space forgets which version of it the server has confirmed",
-            "AFTER INSERT ON sync_unfollowed BEGIN DELETE FROM sync_unfollowed; END",
-            shape: { $0.rates.restoreServer = 0.1 }),
-        rows(
             "outbox emptied by a new epoch", breaks: [.I15, .I1, .I18],
             "a new epoch deletes the outbox",
             """
