@@ -53,7 +53,7 @@ extension CommandError {
             case .missingEntry: "syncctl outbox list and syncctl journal list --all show all entries"
             case .danglingReference:
                 "first restore the missing record from the journal, or refer to another record"
-            case .unsentWrites: "syncctl sync sends them; syncctl outbox and syncctl journal show them"
+            case .unsentWrites: "syncctl outbox and syncctl journal show them"
             case .unknownCollection, .invalidValue, .missingRecord, .duplicateRecord, .stillReferenced, .entryIsFrozen,
                 .incompatibleModels:
                 nil
