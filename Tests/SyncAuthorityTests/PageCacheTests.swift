@@ -3,6 +3,7 @@ import SyncConcurrency
 import SyncModel
 import SyncSimulation
 import SyncTestKit
+import SyncWire
 import TestRings
 import Testing
 
@@ -34,6 +35,39 @@ import Testing
         }
         #expect(page.head == Version(21))
         #expect(groups.flatMap(\.records).contains { $0.values.contains(.text("changed")) })
+    }
+
+    @Test func `the contents of a page are encoded once for all devices`() throws {
+        let world = try world()
+        for device in ["anna", "eve"] {
+            guard case .page(let page) = try world.page(nil, by: device) else {
+                Issue.record("no page")
+                return
+            }
+            let form = try #require(page.sharedForm)
+            var isEncoded = false
+            let bytes = form.bytes {
+                isEncoded = true
+                return [UInt8](device.utf8)
+            }
+            #expect(isEncoded == (device == "anna"))
+            #expect(bytes == Array("anna".utf8))
+        }
+    }
+
+    @Test func `an answer is the same with a form that other answers have made`() throws {
+        let world = try world()
+        guard case .page(let first) = try world.page(nil), case .page(let second) = try world.page(nil, by: "eve")
+        else {
+            Issue.record("no page")
+            return
+        }
+        let alone = PullPage(
+            space: first.space, epoch: first.epoch, serverTime: first.serverTime, content: first.content,
+            cursor: first.cursor, version: first.version, head: first.head, hasMore: first.hasMore)
+        let expected = try PullCodec.encode(.page(alone), catalog: AuthorityWorld.catalog)
+        #expect(try PullCodec.encode(.page(first), catalog: AuthorityWorld.catalog) == expected)
+        #expect(try PullCodec.encode(.page(second), catalog: AuthorityWorld.catalog) == expected)
     }
 
     @Test func `an account without rights gets no page that another one has requested`() throws {

@@ -14,7 +14,7 @@ import Testing
         writer.string("x")
         writer.endArray()
         writer.key("b\"")
-        writer.verbatim(#"{"z":1}"#.utf8)
+        writer.verbatim(Array(#"{"z":1}"#.utf8))
         writer.key("c")
         writer.beginObject()
         writer.endObject()

@@ -95,7 +95,7 @@ package struct JSONWriter {
     }
 
     /// Appends a complete value that is already JSON.
-    package mutating func verbatim(_ json: some Sequence<UInt8>) {
+    package mutating func verbatim(_ json: [UInt8]) {
         separate()
         bytes.append(contentsOf: json)
         needsComma = true

@@ -54,7 +54,7 @@ package struct JSONLine: Sendable {
     /// Sets any value.
     package mutating func set(_ key: String, json value: JSONValue) {
         writer.key(key)
-        writer.verbatim(value.text.utf8)
+        writer.verbatim(Array(value.text.utf8))
     }
 
     /// Sets an array of objects.

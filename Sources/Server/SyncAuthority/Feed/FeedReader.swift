@@ -153,6 +153,6 @@ struct FeedReader {
         return PullPage(
             space: space, epoch: state.epoch, serverTime: state.time(at: now, permitting: permittedSkew),
             content: page.content, cursor: cursor.authenticated(with: state.history.key), version: page.end.version,
-            head: head.version, hasMore: page.hasMore)
+            head: head.version, hasMore: page.hasMore, sharedForm: page.sharedForm)
     }
 }

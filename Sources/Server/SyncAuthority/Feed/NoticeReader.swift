@@ -35,6 +35,7 @@ extension PullPage {
     fileprivate func adding(_ notices: [ConflictNotice], hasMore hasMoreNotices: Bool) -> PullPage {
         PullPage(
             space: space, epoch: epoch, serverTime: serverTime, content: content, cursor: cursor, version: version,
-            head: head, hasMore: hasMore, notices: notices, hasMoreNotices: hasMoreNotices)
+            head: head, hasMore: hasMore, notices: notices, hasMoreNotices: hasMoreNotices,
+            sharedForm: sharedForm)
     }
 }

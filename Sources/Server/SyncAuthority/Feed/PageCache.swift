@@ -26,6 +26,8 @@ final class PageCache: Sendable {
         let position: FeedCursor.Position
         let end: FeedPoint
         let hasMore: Bool
+        /// Set while the page is kept, so that its contents are encoded once for all devices.
+        var sharedForm: SharedForm?
     }
 
     private struct State {
@@ -43,16 +45,19 @@ final class PageCache: Sendable {
         _ key: Key, make: () throws(AuthorityStoreError) -> Page
     ) throws(AuthorityStoreError) -> Page {
         if let kept = state.withLock({ $0.pages[key] }) { return kept }
-        let page = try make()
+        var page = try make()
         // A page of one row is a question for the head of the space.
         guard key.budget.rows > 1, AuthorityLimits.keptPageBytes.contains(page.content.byteCount) else { return page }
-        state.withLock { state in
+        page.sharedForm = SharedForm()
+        let kept = page
+        return state.withLock { state in
             // Another thread may have made the same page.
-            guard state.pages.updateValue(page, forKey: key) == nil else { return }
+            if let other = state.pages[key] { return other }
+            state.pages[key] = kept
             state.order.append(key)
             if state.order.count > AuthorityLimits.keptPages { state.pages[state.order.removeFirst()] = nil }
+            return kept
         }
-        return page
     }
 }
 

@@ -22,6 +22,8 @@ public struct PullPage: Hashable, Sendable {
     public let notices: [ConflictNotice]
     /// Whether more notices are available immediately.
     public let hasMoreNotices: Bool
+    /// The encoded form of `content`, if other responses of this server have the same content.
+    package let sharedForm: SharedForm?
 
     /// The rows or the commits of a page.
     public enum Content: Hashable, Sendable {
@@ -39,6 +41,16 @@ public struct PullPage: Hashable, Sendable {
         space: SpaceID, epoch: Epoch, serverTime: HybridTime, content: Content, cursor: Cursor, version: Version,
         head: Version, hasMore: Bool, notices: [ConflictNotice] = [], hasMoreNotices: Bool = false
     ) {
+        self.init(
+            space: space, epoch: epoch, serverTime: serverTime, content: content, cursor: cursor, version: version,
+            head: head, hasMore: hasMore, notices: notices, hasMoreNotices: hasMoreNotices, sharedForm: nil)
+    }
+
+    package init(
+        space: SpaceID, epoch: Epoch, serverTime: HybridTime, content: Content, cursor: Cursor, version: Version,
+        head: Version, hasMore: Bool, notices: [ConflictNotice] = [], hasMoreNotices: Bool = false,
+        sharedForm: SharedForm?
+    ) {
         self.space = space
         self.epoch = epoch
         self.serverTime = serverTime
@@ -49,6 +61,7 @@ public struct PullPage: Hashable, Sendable {
         self.hasMore = hasMore
         self.notices = notices
         self.hasMoreNotices = hasMoreNotices
+        self.sharedForm = sharedForm
     }
 }
 

@@ -13,17 +13,21 @@ public protocol PlainName: RawRepresentable<String>, Hashable, Comparable, Senda
 extension PlainName {
     /// Returns nil when the text breaks the rule for plain names.
     public init?(rawValue: String) {
-        let bytes = rawValue.utf8
+        var text = rawValue
+        // The loop runs over memory, because names are checked in each row that a server sends or stores.
+        guard text.withUTF8(Self.isValid) else { return nil }
+        self.init(unchecked: rawValue)
+    }
+
+    private static func isValid(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         guard let first = bytes.first, bytes.count <= 63, (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(first)
-        else { return nil }
-        for byte in bytes {
+        else { return false }
+        return bytes.allSatisfy { byte in
             switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"):
-                continue
-            default: return nil
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"): true
+            default: false
             }
         }
-        self.init(unchecked: rawValue)
     }
 
     /// Creates a name from a literal in source code. Traps when the literal breaks the rule, because that is a

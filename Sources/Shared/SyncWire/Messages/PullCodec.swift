@@ -82,26 +82,43 @@ package enum PullCodec {
             }
             if page.hasMoreNotices { writer.member("hasMoreNotices", true) }
             switch page.content {
-            case .snapshot(let groups, let isFirst, let isLast):
-                writer.key("snapshot")
-                writer.beginObject()
-                writer.member("isFirst", isFirst)
-                writer.member("isLast", isLast)
-                writer.key("collections")
-                writer.beginArray()
-                for group in groups { try SnapshotRowsCoding.write(group, catalog: catalog, to: &writer) }
-                writer.endArray()
-                writer.endObject()
-            case .commits(let commits):
-                writer.key("commits")
-                writer.beginArray()
-                for commit in commits { try CommitCoding.write(commit, to: &writer) }
-                writer.endArray()
+            case .snapshot: writer.key("snapshot")
+            case .commits: writer.key("commits")
+            }
+            if let form = page.sharedForm {
+                writer.verbatim(
+                    try form.bytes { () throws(WireError) in
+                        var writer = JSONWriter(reserving: 4_096)
+                        try write(page.content, catalog: catalog, to: &writer)
+                        return writer.bytes
+                    })
+            } else {
+                try write(page.content, catalog: catalog, to: &writer)
             }
             writer.endObject()
         }
         writer.endObject()
         return writer.bytes
+    }
+
+    private static func write(
+        _ content: PullPage.Content, catalog: SchemaCatalog, to writer: inout JSONWriter
+    ) throws(WireError) {
+        switch content {
+        case .snapshot(let groups, let isFirst, let isLast):
+            writer.beginObject()
+            writer.member("isFirst", isFirst)
+            writer.member("isLast", isLast)
+            writer.key("collections")
+            writer.beginArray()
+            for group in groups { try SnapshotRowsCoding.write(group, catalog: catalog, to: &writer) }
+            writer.endArray()
+            writer.endObject()
+        case .commits(let commits):
+            writer.beginArray()
+            for commit in commits { try CommitCoding.write(commit, to: &writer) }
+            writer.endArray()
+        }
     }
 
     /// Decodes a response, and checks the rules for every page: versions increase, uids are valid, and values have the
