@@ -174,8 +174,9 @@ CREATE TABLE sync_pending (
     PRIMARY KEY (collection, id, sequence, link)
 ) STRICT, WITHOUT ROWID;
 
--- Records with pending changes, in the state that the server last sent. A record that no server has sent is not here. A record
--- that the server has deleted stays, with is_deleted set, until nothing is pending for it.
+-- Records with pending changes, in the state that the server last sent. A record that no server has sent is not here, nor is one
+-- whose only pending changes are edits since then: its state is its row, with the edits undone. A record that the server has
+-- deleted stays, with is_deleted set, until nothing is pending for it.
 CREATE TABLE sync_base (
     collection TEXT NOT NULL,
     id BLOB NOT NULL,

@@ -92,7 +92,11 @@ import Testing
     func `a base that cannot be read is computed from the record and its pending edits`(damage: String) throws {
         let scratch = try Self.device()
         defer { withExtendedLifetime(scratch) {} }
-        let (report, store) = try Self.salvage(scratch, after: damage)
+        let base = """
+            INSERT INTO sync_base (collection, id, is_deleted, uid, version, fields, space)
+            SELECT 'users', id, 0, uid, version, '{"username":"two"}', sync_space FROM users WHERE uid = 2
+            """
+        let (report, store) = try Self.salvage(scratch, after: base, damage)
         #expect(report.records == SalvageReport.Count(saved: 3, lost: 0))
         #expect(try store.record("users", .id(Samples.id(2)))?.values.first == .text("edited"))
         let edit: Patch = ["username": .text("edited")]
@@ -216,7 +220,7 @@ import Testing
         #expect(try Self.offers(store) == ["3 username=\(Self.text("three"))"])
     }
 
-    @Test func `an unreadable record is counted, and the base of a lost edit is its record again`() throws {
+    @Test func `an unreadable record is counted, and the value of a lost edit is offered after the snapshot`() throws {
         let scratch = try Self.device()
         defer { withExtendedLifetime(scratch) {} }
         let (report, store) = try Self.salvage(
@@ -224,8 +228,15 @@ import Testing
             after: "UPDATE users SET sync_unknown = '{' WHERE uid = 3; UPDATE sync_outbox SET payload = '{'")
         #expect(report.outbox == SalvageReport.Count(saved: 0, lost: 1))
         #expect(report.records == SalvageReport.Count(saved: 2, lost: 1))
-        #expect(try store.record("users", .id(Samples.id(2))) == Self.record(2, "two", version: 4))
+        #expect(try store.record("users", .id(Samples.id(2)))?.values.first == .text("edited"))
         #expect(try store.record("users", .id(Samples.id(3))) == nil)
+        let records = [
+            Self.record(1, "one", version: 9, age: (40, 3)), Self.record(2, "two", version: 4),
+            Self.record(3, "three", version: 8),
+        ]
+        _ = try store.apply(Self.snapshot(records, at: 9), after: nil, brake: nil, now: Samples.now)
+        #expect(try store.record("users", .id(Samples.id(2))) == Self.record(2, "two", version: 4))
+        #expect(try Self.offers(store) == ["2 username=\(Self.text("edited"))"])
     }
 
     @Test func `versions of fields follow the columns of the damaged database`() throws {

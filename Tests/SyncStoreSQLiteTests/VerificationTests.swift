@@ -41,6 +41,7 @@ import Testing
                 [.update("users", Samples.id(number), ["age": .integer(100), "height": .real(1.5)])], in: .default,
                 now: Samples.now)
         }
+        _ = try store.commit([.delete("users", Samples.id(30))], in: .default, now: Samples.now)
         for number in UInt64(100)...110 {
             _ = try store.commit(
                 [.create("users", Samples.id(number), ["username": .text("new"), "notes": .json(#"{"a":[1]}"#)])],

@@ -104,14 +104,15 @@ struct ReplicaAudit: ReplicaInspector {
         "active journal bytes",
     ]
 
-    /// Returns the number of records in each space that the server has shown: the records without pending changes, and
-    /// the bases of the others.
+    /// Returns the number of records in each space that the server has shown: the records without pending changes, or whose
+    /// base follows from the row, and the stored bases.
     private func shown(of models: [ModelSchema]) throws -> [SpaceID: Int] {
         var counts: [SpaceID: Int] = [:]
         let settled = models.map { schema in
             """
             SELECT sync_space FROM "\(schema.collection)" AS live
             WHERE NOT EXISTS (SELECT 1 FROM sync_pending WHERE sync_pending.id = live.id)
+                OR version > 0 AND NOT EXISTS (SELECT 1 FROM sync_base WHERE sync_base.id = live.id)
             """
         }
         let all = (settled + ["SELECT space FROM sync_base WHERE is_deleted = 0"]).joined(separator: " UNION ALL ")
@@ -134,7 +135,8 @@ struct ReplicaAudit: ReplicaInspector {
         return rows
     }
 
-    /// Returns the versions of the base for records with pending changes, and of the row for all others.
+    /// Returns the versions of the base for records with pending changes, and of the row for all others. The versions of a
+    /// base that is not stored are those of the row.
     private func bases(of schema: ModelSchema) throws -> [RecordID: ReplicaFacts.Base] {
         var bases: [RecordID: ReplicaFacts.Base] = [:]
         let name = schema.collection.rawValue
@@ -145,7 +147,8 @@ struct ReplicaAudit: ReplicaInspector {
         }
         try inspector.each("SELECT DISTINCT id FROM sync_pending WHERE collection = '\(name)' AND link = 'changes'") {
             row in
-            bases[try id(row.bytes(0))] = nil
+            let id = try id(row.bytes(0))
+            if bases[id]?.version == .zero { bases[id] = nil }
         }
         try inspector.each(
             "SELECT id, version, field_versions FROM sync_base WHERE collection = '\(name)' AND is_deleted = 0"

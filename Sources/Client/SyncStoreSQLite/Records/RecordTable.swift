@@ -203,6 +203,14 @@ extension RecordTable {
         }
     }
 
+    /// Returns the row of a record; nil when the record does not exist.
+    func row(of id: RecordID, on connection: Connection) throws -> StoredRow? {
+        let statement = try statement(.selectByID, on: connection)
+        statement.bind(1, id)
+        defer { statement.reset() }
+        return try statement.step() ? try row(statement) : nil
+    }
+
     /// Returns the space in which a record lives; nil when the record does not exist.
     func space(of id: RecordID, on connection: Connection) throws -> SpaceID? {
         let statement = try statement(.selectSpace, on: connection)

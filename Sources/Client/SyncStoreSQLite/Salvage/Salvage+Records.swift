@@ -7,9 +7,13 @@ import SyncModel
 extension Salvage {
     /// Copies the bases of records with pending changes, and of records whose pending changes were lost.
     ///
-    /// - Parameter keys: the new keys of the spaces by the old ones.
+    /// - Parameters:
+    ///   - keys: the new keys of the spaces by the old ones.
+    ///   - doubtful: the records of `recordsOfLostEntries()`.
     /// - Returns: the records with a base, and the number of records with pending changes whose base is lost.
-    func takeOverBases(_ keys: [Int64: Int64]) throws -> (places: Set<RecordPlace>, lost: Int) {
+    func takeOverBases(
+        _ keys: [Int64: Int64], _ doubtful: Set<RecordPlace>
+    ) throws -> (places: Set<RecordPlace>, lost: Int) {
         var places: Set<RecordPlace> = []
         var uids: Set<[Int64]> = []
         func isFirst(_ record: Record, at place: RecordPlace) -> Bool {
@@ -27,7 +31,7 @@ extension Salvage {
             try transaction.setBase(place, base, in: space)
             places.insert(place)
         }
-        // An unreadable base can be computed from the record: the values before the pending edits.
+        // A base that is not stored, or cannot be read, is computed from the record: the values before the pending edits.
         var changed = try changedRecords(except: places)
         for table in shownTables where changed.keys.contains(where: { $0.table == table.position }) {
             _ = try damaged.forEachRow(of: table.quoted, by: "sync_row", columns: table.columns) { row in
@@ -36,8 +40,9 @@ extension Salvage {
                 guard let edits = changed[place], stored.record.uid.isValid, isFirst(stored.record, at: place) else {
                     return
                 }
-                if stored.record.version == .zero, try !isFormer(place) { try markLost(place) }
                 var record = stored.record
+                if doubtful.contains(place) { record.forgetVersions() }
+                if record.version == .zero, try !isFormer(place) { try markLost(place) }
                 for edit in edits.reversed() {
                     guard let position = table.model.position(of: edit.field) else { continue }
                     record.values[position] = edit.before
@@ -48,6 +53,22 @@ extension Salvage {
             }
         }
         return (places, changed.count)
+    }
+
+    /// Returns the records that entries of the outbox changed which cannot be read.
+    ///
+    /// If such a record has no stored base, its row has values that nothing else tells from those of the server. The next
+    /// snapshot is then compared with the row, and the journal offers the values that differ.
+    func recordsOfLostEntries() throws -> Set<RecordPlace> {
+        var places: Set<RecordPlace> = []
+        _ = try damaged.forEachRow(of: "sync_pending", orderedBy: ["collection", "id", "sequence", "link"]) { row in
+            guard row.text("link") == "changes", let sequence = row.integer("sequence"), let id = row.recordID("id"),
+                let table = row.text("collection").flatMap({ name in shownTables.first { $0.name == name } }),
+                try transaction.entry(sequence) == nil
+            else { return }
+            places.insert(RecordPlace(table: table.position, id: id))
+        }
+        return places
     }
 
     /// Returns the records that pending transactions edit or delete, but do not create, with their edits, oldest first.
@@ -92,9 +113,11 @@ extension Salvage {
     ///
     /// A record that no server has shown is left out: its pending creation was lost.
     ///
-    /// - Parameter visit: is called with each readable record, its place, and the new key of its space.
+    /// - Parameters:
+    ///   - doubtful: the records of `recordsOfLostEntries()`.
+    ///   - visit: is called with each readable record, its place, and the new key of its space.
     func takeOverRows(
-        _ keys: [Int64: Int64], visit: (Record, RecordPlace, Int64) throws -> Void
+        _ keys: [Int64: Int64], _ doubtful: Set<RecordPlace>, visit: (Record, RecordPlace, Int64) throws -> Void
     ) throws -> SalvageReport.Count {
         var saved = 0
         var unreadable = 0
@@ -109,13 +132,15 @@ extension Salvage {
                     let place = RecordPlace(table: table.position, id: stored.record.id)
                     try visit(stored.record, place, space)
                     guard try !transaction.hasPending(place), try transaction.row(place) == nil else { return }
-                    if stored.record.version == .zero, try !isFormer(place) {
+                    var record = stored.record
+                    if doubtful.contains(place) { record.forgetVersions() }
+                    if record.version == .zero, try !isFormer(place) {
                         // No server has shown a record without a uid. If the record has a uid, its versions in a lost
                         // history could not be read.
-                        guard stored.record.uid.isValid else { return }
+                        guard record.uid.isValid else { return }
                         try markLost(place)
                     }
-                    if try insert(StoredRow(record: stored.record, space: space), place) {
+                    if try insert(StoredRow(record: record, space: space), place) {
                         saved += 1
                     } else {
                         unreadable += 1
@@ -246,5 +271,13 @@ extension Salvage {
 extension DamagedRow {
     fileprivate func recordID(_ name: String) -> RecordID? {
         bytes(name).flatMap { $0.withUnsafeBytes { Identifier128(bytes: $0) } }.map(RecordID.init(bits:))
+    }
+}
+
+extension Record {
+    /// Makes a record look as if no history in use had shown it, so that the next snapshot is compared with it.
+    fileprivate mutating func forgetVersions() {
+        version = .zero
+        fieldVersions = []
     }
 }

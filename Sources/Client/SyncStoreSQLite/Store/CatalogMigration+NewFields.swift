@@ -125,8 +125,7 @@ extension CatalogMigration {
         let update = try connection.prepare(
             "UPDATE sync_base SET field_versions = ?3 WHERE collection = ?1 AND id = ?2")
         for (id, taken) in found {
-            let (base, space) = try Base.read(id, in: table, connection)
-            guard var record = base.record, let space else { continue }
+            guard case (.shown(var record), let space?)? = try Base.stored(id, in: table, connection) else { continue }
             record.limitVersions(
                 ofNewFields: new, taken: taken, to: own.latestForeign(upTo: record.version, in: space))
             update.bind(1, table.name)

@@ -25,23 +25,17 @@ extension SQLiteStore: LocalStore {
     public func shownRecord(_ collection: CollectionName, _ id: RecordID) throws(StoreError) -> Record? {
         let table = try table(collection)
         return try read(inTransaction: true) { connection in
-            let (base, _) = try Base.read(id, in: table, connection)
+            let (base, _) = try Base.read(id, in: table, connection) { sequence in
+                try StoredEntry.linked(sequence, connection).transaction
+            }
             let record: Record?
             switch base {
             case .shown(let shown): record = shown
             case .deleted: record = nil
             case .absent:
                 // Without a base, nothing is pending, or no server has shown the record.
-                let pending = try connection.statement(
-                    "SELECT 1 FROM sync_pending WHERE collection = ?1 AND id = ?2 AND link = 'changes' LIMIT 1")
-                pending.bind(1, table.name)
-                pending.bind(2, id)
-                defer { pending.reset() }
-                guard try !pending.step() else { return nil }
-                let row = try table.statement(.selectByID, on: connection)
-                row.bind(1, id)
-                defer { row.reset() }
-                record = try row.step() ? try table.record(row) : nil
+                let isPending = try PendingLinks.hasChanges(of: id, in: table, connection)
+                record = isPending ? nil : try table.row(of: id, on: connection)?.record
             }
             return record.flatMap { $0.version > .zero ? $0 : nil }
         }
@@ -100,12 +94,7 @@ extension SQLiteStore: LocalStore {
     public func isPending(_ collection: CollectionName, _ id: RecordID) throws(StoreError) -> Bool {
         let table = try table(collection)
         return try read { connection in
-            let statement = try connection.statement(
-                "SELECT 1 FROM sync_pending WHERE collection = ?1 AND id = ?2 AND link = 'changes' LIMIT 1")
-            statement.bind(1, table.name)
-            statement.bind(2, id)
-            defer { statement.reset() }
-            return try statement.step()
+            try PendingLinks.hasChanges(of: id, in: table, connection)
         }
     }
 

@@ -176,7 +176,10 @@ extension WriteTransaction {
     // MARK: Writing
 
     private func write(_ draft: Draft, in space: Int64) throws {
-        if let original = draft.original, !draft.wasPending {
+        if draft.wasPending {
+            if draft.current == nil { try storeBase(draft.place) }
+        } else if let original = draft.original, draft.current == nil || original.record.version == .zero {
+            // The base of other records follows from their rows.
             try setBase(draft.place, .shown(original.record), in: space)
         }
         guard let record = draft.current else { return try deleteRow(draft.place) }

@@ -36,6 +36,7 @@ extension WriteTransaction {
     /// Marks everything that the server has shown as shown by a history that may be lost. The next snapshots are
     /// compared with these records.
     func loseHistory() throws {
+        try storeBases()
         try rememberFormerVersions()
         try forgetVersions()
         try forgetDeletions()

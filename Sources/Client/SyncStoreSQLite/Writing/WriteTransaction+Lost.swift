@@ -91,7 +91,7 @@ extension WriteTransaction {
         _ place: RecordPlace, isPending: Bool
     ) throws -> (record: Record, space: Int64?)? {
         guard isPending else { return try row(place).map { ($0.record, $0.space) } }
-        let (base, space) = try storedBase(place)
+        let (base, space) = try shownBase(place)
         return base.record.map { ($0, space) }
     }
 

@@ -34,6 +34,24 @@ struct StoredEntry {
         heldFor = statement.optionalText(8)
     }
 
+    /// Returns the entry with a sequence; nil when there is none.
+    static func read(_ sequence: Int64, _ connection: Connection) throws -> StoredEntry? {
+        let statement = try connection.statement(
+            "SELECT sequence, space, payload, bytes, number, attempts, version, formerly, held_for FROM sync_outbox WHERE sequence = ?1"
+        )
+        statement.bind(1, sequence)
+        defer { statement.reset() }
+        return try statement.step() ? try StoredEntry(statement) : nil
+    }
+
+    /// Returns the entry that a row of `sync_pending` names.
+    static func linked(_ sequence: Int64, _ connection: Connection) throws -> StoredEntry {
+        guard let entry = try read(sequence, connection) else {
+            throw StoreError(.corrupt, "sync_pending names outbox entry \(sequence), which does not exist")
+        }
+        return entry
+    }
+
     /// Whether the server cannot have the transaction. Only then can it be cancelled, or joined with a later
     /// transaction.
     var isUnsent: Bool { number == nil && formerly.isEmpty }
@@ -59,14 +77,7 @@ struct StoredEntry {
 extension WriteTransaction {
     // MARK: Entries
 
-    func entry(_ sequence: Int64) throws -> StoredEntry? {
-        let statement = try connection.statement(
-            "SELECT sequence, space, payload, bytes, number, attempts, version, formerly, held_for FROM sync_outbox WHERE sequence = ?1"
-        )
-        statement.bind(1, sequence)
-        defer { statement.reset() }
-        return try statement.step() ? try StoredEntry(statement) : nil
-    }
+    func entry(_ sequence: Int64) throws -> StoredEntry? { try StoredEntry.read(sequence, connection) }
 
     func entry(numbered number: TransactionNumber) throws -> StoredEntry? {
         let statement = try connection.statement(
@@ -164,6 +175,7 @@ extension WriteTransaction {
 
     /// Removes an entry and its links from the outbox. The records that it changed stay unchanged.
     func remove(_ entry: StoredEntry) throws {
+        for place in try changedPlaces(of: entry.transaction) { try storeBase(place) }
         // Entries that depend on this one may be sent now.
         if entry.heldFor != nil { try releaseHeld() }
         let statement = try connection.statement("DELETE FROM sync_outbox WHERE sequence = ?1")
@@ -278,12 +290,7 @@ extension WriteTransaction {
     }
 
     func hasPending(_ place: RecordPlace) throws -> Bool {
-        let statement = try connection.statement(
-            "SELECT 1 FROM sync_pending WHERE collection = ?1 AND id = ?2 AND link = 'changes' LIMIT 1")
-        statement.bind(1, tables[place.table].name)
-        statement.bind(2, place.id)
-        defer { statement.reset() }
-        return try statement.step()
+        try PendingLinks.hasChanges(of: place.id, in: tables[place.table], connection)
     }
 
     /// Whether the record was created here, and no server has shown it.
@@ -320,7 +327,7 @@ extension WriteTransaction {
     /// Returns the pending transactions that change a record, oldest first.
     func pendingTransactions(of place: RecordPlace) throws -> [Transaction] {
         var transactions: [Transaction] = []
-        for sequence in try sequences(linkedTo: place, onlyChanging: true) {
+        for sequence in try PendingLinks.changes(of: place.id, in: tables[place.table], connection) {
             transactions.append(try transaction(at: sequence))
         }
         return transactions
@@ -380,9 +387,7 @@ extension WriteTransaction {
     /// Returns the transaction of an outbox entry that another table names.
     func transaction(at sequence: Int64) throws -> Transaction {
         if let transaction = cache[sequence] { return transaction }
-        guard let entry = try entry(sequence) else {
-            throw StoreError(.corrupt, "sync_pending names outbox entry \(sequence), which does not exist")
-        }
+        let entry = try StoredEntry.linked(sequence, connection)
         cache.keep(entry.transaction, at: sequence, bytes: entry.bytes)
         return entry.transaction
     }

@@ -114,6 +114,7 @@ extension WriteTransaction {
             space.completeAt = .zero
             space.shown = SnapshotExtent()
             space.marks = try holdsShownRecords(in: space)
+            if space.marks { try storeBases() }
             space.heldBefore = space.marks ? try shownCount(in: space) : 0
         } else {
             guard space.phase == .snapshot, space.version == page.version else {
@@ -257,7 +258,7 @@ extension WriteTransaction {
     /// Whether a record that the snapshot does not contain was shown in this space before.
     private func isGone(_ place: RecordPlace, from space: SpaceRow) throws -> Bool {
         guard try hasPending(place) else { return true }
-        let (base, home) = try storedBase(place)
+        let (base, home) = try shownBase(place)
         return base.record != nil && home == space.key
     }
 
@@ -378,7 +379,7 @@ extension WriteTransaction {
         if mayBePending { isPending = try hasPending(place) }
         let (old, home): (Base, Int64?)
         if isPending {
-            (old, home) = try storedBase(place)
+            (old, home) = try shownBase(place)
         } else {
             (old, home) = try row(place).map { (.shown($0.record), $0.space) } ?? (.absent, nil)
         }

@@ -2,65 +2,13 @@ import SQLiteDatabase
 import SyncCore
 import SyncModel
 
-/// A record as the server last showed it.
-enum Base: Hashable {
-    /// No server has shown the record.
-    case absent
-    /// A server has deleted the record.
-    case deleted
-    case shown(Record)
-
-    var record: Record? {
-        if case .shown(let record) = self { record } else { nil }
-    }
-
-    /// Returns the stored base of a record, and the key of the space in which the server has shown the record; nil if
-    /// no server has shown it.
-    static func read(
-        _ id: RecordID, in table: RecordTable, _ connection: Connection
-    ) throws -> (base: Base, space: Int64?) {
-        let statement = try connection.statement(
-            """
-            SELECT is_deleted, uid, version, field_versions, fields, unknown, space FROM sync_base
-            WHERE collection = ?1 AND id = ?2
-            """)
-        statement.bind(1, table.name)
-        statement.bind(2, id)
-        defer { statement.reset() }
-        guard try statement.step() else { return (.absent, nil) }
-        let space = statement.isNull(6) ? nil : statement.integer(6)
-        if statement.integer(0) != 0 { return (.deleted, space) }
-        let version = Version(statement.integer(2))
-        let shown = "the base of \(table.name) \(id)"
-        var patch = try StoredForm.patch(from: statement.bytes(4), of: shown)
-        if !statement.isNull(5) {
-            for (name, value) in try StoredForm.patch(from: statement.bytes(5), of: shown) {
-                patch.set(name, to: value)
-            }
-        }
-        var record = Record(
-            id: id, uid: UID(statement.integer(1)), version: version, creating: patch, schema: table.model)
-        if !statement.isNull(3) {
-            let versions = statement.withBytes(3) {
-                FieldVersions.decode($0, order: table.columnOrder, version: version)
-            }
-            guard let versions else { throw StoreError(.corrupt, "\(shown): field_versions cannot be read") }
-            record.fieldVersions = versions
-        }
-        return (.shown(record), space)
-    }
-}
-
-// Rows hold current records; `sync_base` holds the base of those with pending changes.
+// Rows hold current records. The base of a record with pending changes is in `sync_base`, or follows from its row: see
+// `Base`.
 extension WriteTransaction {
     // MARK: Current
 
     func row(_ place: RecordPlace) throws -> StoredRow? {
-        let table = tables[place.table]
-        let statement = try table.statement(.selectByID, on: connection)
-        statement.bind(1, place.id)
-        defer { statement.reset() }
-        return try statement.step() ? try table.row(statement) : nil
+        try tables[place.table].row(of: place.id, on: connection)
     }
 
     func write(_ row: StoredRow, to table: RecordTable) throws {
@@ -177,13 +125,35 @@ extension WriteTransaction {
     // MARK: Base
 
     func base(_ place: RecordPlace) throws -> Base {
-        try storedBase(place).base
+        try shownBase(place).base
     }
 
     /// Returns a record's base, and the key of the space in which the server has shown the record; nil if no server has
     /// shown it.
-    func storedBase(_ place: RecordPlace) throws -> (base: Base, space: Int64?) {
-        try Base.read(place.id, in: tables[place.table], connection)
+    func shownBase(_ place: RecordPlace) throws -> (base: Base, space: Int64?) {
+        try Base.read(place.id, in: tables[place.table], connection) { try transaction(at: $0) }
+    }
+
+    /// Stores the base of a record with pending changes, if it follows from the row. Must be called before the row or the
+    /// pending changes are replaced in any other way than by another edit.
+    func storeBase(_ place: RecordPlace) throws {
+        guard try Base.stored(place.id, in: tables[place.table], connection) == nil,
+            case (.shown(let record), let space?) = try shownBase(place)
+        else { return }
+        try setBase(place, .shown(record), in: space)
+    }
+
+    /// Stores the bases of all records with pending changes.
+    func storeBases() throws {
+        for table in tables {
+            let pending = try connection.statement(
+                """
+                SELECT DISTINCT id FROM sync_pending AS link WHERE collection = ?1 AND link = 'changes' AND NOT EXISTS
+                    (SELECT 1 FROM sync_base WHERE sync_base.collection = ?1 AND sync_base.id = link.id)
+                """)
+            pending.bind(1, table.name)
+            for place in try places(in: table, from: pending) { try storeBase(place) }
+        }
     }
 
     /// Stores a record's base; `absent` deletes it.
@@ -201,7 +171,7 @@ extension WriteTransaction {
         switch base {
         case .absent: return try dropBase(place)
         case .deleted:
-            let last = try storedBase(place).base.record?.patch(schema: table.model)
+            let last = try shownBase(place).base.record?.patch(schema: table.model)
             // The base is already marked as deleted. Keep it, with the values from before the deletion.
             if last == nil, try lastValues(of: place) != nil { return }
             statement.bind(3, 1)
@@ -265,13 +235,13 @@ extension WriteTransaction {
 
     // MARK: Current and base
 
-    /// Rewrites the row from its base and its pending changes, and drops the base once nothing is pending.
+    /// Rewrites the row from its stored base and its pending changes, and drops the base once nothing is pending.
     ///
     /// The record lives in the space where the server has shown it, or else in the space of its oldest pending change.
     /// Pending changes in another space, where this device created the same id, do not apply.
     func recompute(_ place: RecordPlace) throws {
         let table = tables[place.table]
-        let (base, home) = try storedBase(place)
+        let (base, home) = try Base.stored(place.id, in: table, connection) ?? (.absent, nil)
         let pending = try pendingTransactions(of: place)
         if pending.isEmpty { try dropBase(place) }
         var space = home

@@ -56,6 +56,7 @@ extension WriteTransaction {
     func remove(_ space: SpaceRow) throws -> (records: Int, changes: Bool) {
         var removed = 0
         if space.hasAccess {
+            try storeBases()
             for table in tables { removed += try removeShown(in: table, of: space) }
             try vacateForeign(in: space)
         }
