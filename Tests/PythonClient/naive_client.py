@@ -300,7 +300,7 @@ class Client:
                 self.data["rejected"].append({"entry": entry, "rejection": outcome["rejected"]})
             receipt = result.get("receipt")
             known = self.data["receipt"]["version"] if self.data["receipt"] else 0
-            if receipt and receipt["space"] == SPACE and receipt["version"] > known:
+            if receipt and receipt["space"] == SPACE and receipt["version"] >= known:
                 self.data["receipt"] = receipt
         self.data["outbox"] = self.data["outbox"][len(results) :]
         self.data["acknowledged"] = numbers[len(results) - 1] + 1
@@ -339,8 +339,8 @@ class Client:
         request = {"space": SPACE, "limit": limit, "account": self.data["account"]}
         if self.data["cursor"] is not None:
             request["cursor"] = self.data["cursor"]
-        if self.unreached():
-            request["receipt"] = self.unreached()["cursor"]
+        if self.data["receipt"]:
+            request["receipt"] = self.data["receipt"]["cursor"]
         reply = self.server.call("POST", "pull", request)
         if "mustReset" in reply:
             self.data.update(cursor=None, snapshot=None)

@@ -105,6 +105,24 @@ import Testing
         #expect(world.histories.lost.count == 1)
     }
 
+    /// A push that only loses makes no commit, so no version shows that a restore has lost its conflicts.
+    @Test func `a receipt proves the loss of a push that made no commit`() throws {
+        let store = InMemoryAuthorityStore(epoch: AuthorityWorld.epoch)
+        let world = AuthorityWorld(over: store)
+        var (owner, loser) = (Device(1), Device(2))
+        try world.push(&owner, create("user", 1, at: 9, ["username": .text("a"), "bio": .text("won")]))
+        let copy = store.copy()
+        let push = try loser.number([update("user", 1, at: 1, "bio", .text("lost"))])
+        let receipt = try receipt(world.response(loser.request([push]), by: loser.principal))
+        #expect(receipt.version == Version(1))
+        let request = PullRequest(space: .default, cursor: nil, receipt: receipt.cursor, limit: 10)
+        _ = try cursor(world.authority.pull(request, by: loser.principal, now: AuthorityWorld.now))
+        let restored = AuthorityWorld(over: copy)
+        #expect(
+            try restored.authority.pull(request, by: loser.principal, now: AuthorityWorld.now) == .mustReset(.epoch))
+        #expect(restored.histories.lost.map(\.transaction) == [push.number])
+    }
+
     @Test func `a push that proves a loss is refused before it takes effect`() throws {
         var setup = try BackedUpServer()
         let first = try setup.device.number([Self.second])

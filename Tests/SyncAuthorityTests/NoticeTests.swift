@@ -110,11 +110,11 @@ import Testing
 
     /// Pulls the first rows and the notices after a number.
     private static func page(
-        of authority: Authority, to device: Device, after number: Int64 = 0
+        of authority: Authority, to device: Device, after number: Int64 = 0, mark: NoticeMark? = nil
     ) throws -> PullPage {
         let request = PullRequest(
             space: .default, cursor: nil, limit: 1_000,
-            notices: NoticeRequest(clients: [device.identity.client], after: number))
+            notices: NoticeRequest(clients: [device.identity.client], after: number, mark: mark))
         guard case .page(let page) = try authority.pull(request, by: device.principal, now: AuthorityWorld.now)
         else { throw AuthorityWorld.Unexpected() }
         return page
@@ -143,6 +143,44 @@ import Testing
             page = try Self.page(of: world.authority, to: loser, after: last)
         }
         #expect(found == counts)
+    }
+
+    /// A push that only loses makes no commit. A restore can lose its conflict, and no version shows that.
+    @Test func `a store that has lost a notice sends those that have its number`() throws {
+        let world = AuthorityWorld()
+        var (owner, loser) = (Device(1), Device(2))
+        func lose(_ record: UInt64, in world: AuthorityWorld) throws {
+            try world.push(&loser, update("user", record, at: 1, "bio", .text("lost \(record)")))
+        }
+        for number in 1...4 as ClosedRange<UInt64> {
+            try world.push(&owner, create("user", number, at: 5, ["username": .text("u"), "bio": .text("won")]))
+        }
+        for record in [1, 2] as [UInt64] { try lose(record, in: world) }
+        let known = try #require(Self.page(of: world.authority, to: loser).notices.last)
+        #expect(try Self.page(of: world.authority, to: loser, after: known).notices.isEmpty)
+        try lose(3, in: world)
+        #expect(
+            try Self.page(of: world.authority, to: loser, after: known).notices.map(\.conflict.loser.value)
+                == [.text("lost 3")])
+        // Another store has given the number to another conflict, and a third one has not given it yet.
+        for records in [[3, 4, 1], [4]] as [[UInt64]] {
+            let other = AuthorityWorld()
+            (owner, loser) = (Device(1), Device(2))
+            for number in 1...4 as ClosedRange<UInt64> {
+                try other.push(&owner, create("user", number, at: 5, ["username": .text("u"), "bio": .text("won")]))
+            }
+            for record in records { try lose(record, in: other) }
+            #expect(
+                try Self.page(of: other.authority, to: loser, after: known).notices.map(\.conflict.loser.value)
+                    == records.map { .text("lost \($0)") })
+        }
+    }
+
+    /// Pulls the first rows and the notices after one.
+    private static func page(
+        of authority: Authority, to device: Device, after notice: ConflictNotice
+    ) throws -> PullPage {
+        try page(of: authority, to: device, after: notice.number, mark: notice.mark)
     }
 
     @Test func `the longest record, with as many notices as a page may have, fits into a response`() throws {

@@ -81,19 +81,9 @@ import Testing
         return (harness, receipt)
     }
 
-    @Test func `pulls carry the receipt of a confirmed commit until they have reached its version`() {
+    @Test func `every pull carries the newest receipt, also when the cursor has reached its version or is lost`() {
         var (harness, receipt) = confirmedAtTwo()
         #expect(harness.pull?.request.receipt == receipt.cursor)
-        harness.answerPull(.success(.page(SessionHarness.page(version: Version(2)))))
-        harness.answerStore(SessionHarness.applied(version: Version(2)))
-        harness.send(.host(.syncRequested))
-        harness.send(.store(.outboxCounted(OutboxSummary())))
-        #expect(harness.pull?.request.cursor == Cursor(rawValue: "at-2"))
-        #expect(harness.pull?.request.receipt == nil)
-    }
-
-    @Test func `a pull without a cursor carries the receipt of the newest confirmed commit again`() {
-        var (harness, receipt) = confirmedAtTwo()
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(2)))))
         harness.answerStore(
             .pageApplied(
@@ -104,11 +94,24 @@ import Testing
                         receipt: receipt), outbox: OutboxSummary(), changedRecords: 1)))
         #expect(harness.session.status(now: harness.now).isInSync)
         harness.send(.host(.syncRequested))
-        #expect(harness.pull?.request.receipt == nil)
+        #expect(harness.pull?.request.cursor == Cursor(rawValue: "at-2"))
+        #expect(harness.pull?.request.receipt == receipt.cursor)
         harness.answerPull(.success(.mustReset(.horizon)))
         harness.answerStore(.cursorReset(.default))
         #expect(harness.pull?.request.cursor == nil)
         #expect(harness.pull?.request.receipt == receipt.cursor)
+    }
+
+    /// A push that only loses makes no commit. Its receipt has the version of the commit before it.
+    @Test func `of two receipts of one version, the later one is kept`() {
+        func receipt(_ version: Int64, _ text: String) -> CommitReceipt {
+            CommitReceipt(space: .default, version: Version(version), cursor: Cursor(rawValue: text))
+        }
+        let space = StoredSpace(
+            space: .default, cursor: nil, version: .zero, isComplete: false, receipt: receipt(3, "first"))
+        #expect(space.confirmed(by: receipt(3, "second")).receipt?.cursor.rawValue == "second")
+        #expect(space.confirmed(by: receipt(2, "older")).receipt?.cursor.rawValue == "first")
+        #expect(space.confirmed(by: receipt(4, "newer")).receipt?.cursor.rawValue == "newer")
     }
 
     @Test func `a head below a confirmed version puts the history in doubt, and the pull is retried later`() {

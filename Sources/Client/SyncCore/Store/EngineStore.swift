@@ -205,8 +205,11 @@ extension StoredSpace {
     }
 
     /// Returns the space after the server has issued a receipt. Receipts arrive in any order; the newest one is kept.
+    ///
+    /// A push that only loses makes no commit. Its receipt has the version of an earlier one, and proves more: that the server
+    /// has its outcome and its conflicts.
     package func confirmed(by other: CommitReceipt) -> StoredSpace {
-        guard other.version > (receipt?.version ?? .zero) else { return self }
+        guard other.version > .zero, other.version >= receipt?.version ?? .zero else { return self }
         return StoredSpace(
             space: space, cursor: cursor, version: version, isComplete: isComplete, hasAccess: hasAccess,
             receipt: other, notices: notices)

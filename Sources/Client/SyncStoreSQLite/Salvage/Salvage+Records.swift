@@ -269,8 +269,10 @@ extension Salvage {
 }
 
 extension DamagedRow {
-    fileprivate func recordID(_ name: String) -> RecordID? {
-        bytes(name).flatMap { $0.withUnsafeBytes { Identifier128(bytes: $0) } }.map(RecordID.init(bits:))
+    fileprivate func recordID(_ name: String) -> RecordID? { identifier(name).map(RecordID.init(bits:)) }
+
+    func identifier(_ name: String) -> Identifier128? {
+        bytes(name).flatMap { $0.withUnsafeBytes { Identifier128(bytes: $0) } }
     }
 }
 

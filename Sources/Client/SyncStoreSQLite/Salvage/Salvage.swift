@@ -336,6 +336,7 @@ struct Salvage {
             }
             var space = try SpaceRow.load(name, connection)
             space.notice = max(row.integer("notice") ?? 0, 0)
+            space.noticeMark = row.identifier("notice_mark").map(NoticeMark.init(bits:))
             if let cursor = row.text("receipt"), let version = row.integer("receipt_version"), version >= 0 {
                 // After a contradiction, the version may be wrong, and must not put the server's history in doubt.
                 space.receipt = CommitReceipt(

@@ -5,10 +5,15 @@ import SyncModel
 // Conflict notices of a page: values of this device that lost a conflict.
 extension WriteTransaction {
     /// Writes new notices to the journal, one entry per commit. Without room, they are requested again later.
+    ///
+    /// Numbers that are not greater than the last one come from a server that does not have the last notice. It sends all
+    /// its notices again. Those in the journal are recognized by their contents.
     func note(_ notices: [ConflictNotice], in space: inout SpaceRow, now: WallTime) throws {
-        guard let last = notices.last, last.number > space.notice, try hasRoomForNotices() else { return }
+        guard let last = notices.last, last.number != space.notice || last.mark != space.noticeMark,
+            try hasRoomForNotices()
+        else { return }
         let own = Set(try clients())
-        var rest = notices[...].drop { $0.number <= space.notice }
+        var rest = notices[...]
         while let version = rest.first?.version {
             let commit = rest.prefix { $0.version == version }
             rest = rest.dropFirst(commit.count)
@@ -22,6 +27,7 @@ extension WriteTransaction {
                 now: now)
         }
         space.notice = last.number
+        space.noticeMark = last.mark
     }
 
     private func hasRoomForNotices() throws -> Bool {

@@ -17,17 +17,45 @@ struct NoticeReader {
         }
         guard !own.isEmpty else { return response }
         let found = try view.notices(
-            for: own, in: space, after: request.after, limit: AuthorityLimits.pageNotices + 1)
+            for: own, in: space, after: try start(in: view), limit: AuthorityLimits.pageNotices + 1)
         var notices: [ConflictNotice] = []
         var size = 0
         for recorded in found.prefix(AuthorityLimits.pageNotices) {
             size += recorded.conflict.byteCount
             guard notices.isEmpty || size <= bytes else { break }
             notices.append(
-                ConflictNotice(number: recorded.number, version: recorded.version, conflict: recorded.conflict))
+                ConflictNotice(
+                    number: recorded.number, version: recorded.version, conflict: recorded.conflict, mark: recorded.mark
+                ))
         }
         guard !notices.isEmpty else { return response }
         return .page(page.adding(notices, hasMore: notices.count < found.count))
+    }
+
+    /// Returns the number after which the notices begin: 0 if this store does not have the device's last notice.
+    ///
+    /// The store was then restored from a copy without it, and gives its number and those before it to other conflicts. The
+    /// notice may also have been deleted because of its age; those before it are then gone, too.
+    private func start(in view: some AuthorityView) throws(AuthorityStoreError) -> Int64 {
+        guard let mark = request.mark, request.after > 0 else { return request.after }
+        let last = try view.conflicts(in: space, after: request.after - 1, limit: 1).first
+        return last?.number == request.after && last?.mark == mark ? request.after : 0
+    }
+}
+
+extension RecordedConflict {
+    /// A hash of what tells this conflict from others with its number.
+    var mark: NoticeMark {
+        var digest = CanonicalDigest()
+        digest.add(version.rawValue)
+        digest.add(author)
+        digest.add(conflict.record.bits)
+        digest.add(conflict.field.rawValue)
+        for stamp in [conflict.winner.stamp, conflict.loser.stamp] {
+            digest.add(stamp.time.rawValue)
+            digest.add(stamp.client.bits)
+        }
+        return NoticeMark(bits: digest.first128Bits)
     }
 }
 

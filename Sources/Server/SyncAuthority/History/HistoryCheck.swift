@@ -9,7 +9,7 @@ struct HistoryCheck {
     let witness: LostHistory.Witness
 
     enum Finding {
-        /// The store holds every commit up to the cursor.
+        /// The store holds every commit up to the cursor. If the cursor is a receipt, the ledger holds its transaction.
         case held(FeedCursor)
         /// The cursor is older than the oldest commit in the change feed. If it is a receipt, the ledger holds its
         /// transaction.
@@ -29,14 +29,16 @@ struct HistoryCheck {
         guard shown.isAuthentic(for: history.key) else { return .unreadable }
         let extent = try view.extent(of: cursor.space)
         let version = cursor.position.version
-        if version < extent.horizon {
-            guard case .receipt(_, let client, let number) = cursor.position else { return .trimmed }
-            if try holds(number, of: client, at: version, in: view) { return .trimmed }
+        // A transaction that only lost made no commit, so only the ledger shows that the store has it.
+        if version <= extent.head, case .receipt(_, let client, let number) = cursor.position,
+            try !holds(number, of: client, at: version, in: view)
+        {
             return .lost(
                 LostHistory(
                     epoch: history.epoch, space: cursor.space, reached: version, head: extent.head,
                     transaction: number, witness: witness))
         }
+        if version < extent.horizon { return .trimmed }
         if version <= extent.head {
             guard let fingerprint = try view.fingerprint(at: version, in: cursor.space) else {
                 throw AuthorityStoreError(
@@ -53,7 +55,7 @@ struct HistoryCheck {
     /// Returns whether the ledger holds a transaction that an authentic receipt names.
     ///
     /// Ledgers are never trimmed, so they prove a loss even if the change feed no longer has the version of the
-    /// receipt. The ledger is that of the client's owner, because anybody may show the receipt.
+    /// receipt, or never had a commit of the transaction. The ledger is that of the client's owner, because anybody may show the receipt.
     private func holds(
         _ number: TransactionNumber, of client: ClientIdentity, at version: Version, in view: some AuthorityView
     ) throws(AuthorityStoreError) -> Bool {

@@ -34,7 +34,7 @@ public struct HistoryFingerprint: Hashable, Sendable {
 ///
 /// Each text is preceded by its length, and each choice by a number, so that different lists of values never produce
 /// the same bytes.
-private struct CanonicalDigest {
+struct CanonicalDigest {
     private var hash = SHA256()
 
     var first128Bits: Identifier128 { Identifier128(digest: hash.finalize()) }
