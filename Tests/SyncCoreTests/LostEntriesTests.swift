@@ -28,12 +28,15 @@ import Testing
     ///
     /// - Parameter obstacles: what keeps changes of each entry in the journal, by its number.
     private static func selection(
-        _ entries: [Mutation]..., obstacles: [Int64: [LostChange: LostEntries.Obstacle]] = [:]
+        _ entries: [Mutation]..., obstacles: [Int64: [LostChange: LostEntries.Obstacle]] = [:],
+        replacements: [RecordAddress: RecordID] = [:]
     ) -> [LostEntries.Selection] {
         var lost = LostEntries()
         for (index, mutations) in entries.enumerated().reversed() {
             let number = Int64(index + 1)
-            lost.add(number, Transaction(space: .default, mutations: mutations), obstacles: obstacles[number] ?? [:])
+            lost.add(
+                number, Transaction(space: .default, mutations: mutations), obstacles: obstacles[number] ?? [:],
+                replacements: replacements)
         }
         return lost.selection()
     }
@@ -45,6 +48,14 @@ import Testing
         #expect(selection.map(\.entry) == [1, 2, 3, 4])
         #expect(selection[0].left == [LostChange(Self.record(1), "name"): .otherEntry(2)] && !selection[0].isLeft)
         #expect(selection.map(\.left.isEmpty) == [false, true, true, true])
+    }
+
+    @Test func `an edit of a deleted record does not replace the value of the record that has replaced it`() {
+        let selection = Self.selection(
+            [Self.change(1, "name", "older", over: "backup"), Self.change(1, "bio", "text")],
+            [Self.creation(2, "newer")], replacements: [Self.record(1): Self.record(2).id])
+        #expect(selection.map(\.entry) == [2, 1])
+        #expect(selection.map(\.left) == [[:], [LostChange(Self.record(1), "name"): .otherEntry(2)]])
     }
 
     @Test func `equal values of one field are restored together`() {

@@ -51,13 +51,32 @@ package struct LostEntries: Sendable {
     private struct Entry {
         let number: Int64
         let createsRecords: Bool
-        /// The values of all fields that the entry sets.
-        var values: [LostChange: Value] = [:]
+        /// The values of all fields that the entry sets, each field of a record once.
+        private(set) var values: [Value] = []
+        private var positions: [LostChange: Int] = [:]
         var left: [LostChange: Obstacle]
         var changes = 0
+
+        init(number: Int64, createsRecords: Bool, left: [LostChange: Obstacle]) {
+            self.number = number
+            self.createsRecords = createsRecords
+            self.left = left
+        }
+
+        /// Sets the value of a field, which replaces an earlier one of the entry.
+        mutating func set(_ field: LostChange, _ value: Value) {
+            if let position = positions[field] {
+                values[position] = value
+            } else {
+                positions[field] = values.count
+                values.append(value)
+            }
+        }
     }
 
     private struct Value {
+        /// The field in which a restore writes the value.
+        let place: LostChange
         /// The hash of the value, because the values of a whole journal may not fit in memory.
         let hash: Int
         /// The hash of the value that an edit replaced; nil for a creation.
@@ -68,7 +87,7 @@ package struct LostEntries: Sendable {
 
     /// The entries, newest first.
     private var entries: [Entry] = []
-    /// For each edited field, the hash of the value in the entry that was added last. A field whose change has an
+    /// For each field that edits set, the hash of the value in the entry that was added last. A field whose change has an
     /// obstacle is missing.
     private var newest: [LostChange: Int] = [:]
 
@@ -76,33 +95,45 @@ package struct LostEntries: Sendable {
 
     /// Adds an entry. The caller adds the newest entry first.
     ///
-    /// - Parameter obstacles: The changes that stay in the journal whatever the other entries are, and why.
-    package mutating func add(_ number: Int64, _ changes: Transaction, obstacles: [LostChange: Obstacle]) {
+    /// - Parameters:
+    ///   - obstacles: The changes that stay in the journal whatever the other entries are, and why.
+    ///   - replacements: The ids of the records that have replaced deleted records of the entry. A restore writes to them.
+    package mutating func add(
+        _ number: Int64, _ changes: Transaction, obstacles: [LostChange: Obstacle],
+        replacements: [RecordAddress: RecordID] = [:]
+    ) {
         let createsRecords = changes.mutations.contains { if case .create = $0.intent { true } else { false } }
         var entry = Entry(number: number, createsRecords: createsRecords, left: obstacles)
         for mutation in changes.mutations {
+            let address = mutation.address
+            let record = replacements[address].map { RecordAddress(address.collection, $0) } ?? address
             switch mutation.intent {
             case .create(let patch):
-                let creation = LostChange(mutation.address)
+                let creation = LostChange(address)
                 entry.changes += 1
                 for (name, value) in patch {
-                    let place = LostChange(mutation.address, name)
-                    let isSeparate = obstacles[place] != nil
+                    let change = LostChange(address, name)
+                    let isSeparate = obstacles[change] != nil
                     if isSeparate { entry.changes += 1 }
-                    entry.values[place] = Value(
-                        hash: value.hashValue, before: nil, change: isSeparate ? place : creation)
+                    entry.set(
+                        change,
+                        Value(
+                            place: LostChange(record, name), hash: value.hashValue, before: nil,
+                            change: isSeparate ? change : creation))
                 }
             case .update(let edits):
                 entry.changes += edits.count
                 for edit in edits {
-                    let change = LostChange(mutation.address, edit.field)
-                    let value = Value(hash: edit.value.hashValue, before: edit.before.hashValue, change: change)
-                    entry.values[change] = value
+                    let change = LostChange(address, edit.field)
+                    let place = LostChange(record, edit.field)
+                    let value = Value(
+                        place: place, hash: edit.value.hashValue, before: edit.before.hashValue, change: change)
+                    entry.set(change, value)
                     // The field differs from what this edit replaced only because that value was lost, too.
-                    if entry.left[change] == .outdated, newest[change] == value.before {
+                    if entry.left[change] == .outdated, newest[place] == value.before {
                         entry.left[change] = edit.value.isNull ? .emptiesField : nil
                     }
-                    newest[change] = entry.left[change] == nil ? value.hash : nil
+                    newest[place] = entry.left[change] == nil ? value.hash : nil
                 }
             case .delete: break
             }
@@ -119,18 +150,18 @@ package struct LostEntries: Sendable {
         let others = entries.filter { !$0.createsRecords }
         var selected: [LostChange: (value: Value, entry: Int64)] = [:]
         for entry in entries {
-            for (field, value) in entry.values where entry.left[value.change] == nil {
-                if let newer = selected[field]?.value {
+            for value in entry.values where entry.left[value.change] == nil {
+                if let newer = selected[value.place]?.value {
                     let isCreation = value.before == nil
                     guard newer.before != nil, isCreation || value.before == newer.hash else { continue }
                 }
-                selected[field] = (value, entry.number)
+                selected[value.place] = (value, entry.number)
             }
         }
         return (creating.reversed() + others.reversed()).map { entry in
             var left = entry.left
-            for (field, value) in entry.values where left[value.change] == nil {
-                guard let other = selected[field], other.value.hash != value.hash else { continue }
+            for value in entry.values where left[value.change] == nil {
+                guard let other = selected[value.place], other.value.hash != value.hash else { continue }
                 left[value.change] = .otherEntry(other.entry)
             }
             return Selection(entry: entry.number, left: left, changes: entry.changes)
@@ -144,11 +175,23 @@ extension LocalStore {
         var lost = LostEntries()
         try forEachJournalEntry(state: .active) { entry throws(StoreError) in
             if case .lost(let changes) = entry.event {
-                lost.add(entry.number, changes, obstacles: try obstacles(to: changes))
+                lost.add(
+                    entry.number, changes, obstacles: try obstacles(to: changes),
+                    replacements: try replacements(in: changes))
             }
             return true
         }
         return lost
+    }
+
+    /// Returns the ids of the records that have replaced records of lost changes, which are not here.
+    private func replacements(in lost: Transaction) throws(StoreError) -> [RecordAddress: RecordID] {
+        var replacements: [RecordAddress: RecordID] = [:]
+        for mutation in lost.mutations where catalog[mutation.collection] != nil {
+            guard try record(mutation.collection, .id(mutation.record)) == nil else { continue }
+            replacements[mutation.address] = try replacement(of: mutation.collection, mutation.record)
+        }
+        return replacements
     }
 
     /// Returns the lost changes that cannot be restored together with others, and why. Ignores the other entries.
