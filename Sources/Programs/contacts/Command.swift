@@ -18,8 +18,8 @@ enum Command: Equatable {
         contacts sync [SECONDS]          syncs now, and waits for it: up to 10 seconds, or the given number
         contacts status
 
-        Exit status of sync: 0 in sync; 4 not in sync in time, and the changes are kept; 5 the server refuses the token;
-        9 a person has to act; to agree to many deletions, run syncctl sync --allow-deletes --store FOLDER. Exit status
+        Exit status of sync: 0 in sync; 4 not in sync in time, and the changes are kept; 5 the server refuses the token,
+        or the account may not read the contacts; 9 a person has to act; to agree to many deletions, run syncctl sync --allow-deletes --store FOLDER. Exit status
         of all commands: 0 done; 1 not done, and the message says why.
         """
 

@@ -18,7 +18,7 @@ import Tombolo
                     let result = await SyncResult.waiting(for: client, atMost: .seconds(seconds))
                     try show(result.line)
                     status = result.exitStatus
-                case .status: try show(client.status.description)
+                case .status: try show(await client.settledStatus(within: .seconds(3)).description)
                 default: try await command.run(on: ContactBook(access: client)) { try show($0) }
                 }
             }

@@ -16,13 +16,18 @@ struct SyncResult: Equatable {
     /// - Parameter isLate: whether the wait is over.
     init?(_ status: ClientStatus, isLate: Bool) {
         let reason = status.reason.isEmpty ? "" : ": \(status.reason)"
+        let time = status.waiting > 0 ? "when the server is upgraded" : "later"
         let kept =
             switch status.pending {
             case 0: ""
-            case 1: "; 1 change is kept here and sent later"
-            default: "; \(status.pending) changes are kept here and sent later"
+            case 1: "; 1 change is kept here and sent \(time)"
+            default: "; \(status.pending) changes are kept here and sent \(time)"
             }
+        let denied = status.spaces.filter { !$0.hasAccess }.map(\.space.rawValue)
         switch status.phase {
+        case .live where status.isInSync && !denied.isEmpty:
+            self.init(
+                "the account may not read \(denied.joined(separator: ", ")): its contacts are no longer here\(kept)", 5)
         case .live where status.isInSync:
             let rejected =
                 status.rejected > 0 ? "; the server has rejected or lost \(status.rejected): see contacts problems" : ""
@@ -46,10 +51,25 @@ struct SyncResult: Equatable {
     /// Requests a sync, and waits for its result, at most until the timeout.
     static func waiting(for client: Client, atMost timeout: Duration) async -> SyncResult {
         client.syncNow()
-        let result = await withTaskGroup(of: SyncResult?.self) { group in
+        let result = await client.firstResult(within: timeout) { SyncResult($0, isLate: false) }
+        return result ?? SyncResult(client.status, isLate: true) ?? SyncResult("not in sync yet", 4)
+    }
+}
+
+extension Client {
+    /// Returns the status after the first contact with the server, or its failure; the current one if that takes longer.
+    func settledStatus(within timeout: Duration) async -> ClientStatus {
+        await firstResult(within: timeout) { $0.phase == .connecting ? nil : $0 } ?? status
+    }
+
+    /// Returns the first result that `body` gives for a status; nil if there is none in time.
+    fileprivate func firstResult<Result: Sendable>(
+        within timeout: Duration, _ body: @escaping @Sendable (ClientStatus) -> Result?
+    ) async -> Result? {
+        await withTaskGroup(of: Result?.self) { group in
             group.addTask {
-                for await status in client.statusUpdates {
-                    if let result = SyncResult(status, isLate: false) { return result }
+                for await status in self.statusUpdates {
+                    if let result = body(status) { return result }
                 }
                 return nil
             }
@@ -60,6 +80,5 @@ struct SyncResult: Equatable {
             defer { group.cancelAll() }
             return await group.next() ?? nil
         }
-        return result ?? SyncResult(client.status, isLate: true) ?? SyncResult("not in sync yet", 4)
     }
 }

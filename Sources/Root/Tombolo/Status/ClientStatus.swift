@@ -78,6 +78,8 @@ extension ClientStatus: CustomStringConvertible {
         if pending > 0 { text += ", \(pending) pending" }
         if waiting > 0 { text += ", \(waiting) waiting for a newer server" }
         if rejected > 0 { text += ", \(rejected) rejected" }
+        let denied = spaces.filter { !$0.hasAccess }.map(\.space.rawValue)
+        if !denied.isEmpty { text += ", no access to \(denied.joined(separator: ", "))" }
         return text
     }
 }
