@@ -284,6 +284,14 @@ extension Mutant {
             END
             """),
         rows(
+            "base not stored", breaks: [.I5, .I7, .I1],
+            "what the server last sent is forgotten when an edit is merged with it, cancelled, or rejected",
+            """
+            AFTER INSERT ON sync_base BEGIN
+                DELETE FROM sync_base WHERE collection = NEW.collection AND id = NEW.id;
+            END
+            """),
+        rows(
             "links stay behind", breaks: [.I19],
             "the links of a deleted outbox entry to the records that it refers to remain",
             "BEFORE DELETE ON sync_pending WHEN OLD.link = 'refers' BEGIN SELECT RAISE(IGNORE); END"),

@@ -23,7 +23,7 @@ extension Mutant {
             "AFTER INSERT ON client BEGIN DELETE FROM client WHERE id = NEW.id; END",
             shape: { $0.rates.forgePush = 0.05 }),
         rows(
-            "ledger forgotten", breaks: [.I2, .I16, .I18], "the ledger accepts the last number again",
+            "ledger forgotten", breaks: [.I2, .I15, .I16, .I18], "the ledger accepts the last number again",
             """
             AFTER UPDATE OF next ON ledger WHEN NEW.next % 3 = 2 AND NEW.acknowledged < NEW.next BEGIN
                 UPDATE ledger SET next = NEW.next - 1
@@ -40,7 +40,7 @@ extension Mutant {
             END
             """),
         rows(
-            "outcome of another", breaks: [.I2], "an outcome is remembered with another version",
+            "outcome of another", breaks: [.I2, .I15], "an outcome is remembered with another version",
             """
             AFTER INSERT ON outcome WHEN NEW.outcome LIKE '%"version":%' BEGIN
                 UPDATE outcome SET outcome = replace(outcome, '"version":', '"version":1')
