@@ -44,7 +44,7 @@ extension Mutant {
             },
             shape: { plan in
                 writeConcurrently(&plan)
-                plan.setting.devices = 3
+                plan.setting.devices = 2
                 plan.rates.cloneDevice = 0.03
             }),
         Mutant(
