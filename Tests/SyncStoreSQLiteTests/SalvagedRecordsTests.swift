@@ -52,6 +52,19 @@ import Testing
         _ scratch: Scratch, after sql: String...
     ) throws -> (report: SalvageReport, store: SQLiteStore) {
         for sql in sql { try RawDatabase(scratch.file).run(sql) }
+        return try salvage(scratch, damagingPages: [])
+    }
+
+    /// - Parameter pages: the numbers of the pages to fill with zeros.
+    private static func salvage(
+        _ scratch: Scratch, damagingPages pages: [Int]
+    ) throws -> (report: SalvageReport, store: SQLiteStore) {
+        let url = URL(filePath: scratch.file)
+        var bytes = Array(try Data(contentsOf: url))
+        for page in pages {
+            for offset in (page - 1) * 4_096..<page * 4_096 { bytes[offset] = 0 }
+        }
+        if !pages.isEmpty { try Data(bytes).write(to: url) }
         var random = SeededRandom(seed: 7)
         let report = try SQLiteStore.salvage(
             StoreConfiguration(file: scratch.file), catalog: Samples.catalog, now: Samples.now, random: &random)
@@ -237,6 +250,33 @@ import Testing
         _ = try store.apply(Self.snapshot(records, at: 9), after: nil, brake: nil, now: Samples.now)
         #expect(try store.record("users", .id(Samples.id(2))) == Self.record(2, "two", version: 4))
         #expect(try Self.offers(store) == ["2 username=\(Self.text("edited"))"])
+    }
+
+    /// Nothing tells which records had pending edits, so all are compared. A value that the server has changed since is not
+    /// restored together with others.
+    @Test func `without the outbox and its links, the values that differ from the snapshot are offered`() throws {
+        let scratch = try Self.device()
+        defer { withExtendedLifetime(scratch) {} }
+        let roots = try RawDatabase(scratch.file).run(
+            "SELECT rootpage FROM sqlite_schema WHERE name IN ('sync_outbox', 'sync_pending')")
+        let (report, store) = try Self.salvage(scratch, damagingPages: roots.compactMap { Int($0) })
+        #expect(report.outbox.lost != 0)
+        #expect(report.records == SalvageReport.Count(saved: 3, lost: 0))
+        let records = [
+            Self.record(1, "one", version: 12, age: (41, 12)), Self.record(2, "two", version: 4),
+            Self.record(3, "three", version: 8),
+        ]
+        _ = try store.apply(Self.snapshot(records, at: 12), after: nil, brake: nil, now: Samples.now)
+        #expect(
+            try Self.offers(store) == ["1 age=\(FieldValue.integer(40))", "2 username=\(Self.text("edited"))"])
+        let entry = try #require(try store.journal(state: .active, limit: 9).first)
+        guard case .lost(let changes) = entry.event else {
+            Issue.record("\(entry)")
+            return
+        }
+        let obstacles = try store.obstacles(to: changes)
+        #expect(
+            obstacles == [LostChange(RecordAddress("users", Samples.id(1)), "age"): LostEntries.Obstacle.outdated])
     }
 
     @Test func `versions of fields follow the columns of the damaged database`() throws {

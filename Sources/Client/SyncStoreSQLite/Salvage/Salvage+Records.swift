@@ -9,10 +9,10 @@ extension Salvage {
     ///
     /// - Parameters:
     ///   - keys: the new keys of the spaces by the old ones.
-    ///   - doubtful: the records of `recordsOfLostEntries()`.
+    ///   - isDoubtful: the result of `recordsOfLostEntries()`.
     /// - Returns: the records with a base, and the number of records with pending changes whose base is lost.
     func takeOverBases(
-        _ keys: [Int64: Int64], _ doubtful: Set<RecordPlace>
+        _ keys: [Int64: Int64], _ isDoubtful: (RecordPlace) -> Bool
     ) throws -> (places: Set<RecordPlace>, lost: Int) {
         var places: Set<RecordPlace> = []
         var uids: Set<[Int64]> = []
@@ -41,7 +41,7 @@ extension Salvage {
                     return
                 }
                 var record = stored.record
-                if doubtful.contains(place) { record.forgetVersions() }
+                if isDoubtful(place) { try doubt(&record, at: place) }
                 if record.version == .zero, try !isFormer(place) { try markLost(place) }
                 for edit in edits.reversed() {
                     guard let position = table.model.position(of: edit.field) else { continue }
@@ -55,20 +55,45 @@ extension Salvage {
         return (places, changed.count)
     }
 
-    /// Returns the records that entries of the outbox changed which cannot be read.
+    /// Returns whether a record may have been changed by an entry of the outbox that cannot be read.
     ///
-    /// If such a record has no stored base, its row has values that nothing else tells from those of the server. The next
-    /// snapshot is then compared with the row, and the journal offers the values that differ.
-    func recordsOfLostEntries() throws -> Set<RecordPlace> {
+    /// If such a record has no stored base, its row may have values that nothing tells from those of the server. The next
+    /// snapshot is then compared with the row, and the journal offers the values that differ. If the links cannot be read
+    /// either, this concerns all records.
+    func recordsOfLostEntries() throws -> (RecordPlace) -> Bool {
         var places: Set<RecordPlace> = []
-        _ = try damaged.forEachRow(of: "sync_pending", orderedBy: ["collection", "id", "sequence", "link"]) { row in
-            guard row.text("link") == "changes", let sequence = row.integer("sequence"), let id = row.recordID("id"),
+        let key = ["collection", "id", "sequence", "link"]
+        let isWhole = try damaged.forEachRow(of: "sync_pending", orderedBy: key) { row in
+            guard row.text("link") == "changes", let sequence = row.integer("sequence"),
+                let id = row.recordID("id"),
                 let table = row.text("collection").flatMap({ name in shownTables.first { $0.name == name } }),
                 try transaction.entry(sequence) == nil
             else { return }
             places.insert(RecordPlace(table: table.position, id: id))
         }
-        return places
+        return isWhole ? { [places] in places.contains($0) } : { _ in true }
+    }
+
+    /// Makes a record look as if only a lost history had shown it, so that the next snapshot is compared with it.
+    ///
+    /// All its values count as this device's own. A value that the server has changed since is offered, too, but is not
+    /// restored together with others.
+    private func doubt(_ record: inout Record, at place: RecordPlace) throws {
+        guard record.version > .zero else { return }
+        let table = transaction.tables[place.table]
+        // An unsent edit came after the version of its field.
+        let own = record.values.indices.map {
+            Version(record.version(ofFieldAt: $0).next.rawValue | WriteTransaction.ownBit)
+        }
+        let insert = try connection.statement(
+            "INSERT OR IGNORE INTO sync_former (collection, id, version, field_versions) VALUES (?1, ?2, ?3, ?4)")
+        insert.bind(1, table.name)
+        insert.bind(2, place.id)
+        insert.bind(3, record.version.rawValue)
+        insert.bind(4, blob: FieldVersions.encode(own, order: table.columnOrder))
+        try insert.run()
+        record.version = .zero
+        record.fieldVersions = []
     }
 
     /// Returns the records that pending transactions edit or delete, but do not create, with their edits, oldest first.
@@ -114,10 +139,10 @@ extension Salvage {
     /// A record that no server has shown is left out: its pending creation was lost.
     ///
     /// - Parameters:
-    ///   - doubtful: the records of `recordsOfLostEntries()`.
+    ///   - isDoubtful: the result of `recordsOfLostEntries()`.
     ///   - visit: is called with each readable record, its place, and the new key of its space.
     func takeOverRows(
-        _ keys: [Int64: Int64], _ doubtful: Set<RecordPlace>, visit: (Record, RecordPlace, Int64) throws -> Void
+        _ keys: [Int64: Int64], _ isDoubtful: (RecordPlace) -> Bool, visit: (Record, RecordPlace, Int64) throws -> Void
     ) throws -> SalvageReport.Count {
         var saved = 0
         var unreadable = 0
@@ -133,7 +158,7 @@ extension Salvage {
                     try visit(stored.record, place, space)
                     guard try !transaction.hasPending(place), try transaction.row(place) == nil else { return }
                     var record = stored.record
-                    if doubtful.contains(place) { record.forgetVersions() }
+                    if isDoubtful(place) { try doubt(&record, at: place) }
                     if record.version == .zero, try !isFormer(place) {
                         // No server has shown a record without a uid. If the record has a uid, its versions in a lost
                         // history could not be read.
@@ -273,13 +298,5 @@ extension DamagedRow {
 
     func identifier(_ name: String) -> Identifier128? {
         bytes(name).flatMap { $0.withUnsafeBytes { Identifier128(bytes: $0) } }
-    }
-}
-
-extension Record {
-    /// Makes a record look as if no history in use had shown it, so that the next snapshot is compared with it.
-    fileprivate mutating func forgetVersions() {
-        version = .zero
-        fieldVersions = []
     }
 }

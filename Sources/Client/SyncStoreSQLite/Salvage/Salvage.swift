@@ -230,11 +230,11 @@ struct Salvage {
         _ keys: [Int64: Int64], offeringLostWrites isOffering: Bool, now: WallTime
     ) throws -> (SalvageReport.Count, offered: Int) {
         try takeOverFormerVersions()
-        let doubtful = isOffering ? try recordsOfLostEntries() : []
-        let bases = try takeOverBases(keys, doubtful)
+        let isDoubtful = isOffering ? try recordsOfLostEntries() : { _ in false }
+        let bases = try takeOverBases(keys, isDoubtful)
         try connectOutbox(and: bases.places)
         var lost: [Int64: [Mutation]] = [:]
-        let rows = try takeOverRows(keys, doubtful) { record, place, space in
+        let rows = try takeOverRows(keys, isDoubtful) { record, place, space in
             guard isOffering, let change = try changeOfLostEntry(in: record, at: place) else { return }
             lost[space, default: []].append(change)
         }

@@ -73,7 +73,7 @@ extension WriteTransaction {
 
     /// The bit that marks, in `sync_former`, the version of a field that this device wrote. With it, the version is later
     /// than any that a history gives.
-    private static let ownBit: Int64 = 1 << 60
+    static let ownBit: Int64 = 1 << 60
 
     /// Returns a version of `sync_former` without the mark of own fields; nil if its number is not known.
     static func unmarked(_ former: Version) -> Version? {
