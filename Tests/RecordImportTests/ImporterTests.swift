@@ -131,6 +131,28 @@ private final class Testbed {
         #expect(try testbed.count("user") == 1)
     }
 
+    @Test(arguments: [false, true])
+    func `a record that the server has deleted is not sent again, even after its entry is dismissed`(
+        isDismissed: Bool
+    ) throws {
+        let testbed = try Testbed()
+        let now = WallTime(milliseconds: 1)
+        _ = try testbed.run(#"{"type":"user","username":"a"}"#)
+        let batch = try #require(
+            try testbed.store.takeBatch(BatchLimit(transactions: 1, bytes: .max), now: now))
+        let rejection = Rejection(code: .recordDeleted, message: "deleted", mutation: 0)
+        _ = try testbed.store.record(
+            [TransactionResult(number: batch.transactions[0].number, outcome: .rejected(rejection))],
+            of: batch.identity, now: now)
+        let entry = try #require(try testbed.store.journal(state: .active, limit: 1).first)
+        if isDismissed { try testbed.store.dismiss(journal: entry.number) }
+        let summary = try testbed.run(
+            "{\"type\":\"user\",\"username\":\"a\"}\n{\"type\":\"user\",\"username\":\"b\"}\n")
+        #expect(summary.problems.map(\.line) == [1])
+        #expect(summary.problems.first?.reason.contains("deleted on the server") == true)
+        #expect(summary.created == 1)
+    }
+
     @Test func `a duplicate row is reported with the line of the first one`() throws {
         let testbed = try Testbed()
         let summary = try testbed.run(

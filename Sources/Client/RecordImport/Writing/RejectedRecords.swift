@@ -4,7 +4,8 @@ import SyncModel
 /// The records that the server has rejected as deleted, as far as the journal shows.
 ///
 /// The server rejects a transaction as a whole when one of its records was deleted, and names the first such record.
-/// Only active entries count: a person who dismisses one wants to try again.
+/// Dismissed entries count, too, because a deleted record never comes back: without them, each import of a list would send the
+/// record again, and the server would reject it again, with everything else in its transaction.
 struct RejectedRecords {
     /// Records that the server has named as deleted.
     private(set) var deleted: Set<RecordAddress> = []
@@ -12,10 +13,9 @@ struct RejectedRecords {
     private(set) var perhapsDeleted: Set<RecordAddress> = []
 
     init(in store: any LocalStore) throws(StoreError) {
-        guard try store.outboxSummary().activeJournalEntries > 0 else { return }
         var left = ImportLimits.journalEntries
-        try store.forEachJournalEntry(state: .active) { entry in
-            read(entry)
+        try store.forEachJournalEntry { entry in
+            if entry.state != .restored { read(entry) }
             left -= 1
             return left > 0
         }
