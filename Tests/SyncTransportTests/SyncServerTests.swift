@@ -1,6 +1,7 @@
 import Glibc
 import HTTPTypes
 import NIOCore
+import NIOPosix
 import Schemas
 import SyncAuthority
 import SyncConcurrency
@@ -338,12 +339,15 @@ import Testing
     @Test func `a request fails if its token is revoked while its body arrives`() async throws {
         let authority = TestServer.authority()
         let body = String(decoding: try ServerRequest.push(TestServer.push()).encode(), as: UTF8.self)
-        let text = try await TestServer.run(authority, authenticator: AcceptedOnce()) { port in
+        let accepted = MultiThreadedEventLoopGroup.singleton.any().makePromise(of: Void.self)
+        let text = try await TestServer.run(authority, authenticator: AcceptedOnce(accepted)) { port in
             let head = RawRequest.http(
                 "POST /v1/push",
                 [Self.authorized, "Content-Type: application/json", "Content-Length: \(body.utf8.count + 1)"], " ")
             // The server checks the token of a quick request only once.
-            return try await RawRequest.send([head, body], pause: .seconds(2), to: port) { $0.contains("revoked") }
+            return try await RawRequest.send(
+                head, then: body, after: .seconds(4), since: accepted.futureResult, to: port
+            ) { $0.contains("revoked") }
         }
         #expect(RawRequest.status(text) == "401", "\(text)")
         let heads = try authority.heads(of: [.default], for: TestServer.principal, now: TestServer.now())
@@ -492,12 +496,21 @@ struct Revocable: Authenticator {
 /// An authenticator that accepts every token the first time.
 struct AcceptedOnce: Authenticator {
     private let wasCalled = Guarded(false)
+    private let accepted: EventLoopPromise<Void>
+
+    /// - Parameter accepted: is completed when the token is accepted.
+    init(_ accepted: EventLoopPromise<Void>) {
+        self.accepted = accepted
+    }
 
     func principal(bearing token: String) -> Principal? {
-        wasCalled.withLock { wasCalled in
+        let isFirst = wasCalled.withLock { wasCalled in
             defer { wasCalled = true }
-            return wasCalled ? nil : TestServer.principal
+            return !wasCalled
         }
+        guard isFirst else { return nil }
+        accepted.succeed()
+        return TestServer.principal
     }
 }
 
