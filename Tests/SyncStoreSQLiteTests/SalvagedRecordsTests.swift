@@ -279,6 +279,21 @@ import Testing
             obstacles == [LostChange(RecordAddress("users", Samples.id(1)), "age"): LostEntries.Obstacle.outdated])
     }
 
+    /// The disk has lost the last writes of both tables, and no page is unreadable.
+    @Test func `an edit of which only the count and the row are left is offered`() throws {
+        let scratch = try Self.device()
+        defer { withExtendedLifetime(scratch) {} }
+        let (report, store) = try Self.salvage(
+            scratch, after: "DELETE FROM sync_outbox", "DELETE FROM sync_pending")
+        #expect(report.outbox == SalvageReport.Count(saved: 0, lost: 1))
+        let records = [
+            Self.record(1, "one", version: 9, age: (40, 3)), Self.record(2, "two", version: 4),
+            Self.record(3, "three", version: 8),
+        ]
+        _ = try store.apply(Self.snapshot(records, at: 9), after: nil, brake: nil, now: Samples.now)
+        #expect(try Self.offers(store) == ["2 username=\(Self.text("edited"))"])
+    }
+
     @Test func `versions of fields follow the columns of the damaged database`() throws {
         let scratch = try Self.device()
         let fields: [FieldSchema] = [

@@ -71,3 +71,11 @@ public struct SalvageReport: Hashable, Sendable {
         }
     }
 }
+
+extension SalvageReport {
+    /// Maximum number of kept databases. More would mean a failing disk, and would fill it.
+    package static let mostKeptFiles = 20
+
+    /// Returns the second names that salvages give to damaged databases, in the order in which they are used.
+    package static func keptFiles(of file: String) -> [String] { (1...mostKeptFiles).map { "\(file).damaged-\($0)" } }
+}

@@ -14,8 +14,8 @@ struct KeptFiles {
     /// If an interrupted salvage has already done so, its second names are used again, because it may have removed the
     /// WAL's first name.
     static func keep(_ files: DatabaseFiles) throws -> KeptFiles {
-        for number in 1...mostKept {
-            let kept = KeptFiles(database: DatabaseFiles(path: "\(files.path).damaged-\(number)"))
+        for path in SalvageReport.keptFiles(of: files.path) {
+            let kept = KeptFiles(database: DatabaseFiles(path: path))
             if let identity = kept.database.identity() {
                 guard identity == files.identity(), try kept.linkWAL(of: files) else { continue }
                 return kept
@@ -30,7 +30,8 @@ struct KeptFiles {
         }
         throw StoreError(
             .inputOutput,
-            "\(mostKept) damaged databases are already kept beside \(files.path): move them to another folder")
+            "\(SalvageReport.mostKeptFiles) damaged databases are already kept beside \(files.path): move them to another folder"
+        )
     }
 
     /// Removes the second names after a failed salvage, if the database and its WAL still have their first ones.
@@ -48,11 +49,8 @@ struct KeptFiles {
 
     /// Whether an interrupted salvage has given this database a second name.
     static func hold(_ files: DatabaseFiles) -> Bool {
-        (1...mostKept).contains { DatabaseFiles(path: "\(files.path).damaged-\($0)").identity() == files.identity() }
+        SalvageReport.keptFiles(of: files.path).contains { DatabaseFiles(path: $0).identity() == files.identity() }
     }
-
-    /// Maximum number of kept databases. More would mean a failing disk, and would fill it.
-    private static let mostKept = 20
 
     /// Links the WAL, if there is one.
     ///

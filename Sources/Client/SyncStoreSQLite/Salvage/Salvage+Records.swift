@@ -58,20 +58,27 @@ extension Salvage {
     /// Returns whether a record may have been changed by an entry of the outbox that cannot be read.
     ///
     /// If such a record has no stored base, its row may have values that nothing tells from those of the server. The next
-    /// snapshot is then compared with the row, and the journal offers the values that differ. If the links cannot be read
-    /// either, this concerns all records.
-    func recordsOfLostEntries() throws -> (RecordPlace) -> Bool {
+    /// snapshot is then compared with the row, and the journal offers the values that differ. If the links do not tell of all
+    /// lost entries, because they cannot be read or are older than the entries, this concerns all records.
+    ///
+    /// - Parameter count: the number of lost entries; nil if it is not known.
+    func recordsOfLostEntries(_ count: Int?) throws -> (RecordPlace) -> Bool {
+        guard count != 0 else { return { _ in false } }
         var places: Set<RecordPlace> = []
+        var entries: Set<Int64> = []
         let key = ["collection", "id", "sequence", "link"]
         let isWhole = try damaged.forEachRow(of: "sync_pending", orderedBy: key) { row in
             guard row.text("link") == "changes", let sequence = row.integer("sequence"),
-                let id = row.recordID("id"),
-                let table = row.text("collection").flatMap({ name in shownTables.first { $0.name == name } }),
                 try transaction.entry(sequence) == nil
+            else { return }
+            entries.insert(sequence)
+            guard let id = row.recordID("id"),
+                let table = row.text("collection").flatMap({ name in shownTables.first { $0.name == name } })
             else { return }
             places.insert(RecordPlace(table: table.position, id: id))
         }
-        return isWhole ? { [places] in places.contains($0) } : { _ in true }
+        guard isWhole, let count, entries.count >= count else { return { _ in true } }
+        return { [places] in places.contains($0) }
     }
 
     /// Makes a record look as if only a lost history had shown it, so that the next snapshot is compared with it.

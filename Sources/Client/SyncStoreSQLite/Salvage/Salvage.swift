@@ -163,7 +163,7 @@ struct Salvage {
         try connection.execute(
             "UPDATE sync_meta SET former_entries_up_to = (SELECT coalesce(max(number), 0) FROM sync_journal)")
         let outbox = try takeOverOutbox(expecting: old?.entries, upTo: old?.lastSequence, now: now)
-        let (records, offered) = try takeOverShown(keys, offeringLostWrites: outbox.count.lost != 0, now: now)
+        let (records, offered) = try takeOverShown(keys, lostEntries: outbox.count.lost, now: now)
         let knowsOwnVersions = try takeOverConfirmed()
         try takeOverReplacements()
         // Without its history or the proof of that history, the device cannot tell what a restored server has lost. A
@@ -224,18 +224,19 @@ struct Salvage {
 
     /// Copies what the server has shown, and computes the records with pending changes.
     ///
-    /// - Parameter isOffering: whether the journal offers the values of rows that come from lost entries of the outbox.
+    /// - Parameter lostEntries: the number of entries of the outbox that could not be read; nil if it is not known. The journal
+    ///   offers the values that rows have from such entries.
     /// - Returns: the number of records, and of those for which the journal offers values of lost entries.
     private func takeOverShown(
-        _ keys: [Int64: Int64], offeringLostWrites isOffering: Bool, now: WallTime
+        _ keys: [Int64: Int64], lostEntries: Int?, now: WallTime
     ) throws -> (SalvageReport.Count, offered: Int) {
         try takeOverFormerVersions()
-        let isDoubtful = isOffering ? try recordsOfLostEntries() : { _ in false }
+        let isDoubtful = try recordsOfLostEntries(lostEntries)
         let bases = try takeOverBases(keys, isDoubtful)
         try connectOutbox(and: bases.places)
         var lost: [Int64: [Mutation]] = [:]
         let rows = try takeOverRows(keys, isDoubtful) { record, place, space in
-            guard isOffering, let change = try changeOfLostEntry(in: record, at: place) else { return }
+            guard lostEntries != 0, let change = try changeOfLostEntry(in: record, at: place) else { return }
             lost[space, default: []].append(change)
         }
         try takeOverForeign(keys)

@@ -80,6 +80,10 @@ private final class DatabaseCheck {
                 isOpen = true
             }
             findings.append(.fine("database", "\(client.settings.store.file) is readable and undamaged"))
+            let kept = SalvageReport.keptFiles(of: client.settings.store.file).filter { access($0, F_OK) == 0 }
+            findings += kept.map {
+                .fine("kept", "\($0) is from a repair, and may have writes that were lost: delete it if you need none")
+            }
             if fixes { try writeBack(&findings) }
         } catch {
             findings.append(.broken("database", CommandError(error)))
