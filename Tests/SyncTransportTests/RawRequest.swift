@@ -34,17 +34,6 @@ enum RawRequest {
         }
     }
 
-    /// Sends a text, and a second one when the time after an event has passed.
-    static func send(
-        _ first: String, then second: String, after pause: TimeAmount, since event: EventLoopFuture<Void>, to port: Int,
-        isComplete: @Sendable @escaping (String) -> Bool
-    ) async throws -> String {
-        try await send([ByteBuffer(string: first)], pause: .zero, to: port, isComplete: isComplete) { channel in
-            let send = { @Sendable () -> Void in channel.writeAndFlush(ByteBuffer(string: second), promise: nil) }
-            event.whenSuccess { event.eventLoop.scheduleTask(in: pause, send) }
-        }
-    }
-
     private static func send(
         _ parts: [ByteBuffer], pause: TimeAmount, to port: Int, isComplete: @Sendable @escaping (String) -> Bool,
         whenConnected: (any Channel) -> Void = { _ in }

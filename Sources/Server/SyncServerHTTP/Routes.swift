@@ -91,7 +91,7 @@ struct Routes: HTTPResponder {
             let body = call.method == .post ? try await body(of: request, reservation, context) : []
             rates.charge(body.count, to: principal)
             // A slow body may take half an hour, and the token may have been revoked in the meantime.
-            if NIODeadline.now() - began > SyncServerLimits.tokenAge,
+            if NIODeadline.now() - began > configuration.tokenAge,
                 try await self.principal(bearing: secret) != principal
             {
                 throw Self.unknownToken

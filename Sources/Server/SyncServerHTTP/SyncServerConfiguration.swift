@@ -38,6 +38,8 @@ public struct SyncServerConfiguration: Sendable {
     public var folder: String?
     /// Number of threads on which the authority may wait for its store.
     public var threads: Int
+    /// The time for which a token stays accepted while the body of a request arrives. Only tests change it.
+    var tokenAge = SyncServerLimits.tokenAge
 
     /// The PEM files of the server's certificate chain, without the root, and of its private key.
     public struct TLS: Hashable, Sendable {

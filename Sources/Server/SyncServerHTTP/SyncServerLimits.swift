@@ -79,7 +79,7 @@ enum SyncServerLimits {
 
     // MARK: Tokens and health
 
-    /// The time for which a token stays accepted while the body of a request arrives.
+    /// The default time for which a token stays accepted while the body of a request arrives.
     static let tokenAge = TimeAmount.seconds(1)
     /// Maximum length of a token, and of a token file, in bytes.
     static let tokenBytes = 4 * 1_024
