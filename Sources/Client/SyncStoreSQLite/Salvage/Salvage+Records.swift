@@ -9,10 +9,10 @@ extension Salvage {
     ///
     /// - Parameters:
     ///   - keys: the new keys of the spaces by the old ones.
-    ///   - isDoubtful: the result of `recordsOfLostEntries()`.
+    ///   - doubtful: the result of `recordsOfLostEntries(_:)`.
     /// - Returns: the records with a base, and the number of records with pending changes whose base is lost.
     func takeOverBases(
-        _ keys: [Int64: Int64], _ isDoubtful: (RecordPlace) -> Bool
+        _ keys: [Int64: Int64], _ doubtful: DoubtfulRecords
     ) throws -> (places: Set<RecordPlace>, lost: Int) {
         var places: Set<RecordPlace> = []
         var uids: Set<[Int64]> = []
@@ -41,7 +41,7 @@ extension Salvage {
                     return
                 }
                 var record = stored.record
-                if isDoubtful(place) { try doubt(&record, at: place) }
+                if doubtful.contains(place) { try doubt(&record, at: place) }
                 if record.version == .zero, try !isFormer(place) { try markLost(place) }
                 for edit in edits.reversed() {
                     guard let position = table.model.position(of: edit.field) else { continue }
@@ -55,15 +55,11 @@ extension Salvage {
         return (places, changed.count)
     }
 
-    /// Returns whether a record may have been changed by an entry of the outbox that cannot be read.
-    ///
-    /// If such a record has no stored base, its row may have values that nothing tells from those of the server. The next
-    /// snapshot is then compared with the row, and the journal offers the values that differ. If the links do not tell of all
-    /// lost entries, because they cannot be read or are older than the entries, this concerns all records.
+    /// Returns the records that entries of the outbox may have changed which cannot be read.
     ///
     /// - Parameter count: the number of lost entries; nil if it is not known.
-    func recordsOfLostEntries(_ count: Int?) throws -> (RecordPlace) -> Bool {
-        guard count != 0 else { return { _ in false } }
+    func recordsOfLostEntries(_ count: Int?) throws -> DoubtfulRecords {
+        guard count != 0 else { return .some([]) }
         var places: Set<RecordPlace> = []
         var entries: Set<Int64> = []
         let key = ["collection", "id", "sequence", "link"]
@@ -77,8 +73,8 @@ extension Salvage {
             else { return }
             places.insert(RecordPlace(table: table.position, id: id))
         }
-        guard isWhole, let count, entries.count >= count else { return { _ in true } }
-        return { [places] in places.contains($0) }
+        guard isWhole, let count, entries.count >= count else { return .all }
+        return .some(places)
     }
 
     /// Makes a record look as if only a lost history had shown it, so that the next snapshot is compared with it.
@@ -146,10 +142,10 @@ extension Salvage {
     /// A record that no server has shown is left out: its pending creation was lost.
     ///
     /// - Parameters:
-    ///   - isDoubtful: the result of `recordsOfLostEntries()`.
+    ///   - doubtful: the result of `recordsOfLostEntries(_:)`.
     ///   - visit: is called with each readable record, its place, and the new key of its space.
     func takeOverRows(
-        _ keys: [Int64: Int64], _ isDoubtful: (RecordPlace) -> Bool, visit: (Record, RecordPlace, Int64) throws -> Void
+        _ keys: [Int64: Int64], _ doubtful: DoubtfulRecords, visit: (Record, RecordPlace, Int64) throws -> Void
     ) throws -> SalvageReport.Count {
         var saved = 0
         var unreadable = 0
@@ -165,7 +161,7 @@ extension Salvage {
                     try visit(stored.record, place, space)
                     guard try !transaction.hasPending(place), try transaction.row(place) == nil else { return }
                     var record = stored.record
-                    if isDoubtful(place) { try doubt(&record, at: place) }
+                    if doubtful.contains(place) { try doubt(&record, at: place) }
                     if record.version == .zero, try !isFormer(place) {
                         // No server has shown a record without a uid. If the record has a uid, its versions in a lost
                         // history could not be read.
@@ -296,6 +292,23 @@ extension Salvage {
                 table.model.fields.firstIndex { $0.name.rawValue == column }
             }
             return table.columnOrder.count == table.model.fields.count ? table : nil
+        }
+    }
+}
+
+/// The records that lost entries of the outbox may have changed.
+///
+/// If such a record has no stored base, its row may have values that nothing tells from those of the server. The next snapshot
+/// is then compared with the row, and the journal offers the values that differ.
+enum DoubtfulRecords {
+    /// The links do not name the records of all lost entries: they cannot be read, or are older than the entries.
+    case all
+    case some(Set<RecordPlace>)
+
+    func contains(_ place: RecordPlace) -> Bool {
+        switch self {
+        case .all: true
+        case .some(let places): places.contains(place)
         }
     }
 }

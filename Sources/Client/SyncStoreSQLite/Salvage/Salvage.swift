@@ -231,11 +231,11 @@ struct Salvage {
         _ keys: [Int64: Int64], lostEntries: Int?, now: WallTime
     ) throws -> (SalvageReport.Count, offered: Int) {
         try takeOverFormerVersions()
-        let isDoubtful = try recordsOfLostEntries(lostEntries)
-        let bases = try takeOverBases(keys, isDoubtful)
+        let doubtful = try recordsOfLostEntries(lostEntries)
+        let bases = try takeOverBases(keys, doubtful)
         try connectOutbox(and: bases.places)
         var lost: [Int64: [Mutation]] = [:]
-        let rows = try takeOverRows(keys, isDoubtful) { record, place, space in
+        let rows = try takeOverRows(keys, doubtful) { record, place, space in
             guard lostEntries != 0, let change = try changeOfLostEntry(in: record, at: place) else { return }
             lost[space, default: []].append(change)
         }
@@ -337,7 +337,7 @@ struct Salvage {
             }
             var space = try SpaceRow.load(name, connection)
             space.notice = max(row.integer("notice") ?? 0, 0)
-            space.noticeMark = row.identifier("notice_mark").map(NoticeMark.init(bits:))
+            space.noticeFingerprint = row.identifier("notice_fingerprint").map(NoticeFingerprint.init(bits:))
             if let cursor = row.text("receipt"), let version = row.integer("receipt_version"), version >= 0 {
                 // After a contradiction, the version may be wrong, and must not put the server's history in doubt.
                 space.receipt = CommitReceipt(
