@@ -89,10 +89,10 @@ CREATE TABLE sync_space (
     -- version, because the server can still be restored to a state before it.
     receipt TEXT,
     receipt_version INTEGER CHECK ((receipt IS NULL) = (receipt_version IS NULL)),
-    -- The number of the last notice of a lost value that is in the journal, and the mark that tells it from another one that a
-    -- restored server has given the same number.
+    -- The number of the last notice of a lost value that is in the journal, and the fingerprint that tells it from another one
+    -- that a restored server has given the same number.
     notice INTEGER NOT NULL DEFAULT 0,
-    notice_mark BLOB,
+    notice_fingerprint BLOB,
     -- empty, snapshot (its pages are coming), catching_up (to complete_at), complete
     phase TEXT NOT NULL DEFAULT 'empty' CHECK (phase IN ('empty', 'snapshot', 'catching_up', 'complete')),
     complete_at INTEGER NOT NULL DEFAULT 0,

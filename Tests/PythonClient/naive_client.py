@@ -339,8 +339,9 @@ class Client:
         request = {"space": SPACE, "limit": limit, "account": self.data["account"]}
         if self.data["cursor"] is not None:
             request["cursor"] = self.data["cursor"]
-        if self.data["receipt"]:
-            request["receipt"] = self.data["receipt"]["cursor"]
+        receipt = self.data["receipt"]
+        if receipt and (self.data["cursor"] is None or receipt["version"] >= self.data["version"]):
+            request["receipt"] = receipt["cursor"]
         reply = self.server.call("POST", "pull", request)
         if "mustReset" in reply:
             self.data.update(cursor=None, snapshot=None)

@@ -110,11 +110,11 @@ import Testing
 
     /// Pulls the first rows and the notices after a number.
     private static func page(
-        of authority: Authority, to device: Device, after number: Int64 = 0, mark: NoticeMark? = nil
+        of authority: Authority, to device: Device, after number: Int64 = 0, fingerprint: NoticeFingerprint? = nil
     ) throws -> PullPage {
         let request = PullRequest(
             space: .default, cursor: nil, limit: 1_000,
-            notices: NoticeRequest(clients: [device.identity.client], after: number, mark: mark))
+            notices: NoticeRequest(clients: [device.identity.client], after: number, fingerprint: fingerprint))
         guard case .page(let page) = try authority.pull(request, by: device.principal, now: AuthorityWorld.now)
         else { throw AuthorityWorld.Unexpected() }
         return page
@@ -180,7 +180,7 @@ import Testing
     private static func page(
         of authority: Authority, to device: Device, after notice: ConflictNotice
     ) throws -> PullPage {
-        try page(of: authority, to: device, after: notice.number, mark: notice.mark)
+        try page(of: authority, to: device, after: notice.number, fingerprint: notice.fingerprint)
     }
 
     @Test func `the longest record, with as many notices as a page may have, fits into a response`() throws {

@@ -81,7 +81,7 @@ import Testing
         return (harness, receipt)
     }
 
-    @Test func `every pull carries the newest receipt, also when the cursor has reached its version or is lost`() {
+    @Test func `pulls carry the newest receipt, also when the cursor has reached its version or is lost`() {
         var (harness, receipt) = confirmedAtTwo()
         #expect(harness.pull?.request.receipt == receipt.cursor)
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(2)))))
@@ -112,6 +112,18 @@ import Testing
         #expect(space.confirmed(by: receipt(3, "second")).receipt?.cursor.rawValue == "second")
         #expect(space.confirmed(by: receipt(2, "older")).receipt?.cursor.rawValue == "first")
         #expect(space.confirmed(by: receipt(4, "newer")).receipt?.cursor.rawValue == "newer")
+    }
+
+    @Test func `a cursor beyond the version of the receipt proves the same`() {
+        let receipt = CommitReceipt(space: .default, version: Version(3), cursor: Cursor(rawValue: "receipt"))
+        func space(at version: Int64, _ cursor: Cursor? = Cursor(rawValue: "cursor")) -> StoredSpace {
+            StoredSpace(
+                space: .default, cursor: cursor, version: Version(version), isComplete: true, receipt: receipt)
+        }
+        #expect(space(at: 2).neededReceipt == receipt)
+        #expect(space(at: 3).neededReceipt == receipt)
+        #expect(space(at: 4).neededReceipt == nil)
+        #expect(space(at: 4, nil).neededReceipt == receipt)
     }
 
     @Test func `a head below a confirmed version puts the history in doubt, and the pull is retried later`() {

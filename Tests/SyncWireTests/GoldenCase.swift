@@ -37,7 +37,8 @@ struct GoldenCase: Sendable, CustomTestStringConvertible {
                     space: .default, cursor: Cursor(rawValue: "e1.c.12"), receipt: Cursor(rawValue: "e1.c.14"),
                     limit: 500, account: Samples.account,
                     notices: NoticeRequest(
-                        clients: [Samples.client, Samples.otherClient], after: 6, mark: Samples.notice.mark))),
+                        clients: [Samples.client, Samples.otherClient], after: 6,
+                        fingerprint: Samples.notice.fingerprint))),
             pullRequest("pull-request-snapshot", PullRequest(space: .default, cursor: nil, limit: 500)),
             pullResponse("pull-response-commits", .page(Samples.commits)),
             pullResponse("pull-response-snapshot", .page(Samples.snapshot)),

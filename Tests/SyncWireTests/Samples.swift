@@ -94,7 +94,7 @@ enum Samples {
             collection: conflict.collection, record: conflict.record, field: conflict.field, base: conflict.base,
             winner: Contender(value: conflict.winner.value, stamp: conflict.winner.stamp, account: account),
             loser: conflict.loser, rule: .deleteWins),
-        mark: NoticeMark(bits: user.bits))
+        fingerprint: NoticeFingerprint(bits: user.bits))
 
     static let smallTransaction = Transaction(
         space: .default,

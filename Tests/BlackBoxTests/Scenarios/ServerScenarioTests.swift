@@ -108,6 +108,40 @@ import Testing
         }
     }
 
+    /// A push whose edits all lose makes no commit, so the restored server has lost no version. It numbers its conflicts again.
+    @Test(.timeLimit(.minutes(15)))
+    func `a device learns of each lost value after a restored server has lost only conflicts`() async throws {
+        try await inTestbed(devices: ["laptop", "phone", "tablet"]) { testbed, _, _ in
+            let (laptop, phone, tablet) = (testbed.devices[0], testbed.devices[1], testbed.devices[2])
+            for name in ["One", "Two"] { try laptop.expect(0, "user", "create", "username=\(name)") }
+            for device in testbed.devices { try device.expect(0, "sync") }
+            try laptop.expect(0, "user", "set", "Two", "username=Confirmed")
+            try laptop.expect(0, "sync")
+            try laptop.expect(0, "user", "set", "One", "username=Loses")
+            try phone.expect(0, "user", "set", "One", "username=Wins")
+            try phone.expect(0, "sync")
+            testbed.server.end(SIGTERM)
+            let backup = testbed.folder + "/backup"
+            try FileManager.default.copyItem(atPath: testbed.server.folder, toPath: backup)
+            try testbed.server.start()
+            // Status 6 means that the journal has a new entry.
+            try laptop.expect(6, "sync")
+
+            testbed.server.end(SIGTERM)
+            try FileManager.default.removeItem(atPath: testbed.server.folder)
+            try FileManager.default.moveItem(atPath: backup, toPath: testbed.server.folder)
+            try testbed.server.start()
+            // The tablet has not seen the value that it replaces.
+            try tablet.expect(0, "user", "set", "Two", "username=Blind")
+            try tablet.expect(6, "sync")
+            try laptop.expect(6, "sync")
+            let journal = try laptop.expect(0, "journal", "list", "--json").output
+            for value in ["Loses", "Confirmed"] {
+                try require(journal.contains("\"\(value)\""), "the journal does not have '\(value)': \(journal)")
+            }
+        }
+    }
+
     /// Restores a backup as the guide says: stop, delete the WAL, move the file in, start.
     @Test(.timeLimit(.minutes(15)))
     func `a backup that was made during pushes is restored, and devices offer what it lacks`() async throws {

@@ -189,8 +189,8 @@ package struct PullMachine: Hashable, Sendable {
         }
     }
 
-    /// Records that the server has confirmed a transaction. Pulls send the receipt, which proves what no cursor proves: a
-    /// transaction whose commit has not been pulled, or that made no commit.
+    /// Records that the server has confirmed a transaction. Pulls send the receipt until the cursor is beyond its version, and
+    /// again when the cursor is lost.
     mutating func confirmed(by receipt: CommitReceipt) {
         stored = stored.confirmed(by: receipt)
     }
@@ -419,7 +419,7 @@ package struct PullMachine: Hashable, Sendable {
                     request,
                     .pull(
                         PullRequest(
-                            space: space, cursor: stored.cursor, receipt: stored.receipt?.cursor, limit: limit,
+                            space: space, cursor: stored.cursor, receipt: stored.neededReceipt?.cursor, limit: limit,
                             account: hello.account, notices: stored.notices))))
         ]
         state = .pulling(

@@ -204,6 +204,13 @@ extension StoredSpace {
         return receipt
     }
 
+    /// The receipt, unless the cursor is beyond its version. A server that has the later commits has the transaction of the
+    /// receipt, too. At the same version, the transaction may have made no commit, and only the receipt proves it.
+    package var neededReceipt: CommitReceipt? {
+        guard let receipt, cursor == nil || receipt.version >= version else { return nil }
+        return receipt
+    }
+
     /// Returns the space after the server has issued a receipt. Receipts arrive in any order; the newest one is kept.
     ///
     /// A push that only loses makes no commit. Its receipt has the version of an earlier one, and proves more: that the server

@@ -10,8 +10,8 @@ struct SpaceRow: Hashable {
     var version: Version
     /// The number of the last conflict notice that is in the journal.
     var notice: Int64
-    /// The mark of this notice; nil if the server has sent none.
-    var noticeMark: NoticeMark?
+    /// The fingerprint of this notice; nil if the server has sent none.
+    var noticeFingerprint: NoticeFingerprint?
     var phase: Phase
     /// In phase `catchingUp`, the version at which the change feed has caught up with the snapshot.
     ///
@@ -46,7 +46,8 @@ struct SpaceRow: Hashable {
     func stored(for clients: [ClientID]?) -> StoredSpace {
         StoredSpace(
             space: space, cursor: cursor, version: version, isComplete: phase == .complete, hasAccess: hasAccess,
-            receipt: receipt, notices: clients.map { NoticeRequest(clients: $0, after: notice, mark: noticeMark) })
+            receipt: receipt,
+            notices: clients.map { NoticeRequest(clients: $0, after: notice, fingerprint: noticeFingerprint) })
     }
 
     /// Whether every commit up to `version` is in the rows.
@@ -62,7 +63,7 @@ struct SpaceRow: Hashable {
 
     private static let columns =
         "key, name, cursor, version, phase, complete_at, marks, has_access, receipt, receipt_version, "
-        + "shown_collections, shown_last, shown_rows, notice, held_before, notice_mark"
+        + "shown_collections, shown_last, shown_rows, notice, held_before, notice_fingerprint"
 
     private init(_ row: Statement) throws {
         guard let space = SpaceID(rawValue: row.text(1)), let phase = Phase(rawValue: row.text(4)) else {
@@ -84,7 +85,7 @@ struct SpaceRow: Hashable {
             last: row.isNull(11) ? nil : try row.recordID(11), rows: row.integer(12))
         notice = row.integer(13)
         heldBefore = Int(row.integer(14))
-        noticeMark = row.isNull(15) ? nil : NoticeMark(bits: try row.recordID(15).bits)
+        noticeFingerprint = row.isNull(15) ? nil : NoticeFingerprint(bits: try row.recordID(15).bits)
     }
 
     /// Returns the row of a space, and inserts it if it is missing, with the receipt that `unfollow` has kept. Must be
@@ -112,7 +113,7 @@ struct SpaceRow: Hashable {
         let select = try connection.statement(
             """
             SELECT key, name, cursor, version, phase, complete_at, marks, has_access, receipt, receipt_version,
-                shown_collections, shown_last, shown_rows, notice, held_before, notice_mark
+                shown_collections, shown_last, shown_rows, notice, held_before, notice_fingerprint
             FROM sync_space WHERE name = ?1
             """)
         select.bind(1, space.rawValue)
@@ -163,7 +164,7 @@ struct SpaceRow: Hashable {
             """
             UPDATE sync_space SET cursor = ?2, version = ?3, phase = ?4, complete_at = ?5, marks = ?6, has_access = ?7,
                 receipt = ?8, receipt_version = ?9, shown_collections = ?10, shown_last = ?11,
-                shown_rows = ?12, notice = ?13, held_before = ?14, notice_mark = ?15
+                shown_rows = ?12, notice = ?13, held_before = ?14, notice_fingerprint = ?15
             WHERE key = ?1
             """)
         update.bind(1, key)
@@ -180,7 +181,11 @@ struct SpaceRow: Hashable {
         update.bind(12, shown.rows)
         update.bind(13, notice)
         update.bind(14, Int64(heldBefore))
-        if let noticeMark { update.bind(15, RecordID(bits: noticeMark.bits)) } else { update.bind(15, blob: nil) }
+        if let noticeFingerprint {
+            update.bind(15, RecordID(bits: noticeFingerprint.bits))
+        } else {
+            update.bind(15, blob: nil)
+        }
         try update.run()
     }
 }

@@ -77,7 +77,7 @@ extension WriteTransaction {
             // A new history numbers its notices from the start. Notices that the journal already has are recognized by
             // their contents.
             space.notice = 0
-            space.noticeMark = nil
+            space.noticeFingerprint = nil
         }
         // A server cannot go back behind a version that it has reached, so an older snapshot is a stale response.
         // A version that was announced but never shown is no such proof.

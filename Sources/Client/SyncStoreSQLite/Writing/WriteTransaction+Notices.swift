@@ -9,7 +9,7 @@ extension WriteTransaction {
     /// Numbers that are not greater than the last one come from a server that does not have the last notice. It sends all
     /// its notices again. Those in the journal are recognized by their contents.
     func note(_ notices: [ConflictNotice], in space: inout SpaceRow, now: WallTime) throws {
-        guard let last = notices.last, last.number != space.notice || last.mark != space.noticeMark,
+        guard let last = notices.last, last.number != space.notice || last.fingerprint != space.noticeFingerprint,
             try hasRoomForNotices()
         else { return }
         let own = Set(try clients())
@@ -27,7 +27,7 @@ extension WriteTransaction {
                 now: now)
         }
         space.notice = last.number
-        space.noticeMark = last.mark
+        space.noticeFingerprint = last.fingerprint
     }
 
     private func hasRoomForNotices() throws -> Bool {

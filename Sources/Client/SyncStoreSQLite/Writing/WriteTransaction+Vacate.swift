@@ -34,7 +34,7 @@ extension WriteTransaction {
         space.hasAccess = false
         // If the account gets access again, the server sends all notices again, because the journal has lost their entries.
         space.notice = 0
-        space.noticeMark = nil
+        space.noticeFingerprint = nil
         try space.save(connection)
         return .vacated(
             VacatedSpace(stored: try stored(space), outbox: meta.outbox, removedRecords: removed))

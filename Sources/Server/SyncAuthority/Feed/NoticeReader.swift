@@ -25,7 +25,8 @@ struct NoticeReader {
             guard notices.isEmpty || size <= bytes else { break }
             notices.append(
                 ConflictNotice(
-                    number: recorded.number, version: recorded.version, conflict: recorded.conflict, mark: recorded.mark
+                    number: recorded.number, version: recorded.version, conflict: recorded.conflict,
+                    fingerprint: recorded.fingerprint
                 ))
         }
         guard !notices.isEmpty else { return response }
@@ -37,15 +38,15 @@ struct NoticeReader {
     /// The store was then restored from a copy without it, and gives its number and those before it to other conflicts. The
     /// notice may also have been deleted because of its age; those before it are then gone, too.
     private func start(in view: some AuthorityView) throws(AuthorityStoreError) -> Int64 {
-        guard let mark = request.mark, request.after > 0 else { return request.after }
+        guard let fingerprint = request.fingerprint, request.after > 0 else { return request.after }
         let last = try view.conflicts(in: space, after: request.after - 1, limit: 1).first
-        return last?.number == request.after && last?.mark == mark ? request.after : 0
+        return last?.number == request.after && last?.fingerprint == fingerprint ? request.after : 0
     }
 }
 
 extension RecordedConflict {
     /// A hash of what tells this conflict from others with its number.
-    var mark: NoticeMark {
+    var fingerprint: NoticeFingerprint {
         var digest = CanonicalDigest()
         digest.add(version.rawValue)
         digest.add(author)
@@ -55,7 +56,7 @@ extension RecordedConflict {
             digest.add(stamp.time.rawValue)
             digest.add(stamp.client.bits)
         }
-        return NoticeMark(bits: digest.first128Bits)
+        return NoticeFingerprint(bits: digest.first128Bits)
     }
 }
 

@@ -89,26 +89,26 @@ public struct ConflictNotice: Hashable, Sendable {
     /// The conflict, whose loser is the value that the device wrote.
     public let conflict: FieldConflict
     /// Tells the notice from another one that a restored server has given the same number; nil if the server sends none.
-    public let mark: NoticeMark?
+    public let fingerprint: NoticeFingerprint?
 
-    /// Creates a notice. The server assigns the number and the mark.
-    public init(number: Int64, version: Version, conflict: FieldConflict, mark: NoticeMark? = nil) {
+    /// Creates a notice. The server assigns the number and the fingerprint.
+    public init(number: Int64, version: Version, conflict: FieldConflict, fingerprint: NoticeFingerprint? = nil) {
         self.number = number
         self.version = version
         self.conflict = conflict
-        self.mark = mark
+        self.fingerprint = fingerprint
     }
 }
 
-/// Identifies a notice beyond its number.
+/// The fingerprint of the conflict that a notice reports.
 ///
-/// A server that is restored from a backup may have lost conflicts without a version: a push that only loses makes no commit.
-/// It then gives their numbers again.
-public struct NoticeMark: Hashable, Sendable {
-    /// A hash that the server has made of the conflict. Clients only compare and return it.
+/// A push whose edits all lose makes no commit. A server that was restored to a state before it has lost its conflicts but no
+/// version, and gives their numbers to others.
+public struct NoticeFingerprint: Hashable, Sendable {
+    /// A hash that the server has made of the conflict. A client stores it, and sends it back.
     public let bits: Identifier128
 
-    /// Wraps a mark that was received or stored.
+    /// Wraps a fingerprint that was received or stored.
     public init(bits: Identifier128) {
         self.bits = bits
     }
@@ -120,14 +120,14 @@ public struct NoticeRequest: Hashable, Sendable {
     public let clients: [ClientID]
     /// Only notices with greater numbers are returned.
     public let after: Int64
-    /// The mark of the notice with the number `after`. If the server has another notice or none under this number, it begins
+    /// The fingerprint of the notice with the number `after`. If the server has another notice or none under this number, it begins
     /// at the first one. If nil, the server relies on the number.
-    public let mark: NoticeMark?
+    public let fingerprint: NoticeFingerprint?
 
     /// Creates a request for the notices of these clients. With `after` 0, it begins at the first one.
-    public init(clients: [ClientID], after: Int64, mark: NoticeMark? = nil) {
+    public init(clients: [ClientID], after: Int64, fingerprint: NoticeFingerprint? = nil) {
         self.clients = clients
         self.after = after
-        self.mark = mark
+        self.fingerprint = fingerprint
     }
 }

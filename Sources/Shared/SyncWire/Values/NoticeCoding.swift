@@ -12,9 +12,9 @@ enum NoticeCoding {
         for client in request.clients { writer.identifier(client.bits) }
         writer.endArray()
         writer.member("after", request.after)
-        if let mark = request.mark {
-            writer.key("mark")
-            writer.identifier(mark.bits)
+        if let fingerprint = request.fingerprint {
+            writer.key("fingerprint")
+            writer.identifier(fingerprint.bits)
         }
         writer.endObject()
     }
@@ -22,7 +22,7 @@ enum NoticeCoding {
     static func readRequest(_ reader: inout JSONReader) throws(JSONError) -> NoticeRequest {
         var clients: [ClientID]?
         var after: Int64?
-        var mark: NoticeMark?
+        var fingerprint: NoticeFingerprint?
         var members = try reader.beginObject()
         while let key = try reader.nextKey(&members) {
             switch key {
@@ -36,12 +36,13 @@ enum NoticeCoding {
                     return try reader.clientID()
                 }
             case "after": after = try reader.natural("the number of the last notice")
-            case "mark": mark = NoticeMark(bits: try reader.identifier())
+            case "fingerprint": fingerprint = NoticeFingerprint(bits: try reader.identifier())
             default: try reader.unknown(key, .refusingUnknownKeys)
             }
         }
         return NoticeRequest(
-            clients: try reader.require(clients, "clients"), after: try reader.require(after, "after"), mark: mark)
+            clients: try reader.require(clients, "clients"), after: try reader.require(after, "after"),
+            fingerprint: fingerprint)
     }
 
     // MARK: Response
@@ -50,9 +51,9 @@ enum NoticeCoding {
         writer.beginObject()
         writer.member("number", notice.number)
         writer.member("version", notice.version.rawValue)
-        if let mark = notice.mark {
-            writer.key("mark")
-            writer.identifier(mark.bits)
+        if let fingerprint = notice.fingerprint {
+            writer.key("fingerprint")
+            writer.identifier(fingerprint.bits)
         }
         writer.key("conflict")
         try FieldConflictCoding.write(notice.conflict, to: &writer)
@@ -77,20 +78,20 @@ enum NoticeCoding {
     private static func read(_ reader: inout JSONReader) throws(JSONError) -> ConflictNotice {
         var number: Int64?
         var version: Version?
-        var mark: NoticeMark?
+        var fingerprint: NoticeFingerprint?
         var conflict: FieldConflict?
         var members = try reader.beginObject()
         while let key = try reader.nextKey(&members) {
             switch key {
             case "number": number = try reader.natural("the number of the notice")
             case "version": version = try reader.version()
-            case "mark": mark = NoticeMark(bits: try reader.identifier())
+            case "fingerprint": fingerprint = NoticeFingerprint(bits: try reader.identifier())
             case "conflict": conflict = try FieldConflictCoding.read(&reader)
             default: try reader.unknown(key, .ignoringUnknownKeys)
             }
         }
         return ConflictNotice(
             number: try reader.require(number, "number"), version: try reader.require(version, "version"),
-            conflict: try reader.require(conflict, "conflict"), mark: mark)
+            conflict: try reader.require(conflict, "conflict"), fingerprint: fingerprint)
     }
 }

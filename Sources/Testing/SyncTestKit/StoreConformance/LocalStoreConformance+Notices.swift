@@ -153,15 +153,16 @@ extension LocalStoreConformance {
                 let id = try fixture.syncedUser("mine")
                 let known = try fixture.notice(7, of: id, lost: "mine", to: .text("theirs"), at: 2)
                 try fixture.pull(fixture.feed([fixture.at(2, fixture.renamed(id, "theirs"))], to: 2, notices: [known]))
-                try fixture.expect(try fixture.stored()?.notices?.mark, is: known.mark, "the mark of the last notice")
+                try fixture.expect(
+                    try fixture.stored()?.notices?.fingerprint, is: known.fingerprint, "the last fingerprint")
                 let again = ConflictNotice(
-                    number: 2, version: Version(2), conflict: known.conflict, mark: known.mark)
+                    number: 2, version: Version(2), conflict: known.conflict, fingerprint: known.fingerprint)
                 let other = try fixture.notice(7, of: id, lost: "other", to: .text("theirs"), at: 2, time: 9)
                 try fixture.pull(fixture.feed([], to: 2, notices: [again, other]))
                 let newest = try fixture.store.journal(state: nil, limit: 9).first?.event
                 try fixture.expect(newest, is: .overwritten([other.conflict], deleted: nil), "the newest entry")
                 try fixture.expect(try fixture.stored()?.notices?.after, is: 7, "the last notice")
-                try fixture.expect(try fixture.stored()?.notices?.mark, is: other.mark, "its mark")
+                try fixture.expect(try fixture.stored()?.notices?.fingerprint, is: other.fingerprint, "its fingerprint")
                 let told = try fixture.store.journal(state: nil, limit: 9).filter {
                     if case .overwritten = $0.event { true } else { false }
                 }
@@ -188,6 +189,6 @@ extension StoreFixture {
                     account: AccountID(rawValue: "other")),
                 loser: Contender(
                     value: .text(lost), stamp: Stamp(time: HybridTime(rawValue: time), client: loser ?? own)),
-                rule: rule), mark: NoticeMark(bits: Identifier128(high: time, low: UInt64(number))))
+                rule: rule), fingerprint: NoticeFingerprint(bits: Identifier128(high: time, low: UInt64(number))))
     }
 }
