@@ -40,7 +40,7 @@ import Testing
     func `a query on an indexed field searches the index`(query: RecordQuery) throws {
         let scratch = try Scratch()
         let plan = try scratch.open(Self.catalog(indexed: true)).plan(of: query)
-        #expect(plan.contains { $0.contains("SEARCH todo USING INDEX sync_index_todo__") }, "\(plan)")
+        #expect(plan.contains { $0.contains("SEARCH todo USING INDEX sync_index_todo.") }, "\(plan)")
     }
 
     @Test func `an index gives the order of a query, and needs no sorting`() throws {
@@ -65,8 +65,31 @@ import Testing
         let indexed = try scratch.open(Self.catalog(indexed: true))
         #expect(try indexed.records(matching: Self.query(Self.early)).map(\.id) == [Samples.id(1)])
         indexed.close()
-        #expect(try indexes() == ["sync_index_todo__due", "sync_index_todo__title"])
+        #expect(try indexes() == ["sync_index_todo.due", "sync_index_todo.title"])
         try scratch.open(Self.catalog(indexed: false)).close()
         #expect(try indexes().isEmpty)
+    }
+
+    @Test func `models whose names and fields read alike have their own indexes`() throws {
+        let scratch = try Scratch()
+        func model(_ collection: CollectionName, _ field: FieldName, _ reference: FieldName) -> ModelSchema {
+            ModelSchema(
+                collection: collection,
+                fields: [.integer(field).indexed(), .reference(reference, to: "task", required: true)])
+        }
+        let models = [
+            model("task", "due__date", "due_owner"), model("task__due", "date", "owner"),
+            model("task_due", "date", "owner"),
+        ]
+        let store = try scratch.open(SchemaCatalog(models))
+        try store.verify()
+        store.close()
+        let indexes = try RawDatabase(scratch.file).run(
+            "SELECT name FROM sqlite_schema WHERE name LIKE 'sync_index_%' OR name LIKE 'sync_ref_%' ORDER BY name")
+        #expect(
+            indexes == [
+                "sync_index_task.due__date", "sync_index_task__due.date", "sync_index_task_due.date",
+                "sync_ref_task.due_owner", "sync_ref_task__due.owner", "sync_ref_task_due.owner",
+            ])
     }
 }

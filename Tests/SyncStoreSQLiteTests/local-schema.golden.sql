@@ -266,7 +266,7 @@ CREATE TABLE sync_recording_turn (
     PRIMARY KEY (segment, position)
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX "sync_ref_avatars_author" ON "avatars" ("author");
+CREATE INDEX "sync_ref_avatars.author" ON "avatars" ("author");
 
 CREATE TABLE sync_replacement (
     collection TEXT NOT NULL,

@@ -179,7 +179,8 @@ struct CatalogMigration {
     private func index(_ table: RecordTable, from first: Int) throws {
         let fields = table.columnOrder[first...].map { table.model.fields[$0] }
         for field in fields where field.isRequired && field.type == .reference {
-            let name = RecordTable.quote("\(Self.referencePrefix)\(table.name)_\(field.name)")
+            // The period keeps the names of two models apart, as in `FieldIndex`.
+            let name = RecordTable.quote("\(Self.referencePrefix)\(table.name).\(field.name)")
             let column = RecordTable.quote(field.name.rawValue)
             try connection.execute("CREATE INDEX \(name) ON \(table.quoted) (\(column))")
         }
@@ -196,7 +197,8 @@ struct CatalogMigration {
         static let prefix = "sync_index_"
 
         init(_ table: RecordTable, _ field: FieldSchema) {
-            name = "\(Self.prefix)\(table.name)__\(field.name)"
+            // No name has a period, so two models never share the name of an index.
+            name = "\(Self.prefix)\(table.name).\(field.name)"
             self.table = table.quoted
             self.field = RecordTable.quote(field.name.rawValue)
         }
