@@ -30,4 +30,23 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["port"])
         try FileManager.default.removeItem(atPath: folder)
     }
+
+    @Test(arguments: ["SQLite format 3\0", "cy 123", "70000\n", "-1"])
+    func `a file with other contents is not replaced`(contents: String) throws {
+        try file.check()
+        try contents.write(toFile: file.path, atomically: false, encoding: .utf8)
+        #expect(throws: ConfigurationError.self) { try file.check() }
+        #expect(throws: ConfigurationError.self) { try file.write(8_080) }
+        #expect(try String(contentsOfFile: file.path, encoding: .utf8) == contents)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["port"])
+        try FileManager.default.removeItem(atPath: folder)
+    }
+
+    @Test func `an empty file is replaced`() throws {
+        try "".write(toFile: file.path, atomically: false, encoding: .utf8)
+        try file.check()
+        try file.write(8_080)
+        #expect(try String(contentsOfFile: file.path, encoding: .utf8) == "8080\n")
+        try FileManager.default.removeItem(atPath: folder)
+    }
 }

@@ -87,6 +87,23 @@ import Testing
         try testbed.end()
     }
 
+    @Test func `the response to HEAD has no body, and the next one has`() throws {
+        let testbed = try Testbed()
+        for method in ["HEAD", "GET"] {
+            try testbed.send("\(method) /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
+            let head = HTTPResponseHead(version: .http1_1, status: .notFound, headers: ["Content-Length": "5"])
+            testbed.channel.write(HTTPServerResponsePart.head(head), promise: nil)
+            let body = testbed.channel.writeAndFlush(
+                HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(string: "12345"))))
+            testbed.channel.writeAndFlush(HTTPServerResponsePart.end(nil), promise: nil)
+            try body.wait()
+            #expect(
+                try testbed.sent() == "HTTP/1.1 404 Not Found\r\nContent-Length: 5\r\n\r\n"
+                    + (method == "GET" ? "12345" : ""))
+        }
+        try testbed.end()
+    }
+
     @Test func `the next request waits until the previous response has left the socket`() throws {
         let testbed = try Testbed()
         try testbed.send(Self.get + Self.get)

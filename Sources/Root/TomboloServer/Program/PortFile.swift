@@ -9,9 +9,10 @@ struct PortFile: Sendable {
 
     /// Checks, before the server listens, that the file can be written, without changing it.
     ///
-    /// - Throws: `ConfigurationError` if anything but a regular file is at the path, or its folder takes no new file.
+    /// - Throws: `ConfigurationError` if the path has anything but the file of an earlier run or an empty file, or its
+    ///   folder takes no new file.
     func check() throws(ConfigurationError) {
-        try requireRegularOrAbsent()
+        try requireReplaceable()
         try makeTemporary(containing: "")
         unlink(temporary)
     }
@@ -22,8 +23,8 @@ struct PortFile: Sendable {
     func write(_ port: Int) throws(ConfigurationError) {
         try makeTemporary(containing: "\(port)\n")
         do throws(ConfigurationError) {
-            // A rename would replace a link, a pipe, or a device.
-            try requireRegularOrAbsent()
+            // A rename would replace a link, a pipe, a device, or another file of the server.
+            try requireReplaceable()
             guard rename(temporary, path) == 0 else { throw failure() }
         } catch {
             unlink(temporary)
@@ -33,14 +34,16 @@ struct PortFile: Sendable {
 
     private var temporary: String { "\(path).\(getpid()).new" }
 
-    private func requireRegularOrAbsent() throws(ConfigurationError) {
+    private func requireReplaceable() throws(ConfigurationError) {
         guard let status = FileStatus(path, followsLinks: false) else {
             if errno == ENOENT { return }
             throw failure()
         }
         let kind: String
         switch status.kind {
-        case S_IFREG: return
+        case S_IFREG:
+            guard try !hasPort(status) else { return }
+            kind = "no port file, because it has other contents"
         case S_IFLNK: kind = "a symbolic link"
         case S_IFDIR: kind = "a folder"
         case S_IFIFO: kind = "a named pipe"
@@ -49,8 +52,16 @@ struct PortFile: Sendable {
         default: kind = "no regular file"
         }
         throw ConfigurationError(
-            "listen.port-file: \(path) is \(kind); expected a regular file, or nothing",
+            "listen.port-file: \(path) is \(kind); expected the file of an earlier run, an empty file, or nothing",
             advice: "give the path of a file that the server may replace")
+    }
+
+    /// Whether a regular file has nothing but a port.
+    private func hasPort(_ status: FileStatus) throws(ConfigurationError) -> Bool {
+        if status.size == 0 { return true }
+        guard status.size <= "65535\n".utf8.count else { return false }
+        guard let bytes = FileManager.default.contents(atPath: path) else { throw failure() }
+        return UInt16(String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .newlines)) != nil
     }
 
     private func makeTemporary(containing text: String) throws(ConfigurationError) {

@@ -22,6 +22,8 @@ final class RequestGate: ChannelDuplexHandler {
     private var heldRefusal: Refused?
     private var timer: (task: Scheduled<Void>, deadline: NIODeadline)?
     private var hasBegunResponse = false
+    /// Whether the response must end with its head, whose fields still describe a body (RFC 9110, section 9.3.2).
+    private var endsWithHead = false
     private let activity: Activity
     private var context: ChannelHandlerContext?
 
@@ -101,6 +103,7 @@ final class RequestGate: ChannelDuplexHandler {
             }
             exchange?.headArrived(isLast: !head.isKeepAlive)
             hasBegunResponse = false
+            endsWithHead = head.method == .HEAD
             activity.requestBegan()
             if RequestHeadRules.expectsContinue(head) {
                 let go = HTTPResponseHead(version: .http1_1, status: .continue)
@@ -140,7 +143,13 @@ final class RequestGate: ChannelDuplexHandler {
             return
         }
         hasBegunResponse = true
-        guard case .end = unwrapOutboundIn(data) else { return context.write(data, promise: promise) }
+        switch unwrapOutboundIn(data) {
+        case .body where endsWithHead:
+            promise?.succeed()
+            return
+        case .head, .body: return context.write(data, promise: promise)
+        case .end: break
+        }
         let left = promise ?? context.eventLoop.makePromise(of: Void.self)
         left.futureResult.assumeIsolated().whenSuccess { [self] in responseLeft(context) }
         context.write(data, promise: left)
