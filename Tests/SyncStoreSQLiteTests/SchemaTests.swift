@@ -109,7 +109,7 @@ import Testing
                 where: model.fields.prefix(20).map { RecordFilter($0.name, equals: patch[$0.name] ?? .null) })
             #expect(try store.records(matching: query).count == 2)
         }
-        _ = try store.vacate(.default, of: epoch, brake: nil)
+        _ = try store.vacate(.default, of: epoch, brake: nil, now: Samples.now)
         try store.verify()
     }
 
@@ -272,7 +272,7 @@ import Testing
         try store.follow(.default)
         _ = try store.apply(
             planets(snapshot(planet(1, "mars", version: 1)), version: 2), after: nil, brake: nil, now: Samples.now)
-        _ = try store.vacate(.default, of: Epoch(rawValue: "e"), brake: nil)
+        _ = try store.vacate(.default, of: Epoch(rawValue: "e"), brake: nil, now: Samples.now)
         #expect(try RawDatabase(scratch.file).run("SELECT count(*) FROM sync_foreign") == ["0"])
         store.close()
     }

@@ -188,7 +188,7 @@ import Testing
     private static let epoch = Epoch(rawValue: "epoch")
 
     private static func vacate(_ store: SQLiteStore) throws {
-        guard case .vacated(let vacated) = try store.vacate(.default, of: epoch, brake: nil) else {
+        guard case .vacated(let vacated) = try store.vacate(.default, of: epoch, brake: nil, now: Samples.now) else {
             Issue.record("braked")
             return
         }

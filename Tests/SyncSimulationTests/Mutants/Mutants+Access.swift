@@ -25,7 +25,7 @@ extension Mutant {
             "a device keeps the records of a space that its user may no longer read",
             parts: {
                 .wrappingStores {
-                    $0.onVacate = { (base, space, _, _) throws(StoreError) in
+                    $0.onVacate = { (base, space, _, _, _) throws(StoreError) in
                         let session = try base.session()
                         let stored = StoredSpace(
                             space: space, cursor: nil, version: .zero, isComplete: false, hasAccess: false)
@@ -66,8 +66,8 @@ extension Mutant {
             "a loss of access removes any number of records without the user's consent",
             parts: {
                 .wrappingStores {
-                    $0.onVacate = { (base, space, epoch, _) throws(StoreError) in
-                        try base.vacate(space, of: epoch, brake: nil)
+                    $0.onVacate = { (base, space, epoch, _, now) throws(StoreError) in
+                        try base.vacate(space, of: epoch, brake: nil, now: now)
                     }
                 }
             },

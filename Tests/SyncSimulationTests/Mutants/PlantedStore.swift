@@ -30,10 +30,12 @@ struct PlantedStore: LocalStore, EngineStore {
     var onReset: @Sendable (SimulatedDevice.Store, SpaceID) throws(StoreError) -> Void = {
         (base, space) throws(StoreError) in try base.resetCursor(of: space)
     }
-    var onVacate: @Sendable (SimulatedDevice.Store, SpaceID, Epoch, DeleteBrake?) throws(StoreError) -> VacateResult =
-        {
-            (base, space, epoch, brake) throws(StoreError) in try base.vacate(space, of: epoch, brake: brake)
-        }
+    var onVacate:
+        @Sendable (SimulatedDevice.Store, SpaceID, Epoch, DeleteBrake?, WallTime) throws(StoreError) -> VacateResult =
+            {
+                (base, space, epoch, brake, now) throws(StoreError) in
+                try base.vacate(space, of: epoch, brake: brake, now: now)
+            }
     var onAdopt: @Sendable (SimulatedDevice.Store, Epoch, AccountID) throws(StoreError) -> StoredSession = {
         (base, epoch, account) throws(StoreError) in try base.adopt(epoch, as: account)
     }
@@ -135,8 +137,10 @@ struct PlantedStore: LocalStore, EngineStore {
         }
     }
     func resetCursor(of space: SpaceID) throws(StoreError) { try onReset(base, space) }
-    func vacate(_ space: SpaceID, of epoch: Epoch, brake: DeleteBrake?) throws(StoreError) -> VacateResult {
-        try onVacate(base, space, epoch, brake)
+    func vacate(
+        _ space: SpaceID, of epoch: Epoch, brake: DeleteBrake?, now: WallTime
+    ) throws(StoreError) -> VacateResult {
+        try onVacate(base, space, epoch, brake, now)
     }
     func adopt(_ epoch: Epoch, as account: AccountID) throws(StoreError) -> StoredSession {
         try onAdopt(base, epoch, account)

@@ -37,7 +37,7 @@ extension SyncEngine {
             }
         case .vacate(let space, let epoch, let brake):
             response(.space(space, .vacating)) {
-                let result = try store.vacate(space, of: epoch, brake: brake)
+                let result = try store.vacate(space, of: epoch, brake: brake, now: runtime.now())
                 if case .vacated(let vacated) = result, vacated.removedRecords > 0 {
                     logger.notice(
                         "The account has lost access to a space. Its records were removed from this device.",

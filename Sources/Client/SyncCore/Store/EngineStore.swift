@@ -86,14 +86,17 @@ public protocol EngineStore: Sendable {
     ///
     /// Everything that this device has written stays, with the values that it replaced: unanswered transactions in the
     /// outbox, rejected and cancelled ones in the journal. Answered transactions leave the outbox, because no page will
-    /// show them. Another call removes the transactions that have been answered since; if there are none, it changes
+    /// show them. If only a lost history has shown the data, the values that this device wrote go to the journal, because
+    /// the server may have lost them. Another call removes the transactions that have been answered since; if there are none, it changes
     /// nothing.
     ///
     /// - Parameters:
     ///   - epoch: The history in which access was denied. If the store follows another history, nothing changes.
     ///   - brake: If not nil, the removal needs a person's consent, whatever its size, when only a lost history has
     ///     shown the data: another server may be answering under the same address. Nil removes without asking.
-    func vacate(_ space: SpaceID, of epoch: Epoch, brake: DeleteBrake?) throws(StoreError) -> VacateResult
+    func vacate(
+        _ space: SpaceID, of epoch: Epoch, brake: DeleteBrake?, now: WallTime
+    ) throws(StoreError) -> VacateResult
 
     /// Stores the server's history. If it replaces another one, cursors are forgotten, and everything unconfirmed will
     /// be sent again under a new incarnation.

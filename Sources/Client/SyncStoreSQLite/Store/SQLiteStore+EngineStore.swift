@@ -49,10 +49,10 @@ extension SQLiteStore: EngineStore {
     }
 
     public func vacate(
-        _ space: SpaceID, of epoch: Epoch, brake: DeleteBrake?
+        _ space: SpaceID, of epoch: Epoch, brake: DeleteBrake?, now: WallTime
     ) throws(StoreError) -> VacateResult {
         let (result, isDone) = try write { transaction in
-            let result = try transaction.vacate(space, of: epoch, brake: brake)
+            let result = try transaction.vacate(space, of: epoch, brake: brake, now: now)
             return (result, !transaction.rollsBack)
         }
         if isDone { truncateWALSoon() }

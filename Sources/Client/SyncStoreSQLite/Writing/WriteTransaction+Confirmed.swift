@@ -80,6 +80,9 @@ extension WriteTransaction {
         former == alwaysLost ? nil : Version(former.rawValue & ~ownBit)
     }
 
+    /// Whether a version of `sync_former` is marked as that of a field that this device wrote.
+    static func isOwn(_ former: Version) -> Bool { former != alwaysLost && former.rawValue & ownBit != 0 }
+
     /// Returns former versions without the marks of fields that are probably empty because this device created the record
     /// without them. Nobody wrote such a field, so a later value of another device replaces nothing.
     static func withoutMarks(_ former: [Version], ofFieldsEmptySinceCreation record: Record) -> [Version] {

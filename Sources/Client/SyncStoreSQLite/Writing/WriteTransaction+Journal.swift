@@ -106,6 +106,19 @@ extension WriteTransaction {
             records: try kept.stored(in: transaction.space), rejection: nil, now: now)
     }
 
+    /// Notes confirmed values that a restored server may have lost, of a space that it denies. Keeps no other values of
+    /// the records, because the account may not read them.
+    func note(deniedAndLost transaction: Transaction, now: WallTime) throws {
+        let rejection = Rejection(
+            code: .forbidden,
+            message:
+                "the server was restored from a backup, denies this space, and may have lost these confirmed values",
+            mutation: nil)
+        try insert(
+            event: "rejected", in: transaction.space, sequence: nil, payload: try StoredForm.bytes(of: transaction),
+            rejection: rejection, now: now)
+    }
+
     @discardableResult
     private func insert(
         event: String, entry: StoredEntry, rejection: Rejection?, now: WallTime

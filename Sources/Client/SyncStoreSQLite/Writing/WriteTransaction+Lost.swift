@@ -97,24 +97,33 @@ extension WriteTransaction {
 
     /// Offers records that only a lost history has shown, and deletes their former versions.
     func offer(lost places: [RecordPlace], in space: SpaceID, now: WallTime) throws {
+        try pack(places, in: space) { place in
+            try creation(ofLost: place, in: space)
+        } note: { transaction in
+            try note(lost: transaction, now: now)
+        }
+        for place in places { _ = try takeFormerVersions(of: place) }
+    }
+
+    /// Packs a mutation of each record into transactions. Records that refer to each other stay in one transaction.
+    ///
+    /// - Parameter mutation: Returns the mutation of a record; nil if there is none. It is called twice, because the
+    ///   mutations of many records may not fit in memory.
+    private func pack(
+        _ places: [RecordPlace], in space: SpaceID, mutation: (RecordPlace) throws -> Mutation?,
+        note: (Transaction) throws -> Void
+    ) throws {
         let positions = Dictionary(places.indices.map { (places[$0].id, $0) }) { first, _ in first }
         var references: [[Int]] = []
         references.reserveCapacity(places.count)
         for place in places {
-            references.append(try creation(ofLost: place, in: space)?.references.compactMap { positions[$0] } ?? [])
+            references.append(try mutation(place)?.references.compactMap { positions[$0] } ?? [])
         }
-        var entry = TransactionPacker(space: space)
-        // Records that refer to each other stay in one entry. Their values are read one group at a time, because they
-        // may be many.
+        var transaction = TransactionPacker(space: space)
         for group in ReferenceGroups.of(references) {
-            var creations: [Mutation] = []
-            for position in group {
-                _ = try takeFormerVersions(of: places[position])
-                if let creation = try creation(ofLost: places[position], in: space) { creations.append(creation) }
-            }
-            if let full = entry.add(creations) { try note(lost: full, now: now) }
+            if let full = transaction.add(try group.compactMap { try mutation(places[$0]) }) { try note(full) }
         }
-        if let rest = entry.take() { try note(lost: rest, now: now) }
+        if let rest = transaction.take() { try note(rest) }
     }
 
     /// Returns a create of a record that only a lost history has shown; nil when the user has deleted it here, or when
@@ -132,11 +141,70 @@ extension WriteTransaction {
             intent: .create(record.patch(schema: model)))
     }
 
+    /// Notes in the journal which values of a space this device wrote in a lost history. The space is about to be removed
+    /// although the current history has not shown it, so no comparison can tell whether the server still has them.
+    func keepOwnLostValues(in space: SpaceRow, now: WallTime) throws {
+        guard try followsLostHistory() else { return }
+        var shown: [RecordPlace] = []
+        for table in tables {
+            let former = try connection.statement(
+                composed:
+                    """
+                    SELECT id FROM sync_former WHERE collection = ?2 AND id IN
+                        (SELECT id FROM \(table.quoted) WHERE sync_space = ?1
+                        UNION ALL SELECT id FROM sync_base WHERE collection = ?2 AND space = ?1)
+                    """)
+            former.bind(1, space.key)
+            former.bind(2, table.name)
+            shown += try places(in: table, from: former)
+        }
+        try pack(shown, in: space.space) { place in
+            try ownChange(ofLost: place, in: space)
+        } note: { transaction in
+            try note(deniedAndLost: transaction, now: now)
+        }
+    }
+
+    /// Returns the values of a record that this device wrote in the lost history, as a create or an edit; nil when there
+    /// are none. Values of others are left out.
+    private func ownChange(ofLost place: RecordPlace, in space: SpaceRow) throws -> Mutation? {
+        guard let former = try formerVersions(of: place),
+            case let (record, home)? = try shown(place, isPending: try hasPending(place)), home == space.key
+        else { return nil }
+        let model = tables[place.table].model
+        let marked = Self.withoutMarks(former, ofFieldsEmptySinceCreation: record)
+        let own = marked.indices.filter { Self.isOwn(marked[$0]) }
+        guard !own.isEmpty else { return nil }
+        // The version of the oldest fields is the one that created the record, unless all of them have been edited since.
+        let oldest = former.compactMap(Self.unmarked).min()
+        let isCreator = former.contains { Self.isOwn($0) && Self.unmarked($0) == oldest }
+        let values = own.map { (name: model.fields[$0].name, value: record.values[$0]) }
+        let intent: Mutation.Intent
+        if isCreator {
+            var patch = Patch()
+            for (name, value) in values where !value.isNull { patch.set(name, to: value) }
+            intent = .create(patch)
+        } else {
+            intent = .update(values.map { FieldEdit(field: $0, value: $1, before: $1, seen: .zero) })
+        }
+        return Mutation(collection: model.collection, record: place.id, time: .zero, intent: intent)
+    }
+
     /// Returns the versions that a record's fields had in the lost history, and deletes them; nil when there are none.
     private func takeFormerVersions(of place: RecordPlace) throws -> [Version]? {
+        guard let versions = try formerVersions(of: place) else { return nil }
+        let statement = try connection.statement("DELETE FROM sync_former WHERE collection = ?1 AND id = ?2")
+        statement.bind(1, tables[place.table].name)
+        statement.bind(2, place.id)
+        try statement.run()
+        return versions
+    }
+
+    /// Returns the versions that a record's fields had in the lost history; nil when there are none.
+    private func formerVersions(of place: RecordPlace) throws -> [Version]? {
         let table = tables[place.table]
         let statement = try connection.statement(
-            "DELETE FROM sync_former WHERE collection = ?1 AND id = ?2 RETURNING version, field_versions")
+            "SELECT version, field_versions FROM sync_former WHERE collection = ?1 AND id = ?2")
         statement.bind(1, table.name)
         statement.bind(2, place.id)
         var versions: [Version]?

@@ -4,7 +4,9 @@ import SyncModel
 
 // Removes a space from the device when the account may no longer read it (I21).
 extension WriteTransaction {
-    func vacate(_ name: SpaceID, of epoch: Epoch, brake: DeleteBrake?) throws -> VacateResult {
+    func vacate(
+        _ name: SpaceID, of epoch: Epoch, brake: DeleteBrake?, now: WallTime
+    ) throws -> VacateResult {
         guard var space = try SpaceRow.find(name, connection) else {
             rollsBack = true
             return .vacated(
@@ -23,6 +25,7 @@ extension WriteTransaction {
             }
         }
         let hadAccess = space.hasAccess
+        if !space.showsItsVersion { try keepOwnLostValues(in: space, now: now) }
         let (removed, changes) = try overwritingDeletedData { try remove(space) }
         guard hadAccess || changes else {
             rollsBack = true

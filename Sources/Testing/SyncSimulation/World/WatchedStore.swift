@@ -180,12 +180,14 @@ struct WatchedStore: LocalStore, EngineStore {
         try watch(.changingSession) { try store.resetCursor(of: space) }
     }
 
-    func vacate(_ space: SpaceID, of epoch: Epoch, brake: DeleteBrake?) throws(StoreError) -> VacateResult {
+    func vacate(
+        _ space: SpaceID, of epoch: Epoch, brake: DeleteBrake?, now: WallTime
+    ) throws(StoreError) -> VacateResult {
         let compare = inspect { try brakes.inspect(at: store, beforeVacating: space, on: device) } ?? nil
         let result: VacateResult
         do throws(StoreError) {
             result = try watch(.changingSession) {
-                try store.vacate(space, of: epoch, brake: brake)
+                try store.vacate(space, of: epoch, brake: brake, now: now)
             }
         } catch {
             // The change may have taken effect despite the error.

@@ -104,13 +104,53 @@ extension LocalStoreConformance {
                 let other = Epoch(rawValue: "another server")
                 _ = try fixture.store.adopt(other, as: fixture.account)
                 try fixture.expect(
-                    try fixture.store.vacate(fixture.space, of: other, brake: brake), is: .braked(deletes: 1, of: 1),
+                    try fixture.store.vacate(fixture.space, of: other, brake: brake, now: fixture.now()), is: .braked(deletes: 1, of: 1),
                     "the result")
                 try fixture.expect(try fixture.user(id) != nil, "a record is gone without consent")
                 try fixture.expect(try fixture.stored()?.hasAccess, is: true, "the access")
                 try fixture.expect(
                     try fixture.vacate(of: fixture.epoch).removedRecords, is: 0, "what a former history removes")
                 try fixture.expect(try fixture.vacate(of: other).removedRecords, is: 1, "what is removed with consent")
+            },
+            Check("own values that a restored server may have lost go to the journal when their space is removed") {
+                fixture in
+                let theirs = try fixture.syncedUser("ned")
+                let (mine, _) = try fixture.createUser("mine")
+                _ = try fixture.written(.update("users", theirs, ["username": .text("cy")]))
+                for (transaction, version) in zip(try fixture.push().transactions, [Int64(2), 3]) {
+                    try fixture.response(transaction.number, fixture.applied(version))
+                }
+                let image = RecordChange(
+                    collection: "users", id: mine, effect: .updated(["image_url": .text("https://example.com/x")]))
+                let commits = [
+                    fixture.at(2, fixture.created(mine, uid: 8, "mine")), fixture.at(3, fixture.renamed(theirs, "cy")),
+                    fixture.at(4, image),
+                ]
+                try fixture.pull(fixture.feed(commits, to: 4))
+                let restored = Epoch(rawValue: "restored")
+                _ = try fixture.store.adopt(restored, as: fixture.account)
+                try fixture.expect(try fixture.vacate(of: restored).removedRecords, is: 2, "what is removed")
+                _ = try fixture.vacate(of: restored)
+                let journal = try fixture.store.journal(state: .active, limit: 9)
+                try fixture.expect(journal.count, is: 1, "the count of entries")
+                guard case .rejected(let kept, let rejection) = journal[0].event else {
+                    throw ConformanceViolation(
+                        rule: fixture.rule, detail: "\(journal[0].event); expected a rejection")
+                }
+                try fixture.expect(rejection.code, is: .forbidden, "the code")
+                try fixture.expect(journal[0].records, is: nil, "the values of others")
+                try fixture.expect(
+                    Dictionary(uniqueKeysWithValues: kept.mutations.map { ($0.record, $0.patch) }),
+                    is: [mine: ["username": .text("mine")], theirs: ["username": .text("cy")]], "what is kept")
+                // The account gets access again. The server has lost one record, and the edit of the other.
+                let known = SnapshotRows(
+                    collection: "users", records: [fixture.shownUser(theirs, uid: 7, version: 1, "ned")])
+                try fixture.pull(fixture.snapshot([known], at: 1, of: restored))
+                _ = try fixture.store.restore(
+                    journal: journal[0].number, now: fixture.now(), newID: fixture.newID)
+                try fixture.expect(try fixture.name(theirs), is: .text("cy"), "the edited name")
+                let names = try fixture.store.records(matching: RecordQuery("users", limit: 9)).map(\.values[0])
+                try fixture.expect(Set(names), is: [.text("cy"), .text("mine")], "the names")
             },
             Check("a pending record does not take the uid of the same id in a vacated space") { fixture in
                 let (id, _) = try fixture.createUser("mine")

@@ -290,7 +290,7 @@ extension LocalStoreConformance {
                 let late = fixture.snapshot([rows], at: 1, in: "team")
                 _ = try fixture.store.apply(late, after: nil, brake: nil, now: fixture.now())
                 try fixture.store.resetCursor(of: "team")
-                _ = try fixture.store.vacate("team", of: fixture.epoch, brake: nil)
+                _ = try fixture.store.vacate("team", of: fixture.epoch, brake: nil, now: fixture.now())
                 try fixture.expect(try fixture.user(id), is: nil, "a record of the late page")
                 try fixture.expect(try fixture.store.followedSpaces().map(\.space), is: [fixture.space], "the spaces")
             },

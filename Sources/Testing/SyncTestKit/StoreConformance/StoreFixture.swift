@@ -170,7 +170,8 @@ final class StoreFixture<Store: LocalStore & EngineStore> {
 
     func vacate(_ other: SpaceID? = nil, of epoch: Epoch? = nil) throws -> VacatedSpace {
         guard
-            case .vacated(let vacated) = try store.vacate(other ?? space, of: epoch ?? self.epoch, brake: nil)
+            case .vacated(let vacated) = try store.vacate(
+                other ?? space, of: epoch ?? self.epoch, brake: nil, now: now())
         else { throw ConformanceViolation(rule: rule, detail: "a brake where there is none") }
         return vacated
     }
