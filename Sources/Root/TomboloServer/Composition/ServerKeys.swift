@@ -42,7 +42,8 @@ package struct ServerKeys: SettingValues {
                 "Port to listen on. 0 selects a free port."),
             Setting(
                 "listen.port-file", \.portFile, .path,
-                "File that receives the port number once the server is ready. An existing one must be empty or from an earlier run."),
+                "File that receives the port number once the server is ready. An existing one must be empty or from an earlier run."
+            ),
             Setting(
                 "listen.certificate-file", \.certificateFile, .path,
                 "Certificate of the server, followed by its intermediate certificates (PEM)."),

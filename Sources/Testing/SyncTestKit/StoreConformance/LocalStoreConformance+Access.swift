@@ -104,7 +104,8 @@ extension LocalStoreConformance {
                 let other = Epoch(rawValue: "another server")
                 _ = try fixture.store.adopt(other, as: fixture.account)
                 try fixture.expect(
-                    try fixture.store.vacate(fixture.space, of: other, brake: brake, now: fixture.now()), is: .braked(deletes: 1, of: 1),
+                    try fixture.store.vacate(fixture.space, of: other, brake: brake, now: fixture.now()),
+                    is: .braked(deletes: 1, of: 1),
                     "the result")
                 try fixture.expect(try fixture.user(id) != nil, "a record is gone without consent")
                 try fixture.expect(try fixture.stored()?.hasAccess, is: true, "the access")
