@@ -81,7 +81,10 @@ import Tombolo
         try testbed.settle()
         #expect(try run(testbed, phone, "list").isEmpty)
         let problem = try #require(try run(testbed, phone, "problems").first)
-        #expect(problem.contains("rejected (phone): ") && problem.hasSuffix(": create Ned name, phone"), "\(problem)")
+        #expect(
+            problem.contains("rejected (phone): ")
+                && problem.hasSuffix(": Ned: create contact: name 'Ned', phone '123456'"),
+            "\(problem)")
         _ = try run(testbed, phone, "discard", String(problem.prefix { $0 != " " }))
         #expect(try run(testbed, phone, "problems").isEmpty)
         try testbed.finish()

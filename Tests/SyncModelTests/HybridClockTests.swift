@@ -53,4 +53,19 @@ import Testing
         #expect(late.advanced(by: .milliseconds(Int64.max)).milliseconds == .max)
         #expect(late.advanced(by: .milliseconds(-3)).milliseconds == -2)
     }
+
+    @Test(
+        arguments: [
+            // Exact readings replace whatever was known.
+            (5_000, 0, nil, 5_000), (5_000, 0, -7, 5_000),
+            // A reading with a counter may be up to two minutes late.
+            (55_000, 3, 0, 0), (55_000, 3, nil, 55_000), (120_000, 3, 0, 0), (120_001, 3, 0, 120_001), (-1, 3, 0, -1),
+        ] as [(Int64, UInt16, Int64?, Int64)])
+    func `a reading that others have advanced does not replace the known lead of a clock`(
+        ahead: Int64, counter: UInt16, known: Int64?, expected: Int64
+    ) {
+        let now = WallTime(milliseconds: 1_800_000_000_000)
+        let reading = HybridTime(wall: now.advanced(by: .milliseconds(ahead)), counter: counter)
+        #expect(reading.lead(over: now, known: known, permitting: .seconds(60)) == expected)
+    }
 }

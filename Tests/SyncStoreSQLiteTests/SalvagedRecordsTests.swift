@@ -177,6 +177,21 @@ import Testing
         #expect(try Self.offers(store) == [])
     }
 
+    @Test(arguments: [("", Version(9)), ("UPDATE sync_meta SET epoch = NULL", .zero)])
+    func `a receipt whose history cannot be read does not put the server's history in doubt`(
+        damage: String, expected: Version
+    ) throws {
+        let scratch = try Self.device()
+        defer { withExtendedLifetime(scratch) {} }
+        let (_, store) = try Self.salvage(
+            scratch, after: "UPDATE sync_space SET receipt = 'r9', receipt_version = 9",
+            "INSERT INTO sync_unfollowed (name, receipt, receipt_version) VALUES ('team', 'r3', 9)", damage)
+        _ = try store.follow("team")
+        let receipts = try store.session().spaces.map(\.receipt)
+        #expect(receipts.map { $0?.cursor } == ["r9", "r3"].map { Cursor(rawValue: $0) })
+        #expect(receipts.map { $0?.version } == [expected, expected])
+    }
+
     @Test func `after a salvage, the journal offers the records that a restored server has lost`() throws {
         let scratch = try Self.device()
         defer { withExtendedLifetime(scratch) {} }

@@ -83,6 +83,9 @@ import Testing
         Fault("push-request", #""incarnation":2"#, #""incarnation":-1"#, "the incarnation is -1"),
         Fault("push-request", #""acknowledged":3"#, #""acknowledged":3,"owner":"root""#, #"unknown key "owner""#),
         Fault("push-request", #""acknowledged":3"#, #""acknowledged":3,"acknowledged":4"#, "occurs twice"),
+        Fault(
+            "push-request", #""number":7,"hash":"5d1f"#, #""number":7,"hash":"5D1f"#,
+            "transactions[1].formerly[0].hash: the hash has other characters than 64 lower-case hexadecimal digits"),
     ]
 
     @Test(arguments: pushFaults)

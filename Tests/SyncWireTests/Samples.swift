@@ -70,6 +70,7 @@ enum Samples {
 
     static let hello = ServerHello(
         protocolVersions: 1...1, epoch: epoch, account: account, serverTime: time,
+        clock: WallTime(milliseconds: 1_763_728_463_000),
         limits: ServerLimits(pushBytes: 4 << 20, pushTransactions: 256, pageRows: 1_000),
         models: ServerModels(["users": ["age", "username"], "avatars": ["title"]]))
 

@@ -179,6 +179,8 @@ private struct LaxTodo: Model {
         #expect("\(merge)" == "merged: todo.title: 'Oat milk' was overwritten by 'Soy milk'")
         #expect(merge.fields[0].lostBy.isThisDevice && !merge.fields[0].keptBy.isThisDevice)
         #expect(merge.fields[0].lostBy.account == "phone" && merge.fields[0].keptBy.account == "tablet")
+        #expect("\(merge.fields[0].lostBy)" == "phone, on this device")
+        #expect("\(merge.fields[0].keptBy)" == "tablet, on another device")
         try merge.restore()
         try testbed.settle()
         #expect(milk.title == "Oat milk")

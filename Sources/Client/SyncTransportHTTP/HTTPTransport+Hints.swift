@@ -82,6 +82,10 @@ extension HTTPTransport {
         } catch is ServerSentEvents.LineTooLong {
             throw TransportError(
                 .notUnderstood, "hints: a line of more than \(HTTPTransportLimits.eventLineBytes) bytes")
+        } catch is StreamPace.Exceeded {
+            throw TransportError(
+                .notUnderstood,
+                "hints: more than \(HTTPTransportLimits.streamBytes) bytes in \(HTTPTransportLimits.streamWindow)")
         } catch {
             throw TransportError(error, calling: "hints", configuration).hiding(secret)
         }
@@ -102,7 +106,9 @@ extension HTTPTransport {
                 .notUnderstood, "the response is not an event stream; expected the content type text/event-stream")
         }
         var events = ServerSentEvents()
+        var pace = StreamPace(now: runtime.uptime())
         for try await chunk in response.body {
+            try pace.count(chunk.readableBytes, now: runtime.uptime())
             for event in try events.consume(chunk.readableBytesView) where event.name == Array("hint".utf8) {
                 hints.yield(try HintCodec.decode(event.data))
             }

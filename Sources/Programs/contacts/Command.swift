@@ -32,8 +32,8 @@ enum Command: Equatable {
         switch (arguments.first ?? "list", rest.count) {
         case ("list", 0...1): self = .list(rest.first ?? "")
         case ("watch", 0): self = .watch
-        case ("add", 1...): self = .add(rest[0], try rest.dropFirst().map(Detail.init))
-        case ("edit", 2...): self = .edit(rest[0], try rest.dropFirst().map(Detail.init))
+        case ("add", 1...): self = .add(rest[0], try Self.details(rest.dropFirst()))
+        case ("edit", 2...): self = .edit(rest[0], try Self.details(rest.dropFirst()))
         case ("remove", 1): self = .remove(rest[0])
         case ("problems", 0): self = .problems
         case ("retry", 1): self = .retry(try Self.number(rest[0]))
@@ -46,8 +46,17 @@ enum Command: Equatable {
                 $0.contains("contacts [\(arguments[0])") || $0.contains("contacts \(arguments[0])")
             }
             throw BookError(
-                form.map { "'\(arguments.joined(separator: " "))': expected \($0)" }
+                form.map { "'\(arguments.joined(separator: " "))': expected \($0.split(separator: "  ")[0])" }
                     ?? "there is no command '\(arguments[0])'\n\(Self.usage)")
+        }
+    }
+
+    private static func details(_ texts: ArraySlice<String>) throws -> [Detail] {
+        var names: Set<String> = []
+        return try texts.map { text in
+            let detail = try Detail(text)
+            guard names.insert(detail.field).inserted else { throw BookError("'\(detail.field)=' is given twice") }
+            return detail
         }
     }
 
@@ -107,9 +116,18 @@ extension Live<Contact> {
 }
 
 extension String {
-    /// The text with spaces in place of control characters. Another person may have written the text, and a terminal
-    /// would obey the characters.
+    /// The text with spaces in place of characters that a terminal obeys: control characters, line breaks, and marks that
+    /// change the direction of writing. Another person or a server may have written the text.
     var printable: String {
-        String(String.UnicodeScalarView(unicodeScalars.map { $0.properties.generalCategory == .control ? " " : $0 }))
+        String(String.UnicodeScalarView(unicodeScalars.map { Self.isObeyed($0) ? " " : $0 }))
+    }
+
+    private static func isObeyed(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .lineSeparator, .paragraphSeparator: true
+        // Emoji and some scripts need the joiners among the format characters.
+        case .format: scalar.properties.isBidiControl
+        default: false
+        }
     }
 }

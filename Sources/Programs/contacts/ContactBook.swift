@@ -77,7 +77,7 @@ struct ContactBook: Sendable {
             let contact = try access.object(Contact.self, id: change.record)
             name = change.value(contact.fields.name) ?? contact.name
         }
-        return "\(change.kind) \(name ?? change.collection) \(change.fields.joined(separator: ", "))"
+        return (name.map { "\($0): " } ?? "") + "\(change)"
     }
 
     /// Sends a rejected change again, or writes the values again that were lost in a merge.
@@ -108,6 +108,17 @@ struct ContactBook: Sendable {
 /// a name cannot be empty.
 enum Detail: Equatable {
     case name(String), phone(String?), email(String?), notes(String?), company(String?)
+
+    /// The name of the field.
+    var field: String {
+        switch self {
+        case .name: "name"
+        case .phone: "phone"
+        case .email: "email"
+        case .notes: "notes"
+        case .company: "company"
+        }
+    }
 
     init(_ text: String) throws(BookError) {
         // Split by code unit: a combining mark after the equals sign would form one character with it.

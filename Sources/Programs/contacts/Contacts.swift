@@ -10,6 +10,10 @@ import Tombolo
         signal(SIGXFSZ, SIG_IGN)
         var status: Int32 = 0
         do {
+            // The Swift runtime reads the arguments from /proc. Without them, each command would look like `list`.
+            guard !CommandLine.arguments.isEmpty else {
+                throw BookError("the command line cannot be read: mount /proc")
+            }
             let command = try Command(Array(CommandLine.arguments.dropFirst()))
             if command == .help { return try show(Command.usage) }
             try await withClient("contacts", models: ContactBook.models) { client in
@@ -18,7 +22,7 @@ import Tombolo
                     let result = await SyncResult.waiting(for: client, atMost: .seconds(seconds))
                     try show(result.line)
                     status = result.exitStatus
-                case .status: try show(await client.settledStatus(within: .seconds(3)).description)
+                case .status: try show(await client.settledStatus(within: .seconds(3)).description.printable)
                 default: try await command.run(on: ContactBook(access: client)) { try show($0) }
                 }
             }

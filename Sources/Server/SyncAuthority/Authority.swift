@@ -38,8 +38,7 @@ public struct Authority: AuthorityService {
         return ServerHello(
             protocolVersions: ProtocolVersion.current...ProtocolVersion.current, epoch: state.epoch,
             account: principal.account, serverTime: state.time(at: now, permitting: policy.permittedSkew),
-            limits: policy.limits,
-            models: ServerModels(catalog))
+            clock: HybridTime(wall: now).wall, limits: policy.limits, models: ServerModels(catalog))
     }
 
     public func fetch(

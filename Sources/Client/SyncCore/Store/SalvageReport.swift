@@ -78,4 +78,7 @@ extension SalvageReport {
 
     /// Returns the second names that salvages give to damaged databases, in the order in which they are used.
     package static func keptFiles(of file: String) -> [String] { (1...mostKeptFiles).map { "\(file).damaged-\($0)" } }
+
+    /// Returns the name of the copy that a salvage reads. It removes the copy at its end.
+    package static func workingCopy(of file: String) -> String { file + ".salvage-copy" }
 }

@@ -89,6 +89,14 @@ public struct MergedField: Hashable, Sendable {
     }
 }
 
+extension MergedField.Author: CustomStringConvertible {
+    /// The account if the server reports it, and whether the value was written on this device: `ned, on this device`.
+    public var description: String {
+        let place = isThisDevice ? "this device" : "another device"
+        return account.map { "\($0), on \(place)" } ?? place
+    }
+}
+
 extension MergedWrite: CustomStringConvertible {
     public var description: String {
         let list = fields.map { field in

@@ -155,6 +155,15 @@ public struct AttemptedChange: Hashable, Sendable {
     }
 }
 
+extension AttemptedChange: CustomStringConvertible {
+    /// The kind, the collection, and the attempted values: `update contact: phone '123', company none`. Long values are
+    /// cut.
+    public var description: String {
+        let list = values.map { "\($0.field) \($0.value.shortText)" }.joined(separator: ", ")
+        return "\(kind) \(collection)\(list.isEmpty ? "" : ": \(list)")"
+    }
+}
+
 extension RejectedWrite: CustomStringConvertible {
     public var description: String {
         let list = changes.map { "\($0.kind) \($0.collection) \($0.record)" }

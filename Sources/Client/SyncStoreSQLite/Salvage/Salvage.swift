@@ -47,7 +47,7 @@ struct Salvage {
         let files = DatabaseFiles(path: configuration.file)
         try files.checkUnused()
         let work = DatabaseFiles(path: files.path + ".salvage")
-        let copy = DatabaseFiles(path: files.path + ".salvage-copy")
+        let copy = DatabaseFiles(path: SalvageReport.workingCopy(of: files.path))
         for leftover in [work, copy] { leftover.remove() }
         defer { for leftover in [work, copy] { leftover.remove() } }
         let kept = try KeptFiles.keep(files)
@@ -148,8 +148,11 @@ struct Salvage {
     private func run(newClient: ClientID, now: WallTime) throws -> SalvageReport {
         let old = try oldMeta()
         try takeOverFormerClients()
-        try takeOverUnfollowedSpaces()
-        let (spaces, keys, isProven) = try takeOverSpaces()
+        // If the history of the receipts is unknown or was contradicted, their versions may be those of a history that the
+        // server has left. They must not put its present one in doubt.
+        let trustsVersions = old?.epoch != nil && !wasContradicted
+        try takeOverUnfollowedSpaces(trustingVersions: trustsVersions)
+        let (spaces, keys, isProven) = try takeOverSpaces(trustingVersions: trustsVersions)
         if let old {
             transaction.meta.account = old.account
             transaction.meta.epoch = old.epoch
@@ -306,7 +309,7 @@ struct Salvage {
     }
 
     /// Copies the receipts of the spaces that the device no longer follows.
-    private func takeOverUnfollowedSpaces() throws {
+    private func takeOverUnfollowedSpaces(trustingVersions: Bool) throws {
         let keep = try connection.prepare(
             "INSERT OR REPLACE INTO sync_unfollowed (name, receipt, receipt_version) VALUES (?1, ?2, ?3)")
         _ = try damaged.forEachRow(of: "sync_unfollowed", orderedBy: ["name"]) { row in
@@ -315,8 +318,7 @@ struct Salvage {
             else { return }
             keep.bind(1, name.rawValue)
             keep.bind(2, receipt)
-            // After a contradiction, the version may be wrong, as in `takeOverSpaces`.
-            keep.bind(3, wasContradicted ? 0 : version)
+            keep.bind(3, trustingVersions ? version : 0)
             try keep.run()
         }
     }
@@ -325,7 +327,9 @@ struct Salvage {
     /// prove the commits that the server has confirmed (I15). Without a receipt, the cursor takes its place.
     ///
     /// - Returns: the number of spaces, the new keys by the old ones, and whether each space has proof of its history.
-    private func takeOverSpaces() throws -> (count: SalvageReport.Count, keys: [Int64: Int64], isProven: Bool) {
+    private func takeOverSpaces(
+        trustingVersions: Bool
+    ) throws -> (count: SalvageReport.Count, keys: [Int64: Int64], isProven: Bool) {
         var keys: [Int64: Int64] = [:]
         var isProven = true
         var saved = 0
@@ -339,9 +343,9 @@ struct Salvage {
             space.notice = max(row.integer("notice") ?? 0, 0)
             space.noticeFingerprint = row.identifier("notice_fingerprint").map(NoticeFingerprint.init(bits:))
             if let cursor = row.text("receipt"), let version = row.integer("receipt_version"), version >= 0 {
-                // After a contradiction, the version may be wrong, and must not put the server's history in doubt.
                 space.receipt = CommitReceipt(
-                    space: name, version: wasContradicted ? .zero : Version(version), cursor: Cursor(rawValue: cursor))
+                    space: name, version: trustingVersions ? Version(version) : .zero,
+                    cursor: Cursor(rawValue: cursor))
             } else if let cursor = row.text("cursor") {
                 // The next receipt replaces one with version 0.
                 space.receipt = CommitReceipt(space: name, version: .zero, cursor: Cursor(rawValue: cursor))

@@ -86,7 +86,7 @@ extension WriteTransaction {
             guard try select.step() else { continue }
             throw StoreError(
                 .unsentWrites,
-                "the server's history has changed, and has not shown all records of the space \(space.space) again: sync first, with --allow-deletes if the sync waits for it"
+                "since the database was repaired or the server's history changed, the server has not shown all records of the space \(space.space): sync first, with --allow-deletes if the sync waits for it"
             )
         }
     }

@@ -84,6 +84,10 @@ private final class DatabaseCheck {
             findings += kept.map {
                 .fine("kept", "\($0) is from a repair, and may have writes that were lost: delete it if you need none")
             }
+            let copy = SalvageReport.workingCopy(of: client.settings.store.file)
+            if access(copy, F_OK) == 0 {
+                findings.append(.fine("copy", "\(copy) is left from an interrupted repair: delete it"))
+            }
             if fixes { try writeBack(&findings) }
         } catch {
             findings.append(.broken("database", CommandError(error)))
@@ -331,7 +335,7 @@ private struct ServerCheck {
     }
 
     private func clock(_ hello: ServerHello) -> Finding {
-        let comparison = ClockComparison(device: client.runtime.now(), server: hello.serverTime)
+        let comparison = ClockComparison(device: client.runtime.now(), server: hello.wallTime)
         guard !comparison.isWithinSkew else { return .fine("clock", comparison.words) }
         return .attention(
             "clock", comparison.words,

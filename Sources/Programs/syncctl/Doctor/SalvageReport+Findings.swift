@@ -9,8 +9,13 @@ extension SalvageReport {
                 sentence:
                     "a new database is in its place; the damaged one is kept as \(keptFile), and syncctl sync downloads what the server has"
             ),
-            finding("writes", outbox, of: ("unconfirmed write", "unconfirmed writes"), offered: offered),
-            finding("journal", journal, of: ("entry of the journal", "entries of the journal")),
+            finding(
+                "writes", outbox, of: ("unconfirmed write", "unconfirmed writes"),
+                offer: offered == 0
+                    ? "run syncctl sync: then the journal offers what the records still had of them; enter the rest again"
+                    : "the journal offers what their records still had (\(offered) \(offered == 1 ? "record" : "records")): read it with syncctl journal, and write it again with syncctl journal restore --lost"
+            ),
+            finding("journal", journal, of: ("entry of the journal", "entries of the journal"), offer: nil),
             recordsFinding,
             identityFinding,
         ] + (perhapsSent > 0 ? [perhapsSentFinding] : []) + (spaces.lost == 0 ? [] : [spacesFinding])
@@ -41,14 +46,10 @@ extension SalvageReport {
         )
     }
 
-    /// - Parameter offered: the number of records for which the journal offers the values of lost entries.
+    /// - Parameter offer: the advice about the contents of lost entries; nil if nothing has them.
     private func finding(
-        _ check: String, _ count: Count, of names: (one: String, many: String), offered: Int = 0
+        _ check: String, _ count: Count, of names: (one: String, many: String), offer: String?
     ) -> Finding {
-        let offer =
-            offered == 0
-            ? nil
-            : "the journal offers what their records still had (\(offered) \(offered == 1 ? "record" : "records")): read it with syncctl journal, and write it again with syncctl journal restore --lost"
         func text(_ number: Int) -> String { "\(number) \(number == 1 ? names.one : names.many)" }
         guard let lost = count.lost else {
             return .attention(

@@ -9,8 +9,8 @@ struct ClockComparison: Hashable {
         self.lead = lead
     }
 
-    init(device: WallTime, server: HybridTime) {
-        lead = device.milliseconds - server.wall.milliseconds
+    init(device: WallTime, server: WallTime) {
+        lead = device.milliseconds - server.milliseconds
     }
 
     /// Whether the server accepts the times of the device's edits unchanged.

@@ -39,7 +39,7 @@ struct StatusCommand: AsyncParsableCommand {
         do {
             let hello = try await client.transport.hello()
             if let refusal = hello.refusal(for: account) { return .refused(refusal.message) }
-            let clock = ClockComparison(device: client.runtime.now(), server: hello.serverTime)
+            let clock = ClockComparison(device: client.runtime.now(), server: hello.wallTime)
             return .online(hello.epoch, client.runtime.uptime() - start, clock)
         } catch let failure as TransportError {
             if failure.code == .unauthorized, server.token == nil {

@@ -15,9 +15,14 @@ public enum ProcessLimits {
         256 * 1_024 * 1_024 + ProcessInfo.processInfo.activeProcessorCount * 160 * 1_024 * 1_024
     }
 
-    /// Raises the limit on open files, and throws if a limit is still too low for a program.
+    /// Raises the limit on open files, and throws if a limit is still too low for a program, or if the program cannot read
+    /// its arguments.
     public static func raiseAndRequireEnough() throws(LimitTooLow) {
         raiseFiles()
+        // The Swift runtime reads them from /proc. Without them, any command would look like that of a bare program.
+        guard !CommandLine.arguments.isEmpty else {
+            throw LimitTooLow("not read its own arguments", advice: "mount /proc: mount -t proc proc /proc")
+        }
         try requireEnough()
     }
 
@@ -64,7 +69,11 @@ public struct LimitTooLow: Error, CustomStringConvertible {
     public let advice: String
 
     init(_ words: String, raisedBy command: String) {
+        self.init(words, advice: "raise the limit, as with: \(command)")
+    }
+
+    init(_ words: String, advice: String) {
         description = "this process may \(words)"
-        advice = "raise the limit, as with: \(command)"
+        self.advice = advice
     }
 }

@@ -10,7 +10,7 @@ extension DatabaseError: DatabaseFailure {
     private var authorityCode: AuthorityStoreError.Code {
         switch code {
         case .busy: .busy
-        case .diskFull: .diskFull
+        case .diskFull, .fileTooLarge: .diskFull
         case .readOnly: .readOnly
         case .cannotOpen, .missingFile: .missingFile
         case .noDatabase: .noDatabase

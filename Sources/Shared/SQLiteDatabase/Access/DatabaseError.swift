@@ -8,6 +8,8 @@ package struct DatabaseError: Error, CustomStringConvertible {
         /// Another connection holds the database longer than the busy timeout.
         case busy
         case diskFull
+        /// A limit of this process does not allow a longer file.
+        case fileTooLarge
         case readOnly
         /// SQLite cannot open the database, its WAL, or the WAL's index.
         case cannotOpen
@@ -47,14 +49,17 @@ package struct DatabaseError: Error, CustomStringConvertible {
     /// The error for an SQLite result code.
     package init(_ result: Int32, _ message: String? = nil, while action: String) {
         let message = message ?? String(cString: sqlite3_errstr(result))
-        code = Self.contradictsSchema(result, message) ? .corrupt : Self.code(of: result)
+        code = Self.code(of: result, message)
         text = message
         sqlite = (action, result)
     }
 
     /// The error for an SQLite result code, with the connection's message.
     init(_ result: Int32, of connection: OpaquePointer, while action: String) {
-        self.init(result, String(cString: sqlite3_errmsg(connection)), while: action)
+        let isTooLarge = result & 0xFF == SQLITE_IOERR && sqlite3_system_errno(connection) == EFBIG
+        code = isTooLarge ? .fileTooLarge : Self.code(of: result, String(cString: sqlite3_errmsg(connection)))
+        text = isTooLarge ? String(cString: strerror(EFBIG)) : String(cString: sqlite3_errmsg(connection))
+        sqlite = (action, result)
     }
 
     /// Whether SQLite reported the error, rather than a check of this module.
@@ -83,6 +88,7 @@ package struct DatabaseError: Error, CustomStringConvertible {
             case ENOENT, ENOTDIR: .missingFile
             case EACCES, EPERM, EROFS: .readOnly
             case ENOSPC, EDQUOT: .diskFull
+            case EFBIG: .fileTooLarge
             case ELOOP: .unsafePermissions
             default: .inputOutput
             }
@@ -98,6 +104,10 @@ package struct DatabaseError: Error, CustomStringConvertible {
         return message.hasPrefix("no such table: ") || message.hasPrefix("no such column: ")
             || message.hasPrefix("duplicate column name: ") || message.hasSuffix(" already exists")
             || message.contains(" has no column named ") || message.hasPrefix("no such function: ")
+    }
+
+    private static func code(of result: Int32, _ message: String) -> Code {
+        contradictsSchema(result, message) ? .corrupt : code(of: result)
     }
 
     /// Returns the code for an SQLite result code.

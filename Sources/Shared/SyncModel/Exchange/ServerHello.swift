@@ -9,24 +9,31 @@ public struct ServerHello: Hashable, Sendable {
     public let epoch: Epoch
     /// The account as which the server has authenticated the client.
     public let account: AccountID
-    /// The server's clock when it responded. Devices advance their hybrid clocks to it.
+    /// The server's hybrid clock when it responded. Devices advance their hybrid clocks to it.
     public let serverTime: HybridTime
+    /// The server's wall clock when it responded; nil when the server does not report it. `serverTime` may be ahead of
+    /// it, because edits of other devices advance that.
+    public let clock: WallTime?
     /// The largest pushes and pages of this server.
     public let limits: ServerLimits
     /// The collections and fields that the server knows; nil when the server does not report them. The client then
     /// sends everything.
     public let models: ServerModels?
 
+    /// The server's wall clock; an estimate that is at most a minute late if the server does not report the clock.
+    public var wallTime: WallTime { clock ?? serverTime.wall }
+
     /// Creates a description. Without `models`, the client sends all collections and fields.
     public init(
         protocolVersions: ClosedRange<Int>, epoch: Epoch, account: AccountID, serverTime: HybridTime,
-        limits: ServerLimits, models: ServerModels? = nil
+        clock: WallTime? = nil, limits: ServerLimits, models: ServerModels? = nil
     ) {
         self.models = models
         self.protocolVersions = protocolVersions
         self.epoch = epoch
         self.account = account
         self.serverTime = serverTime
+        self.clock = clock
         self.limits = limits
     }
 }

@@ -28,6 +28,18 @@ public struct HybridTime: RawRepresentable, Hashable, Comparable, Sendable {
     /// The part that orders readings of the same millisecond.
     public var counter: UInt16 { UInt16(truncatingIfNeeded: rawValue) }
 
+    /// Returns how many milliseconds the wall clock of the machine that took the reading is ahead of `now`.
+    ///
+    /// A reading with a counter may be later than that clock, by up to twice `skew`, because the hybrid clock has observed
+    /// others. It then does not replace a lead that it permits.
+    ///
+    /// - Parameter known: the lead according to an earlier reading; nil when there is none.
+    public func lead(over now: WallTime, known: Int64?, permitting skew: Duration) -> Int64 {
+        let lead = wall.milliseconds - now.milliseconds
+        guard counter > 0, let known, (lead - 2 * skew.wholeMilliseconds...lead).contains(known) else { return lead }
+        return known
+    }
+
     /// The next greater reading; the same reading if there is none.
     public var next: HybridTime {
         rawValue == .max ? self : HybridTime(rawValue: rawValue + 1)

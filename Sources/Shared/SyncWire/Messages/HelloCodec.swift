@@ -15,6 +15,7 @@ package enum HelloCodec {
         writer.member("account", hello.account.rawValue)
         writer.key("serverTime")
         writer.hybridTime(hello.serverTime)
+        if let clock = hello.clock { writer.member("clock", clock.milliseconds) }
         writer.key("limits")
         writer.beginObject()
         writer.member("pushBytes", hello.limits.pushBytes)
@@ -48,6 +49,7 @@ package enum HelloCodec {
         var epoch: Epoch?
         var account: AccountID?
         var serverTime: HybridTime?
+        var clock: WallTime?
         var limits: ServerLimits?
         var models: ServerModels?
         var members = try reader.beginObject()
@@ -57,6 +59,9 @@ package enum HelloCodec {
             case "epoch": epoch = try reader.epoch()
             case "account": account = try reader.account()
             case "serverTime": serverTime = try reader.hybridTime()
+            case "clock":
+                let range = 0...HybridTime.latestWall.milliseconds
+                clock = WallTime(milliseconds: try reader.integer(in: range, "the clock"))
             case "limits": limits = try readLimits(&reader)
             case "models": models = try readModels(&reader)
             default: try reader.unknown(key, .ignoringUnknownKeys)
@@ -65,7 +70,7 @@ package enum HelloCodec {
         return ServerHello(
             protocolVersions: try reader.require(versions, "protocol"), epoch: try reader.require(epoch, "epoch"),
             account: try reader.require(account, "account"), serverTime: try reader.require(serverTime, "serverTime"),
-            limits: try reader.require(limits, "limits"), models: models)
+            clock: clock, limits: try reader.require(limits, "limits"), models: models)
     }
 
     /// Reads the models. Skips invalid names: this build has no such collection or field, so it never asks for one.

@@ -153,7 +153,7 @@ package enum PushCodec {
                 case "client": client = try reader.clientID()
                 case "incarnation": incarnation = try reader.count("the incarnation")
                 case "number": number = try reader.transactionNumber()
-                case "hash": hash = try reader.text(bytes: 64, "the hash")
+                case "hash": hash = try readHash(&reader)
                 default: try reader.unknown(key, .refusingUnknownKeys)
                 }
             }
@@ -164,6 +164,19 @@ package enum PushCodec {
                 number: try reader.require(number, "number"),
                 hash: PayloadHash(rawValue: try reader.require(hash, "hash")))
         }
+    }
+
+    private static func readHash(_ reader: inout JSONReader) throws(JSONError) -> String {
+        let start = reader.position
+        let text = try reader.text(bytes: 64, "the hash")
+        guard text.utf8.count == 64, text.utf8.allSatisfy(Self.isHexadecimal) else {
+            throw reader.content("the hash has other characters than 64 lower-case hexadecimal digits", at: start)
+        }
+        return text
+    }
+
+    private static func isHexadecimal(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
     }
 
     private static func check(_ item: NumberedTransaction, from start: Int) throws(JSONError) {
