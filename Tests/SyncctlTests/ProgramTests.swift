@@ -404,6 +404,30 @@ import Testing
         #expect(try programs.run("syncd", ["token", "list"]).output.isEmpty)
     }
 
+    @Test func `an import beyond the limit on the size of files names the limit`() throws {
+        let programs = try Programs()
+        #expect(try programs.syncctl("init").status == 0)
+        let rows = (0..<2_000).map { #"{"type":"user","username":"user \#($0)"}"# }.joined(separator: "\n")
+        let response = try programs.run(
+            "syncctl", ["import", "--jsonl", "-"], input: rows,
+            launcher: ["bash", "-c", "ulimit -f 300 && exec \"$0\" \"$@\""])
+        #expect(response.status == 74, "\(response)")
+        #expect(response.errors.contains("(ulimit -f) was reached"), "\(response)")
+    }
+
+    @Test(
+        .enabled(if: DoctorTests.canMount, "no file system can be mounted here"),
+        arguments: [("syncctl record list users", Int32(74)), ("syncd token list", 78), ("contacts list", 1)])
+    func `a program that cannot read its arguments does nothing`(command: String, status: Int32) throws {
+        let programs = try Programs()
+        let words = command.split(separator: " ").map(String.init)
+        let response = try programs.run(
+            words[0], Array(words.dropFirst()),
+            launcher: ["unshare", "-rm", "sh", "-c", "mount -t tmpfs none /proc && exec \"$0\" \"$@\""])
+        #expect(response.status == status && response.output.isEmpty, "\(response)")
+        #expect(response.errors.contains("mount /proc"), "\(response)")
+    }
+
     @Test func `a server beyond the limit on the size of files does not start, and says why`() throws {
         let programs = try Programs()
         #expect(try programs.run("syncd", ["token", "add", "ann"]).status == 0)
@@ -438,9 +462,9 @@ import Testing
         let (link, pipe) = (programs.folder + "/link", programs.folder + "/pipe")
         #expect(symlink(programs.folder + "/target", link) == 0 && mkfifo(pipe, 0o600) == 0)
         for (path, reason) in [
-            (link, "is a symbolic link; expected a regular file, or nothing"),
-            (pipe, "is a named pipe; expected a regular file, or nothing"),
-            (programs.folder, "is a folder; expected a regular file, or nothing"),
+            (link, "is a symbolic link; expected the file of an earlier run, an empty file, or nothing"),
+            (pipe, "is a named pipe; expected the file of an earlier run, an empty file, or nothing"),
+            (programs.folder, "is a folder; expected the file of an earlier run, an empty file, or nothing"),
             (programs.folder + "/none/port", "cannot write"),
         ] {
             let response = try programs.run(

@@ -56,10 +56,26 @@ package struct DatabaseError: Error, CustomStringConvertible {
 
     /// The error for an SQLite result code, with the connection's message.
     init(_ result: Int32, of connection: OpaquePointer, while action: String) {
-        let isTooLarge = result & 0xFF == SQLITE_IOERR && sqlite3_system_errno(connection) == EFBIG
+        let isTooLarge = result & 0xFF == SQLITE_IOERR && Self.reachesFileLimit(connection)
         code = isTooLarge ? .fileTooLarge : Self.code(of: result, String(cString: sqlite3_errmsg(connection)))
         text = isTooLarge ? String(cString: strerror(EFBIG)) : String(cString: sqlite3_errmsg(connection))
         sqlite = (action, result)
+    }
+
+    /// Whether the database or its WAL has no room for another write under the process's limit on the size of files.
+    ///
+    /// SQLite reports such a write like that to a broken disk, and for a commit it does not keep the reason of the system.
+    private static func reachesFileLimit(_ connection: OpaquePointer) -> Bool {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0,
+            let name = sqlite3_db_filename(connection, "main")
+        else { return false }
+        let largestWrite: UInt64 = 64 * 1_024
+        return ["", "-wal"].contains { suffix in
+            var status = stat()
+            guard stat(String(cString: name) + suffix, &status) == 0 else { return false }
+            return UInt64(clamping: status.st_size) + largestWrite >= UInt64(limit.rlim_cur)
+        }
     }
 
     /// Whether SQLite reported the error, rather than a check of this module.
