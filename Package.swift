@@ -201,10 +201,19 @@ let package = Package(
 
         // The benchmarks. No other target links them.
         .target(name: "CRawSQLite", linkerSettings: [.linkedLibrary("sqlite3")]),
+        .target(name: "BenchmarkUsers", dependencies: ["SyncModel"]),
+        // The hot paths alone, for a tool that counts instructions.
+        .executableTarget(
+            name: "synccount",
+            dependencies: [
+                "SyncModel", "SyncCore", "SyncStoreSQLite", "BenchmarkUsers",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ]),
         .executableTarget(
             name: "syncbench",
             dependencies: [
-                "SyncModel", "SyncCore", "SyncConcurrency", "SyncAuthority", "SyncStoreSQLite", "AuthorityStoreSQLite",
+                "BenchmarkUsers", "SyncModel", "SyncCore", "SyncConcurrency", "SyncAuthority", "SyncStoreSQLite",
+                "AuthorityStoreSQLite",
                 "SyncTransportHTTP", "SyncServerHTTP", "SyncRuntimeLive", "SyncObjects", "SyncWire", "TomboloModeling",
                 "TomboloCommunity", "CRawSQLite",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -474,7 +483,7 @@ let sides = [
         "SyncServerRules", "SyncServerHTTP",
     ],
     "Root": ["SyncProgram", "LoopbackPage", "SyncBootstrap", "Tombolo", "TomboloServer"],
-    "Programs": ["syncctl", "syncd", "syncsim", "syncbench", "contacts", "CRawSQLite"],
+    "Programs": ["syncctl", "syncd", "syncsim", "syncbench", "synccount", "contacts", "CRawSQLite", "BenchmarkUsers"],
     "Testing": [
         "SyncTestKit", "SyncSimulation", "SimulationRecipes", "CFaultVFS",
         "CConcurrencyTripwire",

@@ -91,8 +91,11 @@ enum ImportArrows {
             "SyncConcurrency", "SyncCore", "SyncSimulation", "SimulationRecipes", "SyncRuntimeLive", "ArgumentParser",
             "Dispatch", "Foundation",
         ],
+        "BenchmarkUsers": ["SyncModel"],
+        "synccount": ["SyncModel", "SyncCore", "SyncStoreSQLite", "BenchmarkUsers", "ArgumentParser", "Foundation"],
         "syncbench": [
-            "SyncModel", "SyncCore", "SyncConcurrency", "SyncAuthority", "SyncStoreSQLite", "AuthorityStoreSQLite",
+            "BenchmarkUsers", "SyncModel", "SyncCore", "SyncConcurrency", "SyncAuthority", "SyncStoreSQLite",
+            "AuthorityStoreSQLite",
             "SyncTransportHTTP", "SyncServerHTTP", "SyncRuntimeLive", "SyncObjects", "SyncWire", "TomboloCommunity",
             "CRawSQLite", "Dispatch", "Foundation", "ArgumentParser", "Logging",
         ],

@@ -204,7 +204,10 @@ import Testing
                 == "\(folder.file) is a backup, and \(folder.file)-wal beside it belongs to another database"
         )
         #expect(try Data(contentsOf: URL(filePath: folder.file)) == backup)
-        try FileManager.default.removeItem(atPath: folder.file + "-wal")
+        try FileManager.default.moveItem(atPath: folder.file + "-wal", toPath: folder.file + "-journal")
+        let other = #expect(throws: AuthorityStoreError.self) { _ = try folder.open() }
+        #expect(other?.message.contains("\(folder.file)-journal beside it belongs to another database") == true)
+        try FileManager.default.removeItem(atPath: folder.file + "-journal")
         let restored = try folder.open()
         #expect(try names(in: restored) == ["ned"])
         try restored.close()

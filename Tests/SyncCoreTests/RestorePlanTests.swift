@@ -353,11 +353,10 @@ import Testing
                 [[.create("users", ada, name(ada))]], [art, ink]
             ),
             (transaction(frame(ink, around: art), user(ada)), [ink], [[.create("users", ada, name(ada))]], [ink]),
-            // Two edits refer to each other's records, and one of the records is missing. The edit of the missing
-            // record waits. So does the other edit if its reference is required.
+            // Two edits refer to each other's records, and one of the records is missing. Both wait.
             (
-                transaction(linked(ada, to: art), authored(art, by: ada)), [ada],
-                [[.update("users", ada, [:])]], [art]
+                transaction(linked(ada, to: art), authored(art, by: ada), user(bo)), [ada],
+                [[.create("users", bo, name(bo))]], [art, ada]
             ),
             (
                 transaction(linked(ada, to: art), authored(art, by: ada), user(bo)), [art],

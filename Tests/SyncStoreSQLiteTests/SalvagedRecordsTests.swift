@@ -307,6 +307,11 @@ import Testing
         ]
         _ = try store.apply(Self.snapshot(records, at: 9), after: nil, brake: nil, now: Samples.now)
         #expect(try Self.offers(store) == ["2 username=\(Self.text("edited"))"])
+        // The account loses access to the space. Only this device has the edit.
+        _ = try store.vacate(.default, of: Self.epoch, brake: nil, now: Samples.now)
+        #expect(try store.record("users", .id(Samples.id(1))) == nil)
+        #expect(try Self.offers(store) == ["2 username=\(Self.text("edited"))"])
+        try store.verify()
     }
 
     @Test func `versions of fields follow the columns of the damaged database`() throws {

@@ -168,6 +168,8 @@ CREATE TABLE sync_journal (
     message TEXT,
     mutation INTEGER,
     fields TEXT,
+    -- For a lost entry: 1 if this device wrote its values, as far as it knows. They stay when the account loses access to the space.
+    own INTEGER NOT NULL DEFAULT 0 CHECK (own IN (0, 1)),
     -- The size of the texts in bytes: payload, reason, and both sides of the conflicts.
     bytes INTEGER NOT NULL DEFAULT 0
 ) STRICT;

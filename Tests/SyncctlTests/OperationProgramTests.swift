@@ -129,7 +129,7 @@ import Testing
             #expect(
                 mixed.errors == """
                     syncd: authority.folder: \(database) is a backup, and \(database)-wal beside it belongs to another database
-                      restore the database from a backup, and move its files -wal and -shm away first
+                      restore the database from a backup, and move its files -wal, -shm, and -journal away first
 
                     """)
             #expect(mixed.status == CommandExitStatus.configuration.rawValue)

@@ -17,7 +17,7 @@ import Testing
     }
 
     private static let backup =
-        "restore the database from a backup, and move its files -wal and -shm away first"
+        "restore the database from a backup, and move its files -wal, -shm, and -journal away first"
     private static let keys = "syncd config show lists the keys"
 
     static let failures: [Failure] = [

@@ -102,8 +102,15 @@ import Testing
             #expect(error?.message == "backup: \(name) exists already; expected the name of a new file")
             #expect(error?.advice == "give another name, or delete that file first")
         }
-        // A file that appears while the copy is made stays, too.
+        // SQLite would apply these files to the backup.
         try FileManager.default.removeItem(atPath: copy)
+        for name in [copy + "-journal", copy + "-wal"] {
+            try Data("old".utf8).write(to: URL(filePath: name))
+            let error = #expect(throws: ConfigurationError.self) { try command.backUp(to: copy) }
+            #expect(error?.message == "backup: \(name) exists already; expected the name of a new file")
+            try FileManager.default.removeItem(atPath: name)
+        }
+        // A file that appears while the copy is made stays, too.
         #expect(throws: ConfigurationError.self) {
             try BackupFile(path: copy).create { _ in try Data("mine".utf8).write(to: URL(filePath: copy)) }
         }

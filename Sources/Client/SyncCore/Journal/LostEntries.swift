@@ -279,7 +279,7 @@ extension [Mutation] {
 
 extension Mutation {
     /// Returns the mutation with those of its values whose fields match; nil if none does.
-    fileprivate func part(where matches: (FieldName) -> Bool) -> Mutation? {
+    func part(where matches: (FieldName) -> Bool) -> Mutation? {
         let part: Intent
         switch intent {
         case .create(let patch):

@@ -12,7 +12,7 @@ extension RestorePlan {
             transactions.append(try addingTargets(of: edits))
             parts.append(restored)
         }
-        guard postponed.count < lost.mutations.count else {
+        guard !parts.isEmpty else {
             throw StoreError(
                 .danglingReference,
                 "the entry refers to records that are not on this device, or its ids are in use in another space: restore the entries with those records first"
@@ -38,10 +38,30 @@ extension RestorePlan {
             for mutation in rest {
                 if try canRestore(lost: mutation) { kept.append(mutation) } else { held.append(mutation) }
             }
-            guard !held.isEmpty else { return rest }
+            guard !held.isEmpty else { break }
             postponed += held
             rest = kept
         }
+        return try rest.compactMap { try postponingReferences(of: $0) }
+    }
+
+    /// Postpones the optional references that an update sets to records that cannot be restored. Another device may still
+    /// bring these records back.
+    ///
+    /// - Returns: the rest of the update; nil if nothing is left. A create is returned whole.
+    private mutating func postponingReferences(of mutation: Mutation) throws -> Mutation? {
+        guard case .update = mutation.intent else { return mutation }
+        var missing: Set<FieldName> = []
+        for (name, value) in mutation.patch {
+            guard case .reference(let id) = value,
+                let target = records.catalog[mutation.collection]?.field(named: name)?.target,
+                try !canRefer(to: RecordAddress(target, id))
+            else { continue }
+            missing.insert(name)
+        }
+        guard !missing.isEmpty else { return mutation }
+        if let part = mutation.part(where: missing.contains) { postponed.append(part) }
+        return mutation.part { !missing.contains($0) }
     }
 
     /// Returns whether the record of a lost change, and the records that the change requires, are in this space or

@@ -96,14 +96,17 @@ extension WriteTransaction {
 
     /// Notes changes that only a lost history of the server had, as the transaction that would bring them back.
     ///
-    /// - Parameter known: creates of records that restoring the entry may need, and that may no longer be on this
-    ///   device.
-    func note(lost transaction: Transaction, keeping known: [Mutation] = [], now: WallTime) throws {
+    /// - Parameters:
+    ///   - known: creates of records that restoring the entry may need, and that may no longer be on this device.
+    ///   - isOwn: whether this device wrote the values, as far as it knows.
+    func note(
+        lost transaction: Transaction, keeping known: [Mutation] = [], isOwn: Bool = false, now: WallTime
+    ) throws {
         var kept = try recordsNeeded(by: transaction)
         for create in known { kept.add(create) }
         try insert(
             event: "lost", in: transaction.space, sequence: nil, payload: try StoredForm.bytes(of: transaction),
-            records: try kept.stored(in: transaction.space), rejection: nil, now: now)
+            records: try kept.stored(in: transaction.space), isOwn: isOwn, rejection: nil, now: now)
     }
 
     /// Notes confirmed values that a restored server may have lost, of a space that it denies. Keeps no other values of
@@ -112,11 +115,18 @@ extension WriteTransaction {
         let rejection = Rejection(
             code: .forbidden,
             message:
-                "the server was restored from a backup, denies this space, and may have lost these confirmed values",
+                "the server denies this space, and has not shown that it has these values",
             mutation: nil)
         try insert(
             event: "rejected", in: transaction.space, sequence: nil, payload: try StoredForm.bytes(of: transaction),
             rejection: rejection, now: now)
+    }
+
+    /// Whether this device wrote the values of a lost entry, as far as it knows.
+    func isOwn(_ entry: JournalEntry) throws -> Bool {
+        let statement = try connection.statement("SELECT own FROM sync_journal WHERE number = ?1")
+        statement.bind(1, entry.number)
+        return try statement.first { $0.integer(0) != 0 } ?? false
     }
 
     @discardableResult
@@ -136,7 +146,7 @@ extension WriteTransaction {
     @discardableResult
     private func insert(
         event: String, in space: SpaceID, sequence: Int64?, payload: [UInt8]?, records: [UInt8]? = nil,
-        otherBytes: Int = 0, rejection: Rejection?, now: WallTime
+        otherBytes: Int = 0, isOwn: Bool = false, rejection: Rejection?, now: WallTime
     ) throws -> Int64 {
         let message = rejection.map { $0.message.clipped(to: StoreLimits.rejectionMessageBytes) }
         let fields = rejection.flatMap { RejectedFields.text($0.fields) }
@@ -146,8 +156,8 @@ extension WriteTransaction {
         let statement = try connection.statement(
             """
             INSERT INTO sync_journal (at, sequence, event, state, payload, code, message, mutation, space, bytes,
-                records, fields)
-            VALUES (?1, ?2, ?3, 'active', ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) RETURNING number
+                records, fields, own)
+            VALUES (?1, ?2, ?3, 'active', ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) RETURNING number
             """)
         statement.bind(1, now.milliseconds)
         statement.bind(2, sequence)
@@ -160,6 +170,7 @@ extension WriteTransaction {
         statement.bind(9, bytes)
         if let records { statement.bind(10, text: records) } else { statement.bind(10, nil as String?) }
         statement.bind(11, fields)
+        statement.bind(12, isOwn ? 1 : 0)
         var number: Int64 = 0
         while try statement.step() { number = statement.integer(0) }
         meta.outbox.activeJournalEntries += 1

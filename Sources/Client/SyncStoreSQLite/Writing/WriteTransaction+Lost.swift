@@ -33,19 +33,18 @@ extension WriteTransaction {
         return try statement.step()
     }
 
-    /// Returns the edits of a record that the current history has lost; nil when there are none. Deletes the former
-    /// versions of the record.
+    /// Returns the edits of a record that the current history has lost. Deletes the former versions of the record.
     ///
     /// - Parameters:
     ///   - record: the record as the current history shows it for the first time.
     ///   - space: the key of the space in which the current history shows it.
     func edits(
         lostFrom record: Record, at place: RecordPlace, in space: Int64, isPending: Bool
-    ) throws -> Mutation? {
+    ) throws -> [LostEdits] {
         let model = tables[place.table].model
         guard let former = try takeFormerVersions(of: place), let old = try shown(place, isPending: isPending),
             old.record.version == .zero
-        else { return nil }
+        else { return [] }
         // A record that was created again in another space has lost all its values, because versions of two spaces
         // cannot be compared.
         let isElsewhere = old.space != space
@@ -70,8 +69,14 @@ extension WriteTransaction {
             else { return edit }
             return FieldEdit(field: edit.field, value: edit.value, before: edit.value, seen: version)
         }
-        guard !edits.isEmpty else { return nil }
-        return Mutation(collection: model.collection, record: place.id, time: .zero, intent: .update(edits))
+        let isOwn = { (edit: FieldEdit) in model.position(of: edit.field).map { Self.isOwn(former[$0]) } ?? false }
+        return [true, false].compactMap { own in
+            let part = edits.filter { isOwn($0) == own }
+            guard !part.isEmpty else { return nil }
+            return LostEdits(
+                mutation: Mutation(collection: model.collection, record: place.id, time: .zero, intent: .update(part)),
+                isOwn: own)
+        }
     }
 
     /// Returns the edits of a record in one space that the current history has not shown yet.
@@ -99,19 +104,25 @@ extension WriteTransaction {
     func offer(lost places: [RecordPlace], in space: SpaceID, now: WallTime) throws {
         try pack(places, in: space) { place in
             try creation(ofLost: place, in: space)
-        } note: { transaction in
-            try note(lost: transaction, now: now)
+        } isOwn: { place in
+            guard let former = try formerVersions(of: place), let record = try row(place)?.record else { return false }
+            return zip(record.values, former).allSatisfy { value, version in value.isNull || Self.isOwn(version) }
+        } note: { transaction, isOwn in
+            try note(lost: transaction, isOwn: isOwn, now: now)
         }
         for place in places { _ = try takeFormerVersions(of: place) }
     }
 
     /// Packs a mutation of each record into transactions. Records that refer to each other stay in one transaction.
     ///
-    /// - Parameter mutation: Returns the mutation of a record; nil if there is none. It is called twice, because the
-    ///   mutations of many records may not fit in memory.
+    /// - Parameters:
+    ///   - mutation: Returns the mutation of a record; nil if there is none. It is called twice, because the mutations of
+    ///     many records may not fit in memory.
+    ///   - isOwn: Returns whether this device wrote all values of the record. Groups of such records have their own
+    ///     transactions.
     private func pack(
         _ places: [RecordPlace], in space: SpaceID, mutation: (RecordPlace) throws -> Mutation?,
-        note: (Transaction) throws -> Void
+        isOwn: (RecordPlace) throws -> Bool, note: (Transaction, _ isOwn: Bool) throws -> Void
     ) throws {
         let positions = Dictionary(places.indices.map { (places[$0].id, $0) }) { first, _ in first }
         var references: [[Int]] = []
@@ -119,11 +130,17 @@ extension WriteTransaction {
         for place in places {
             references.append(try mutation(place)?.references.compactMap { positions[$0] } ?? [])
         }
-        var transaction = TransactionPacker(space: space)
+        var (own, others) = (TransactionPacker(space: space), TransactionPacker(space: space))
         for group in ReferenceGroups.of(references) {
-            if let full = transaction.add(try group.compactMap { try mutation(places[$0]) }) { try note(full) }
+            let mutations = try group.compactMap { try mutation(places[$0]) }
+            if try group.allSatisfy({ try isOwn(places[$0]) }) {
+                if let full = own.add(mutations) { try note(full, true) }
+            } else if let full = others.add(mutations) {
+                try note(full, false)
+            }
         }
-        if let rest = transaction.take() { try note(rest) }
+        if let rest = own.take() { try note(rest, true) }
+        if let rest = others.take() { try note(rest, false) }
     }
 
     /// Returns a create of a record that only a lost history has shown; nil when the user has deleted it here, or when
@@ -160,7 +177,9 @@ extension WriteTransaction {
         }
         try pack(shown, in: space.space) { place in
             try ownChange(ofLost: place, in: space)
-        } note: { transaction in
+        } isOwn: { _ in
+            true
+        } note: { transaction, _ in
             try note(deniedAndLost: transaction, now: now)
         }
     }
@@ -216,13 +235,29 @@ extension WriteTransaction {
         return versions
     }
 
+    /// Offers edits that the current history has lost.
+    func offer(lost edits: [LostEdits], in space: SpaceID, now: WallTime) throws {
+        for own in [true, false] {
+            try offer(lost: edits.filter { $0.isOwn == own }.map(\.mutation), in: space, isOwn: own, now: now)
+        }
+    }
+
     /// Offers changes that only a lost history, or the rows of a damaged database, had. Creates that refer to each
     /// other stay in one entry.
-    func offer(lost changes: [Mutation], in space: SpaceID, now: WallTime) throws {
+    ///
+    /// - Parameter isOwn: whether this device wrote the values, as far as it knows.
+    func offer(lost changes: [Mutation], in space: SpaceID, isOwn: Bool, now: WallTime) throws {
         var entry = TransactionPacker(space: space)
         for group in Transaction(space: space, mutations: changes).referenceGroups {
-            if let full = entry.add(group) { try note(lost: full, now: now) }
+            if let full = entry.add(group) { try note(lost: full, isOwn: isOwn, now: now) }
         }
-        if let rest = entry.take() { try note(lost: rest, now: now) }
+        if let rest = entry.take() { try note(lost: rest, isOwn: isOwn, now: now) }
     }
+}
+
+/// Edits of one record that the current history has lost.
+struct LostEdits {
+    let mutation: Mutation
+    /// Whether this device wrote the values.
+    let isOwn: Bool
 }

@@ -129,7 +129,7 @@ extension WriteTransaction {
         // Rows of other spaces may hold old uids too, because their own snapshots are still to come.
         mayHoldOldUIDs = space.marks || mayBePending || followsLostHistory
         if space.marks { freshSnapshot = space.key }
-        var lost: [Mutation] = []
+        var lost: [LostEdits] = []
         var count = 0
         for group in groups {
             try space.shown.extend(by: group, of: space.space, head: page.head)
@@ -147,10 +147,8 @@ extension WriteTransaction {
                 let place = RecordPlace(table: table.position, id: record.id)
                 var isPending = false
                 if mayBePending { isPending = try hasPending(place) }
-                if followsLostHistory,
-                    let edits = try edits(lostFrom: record, at: place, in: space.key, isPending: isPending)
-                {
-                    lost.append(edits)
+                if followsLostHistory {
+                    lost += try edits(lostFrom: record, at: place, in: space.key, isPending: isPending)
                 }
                 if isPending {
                     try setBase(place, .shown(record), in: space.key)
@@ -310,7 +308,7 @@ extension WriteTransaction {
         // records.
         let followsLostHistory = try followsLostHistory()
         mayHoldOldUIDs = mayBePending || space.phase != .complete || followsLostHistory
-        var lost: [Mutation] = []
+        var lost: [LostEdits] = []
         var count = 0
         var last: Version?
         for commit in commits {
@@ -332,9 +330,7 @@ extension WriteTransaction {
                     count += 1
                     continue
                 }
-                if followsLostHistory, let edits = try edits(lostBy: change, at: commit.version, in: space) {
-                    lost.append(edits)
-                }
+                if followsLostHistory { lost += try edits(lostBy: change, at: commit.version, in: space) }
                 try apply(change, at: commit.version, in: space, mayBePending: mayBePending)
                 count += 1
             }
@@ -359,11 +355,11 @@ extension WriteTransaction {
         return places
     }
 
-    /// Returns a lost history's edits of a record that the current history creates again; nil when there are none.
+    /// Returns a lost history's edits of a record that the current history creates again.
     private func edits(
         lostBy change: RecordChange, at version: Version, in space: SpaceRow
-    ) throws -> Mutation? {
-        guard case .created(let uid, let patch) = change.effect else { return nil }
+    ) throws -> [LostEdits] {
+        guard case .created(let uid, let patch) = change.effect else { return [] }
         let table = try table(change.collection, orElse: .contradiction)
         let place = RecordPlace(table: table.position, id: change.id)
         let record = Record(id: change.id, uid: uid, version: version, creating: patch, schema: table.model)

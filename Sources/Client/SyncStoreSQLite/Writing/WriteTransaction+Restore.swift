@@ -85,7 +85,7 @@ extension WriteTransaction {
         if !rest.isEmpty {
             try note(
                 lost: Transaction(space: plan.space, mutations: rest),
-                keeping: entry.records?.mutations ?? [], now: now)
+                keeping: entry.records?.mutations ?? [], isOwn: try isOwn(entry), now: now)
         }
         for made in try plan.replacements.filter(isHere) { try keep(made) }
         for reference in plan.droppedReferences { try keep(reference) }

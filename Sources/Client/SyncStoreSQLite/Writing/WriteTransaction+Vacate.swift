@@ -156,7 +156,7 @@ extension WriteTransaction {
     }
 
     /// Deletes the journal entries that hold the server's data: conflicts, with both of their sides, and offers of a
-    /// lost history.
+    /// lost history. Offers of what this device wrote stay.
     ///
     /// - Returns: the number of deleted entries.
     private func forgetWhatOthersWrote(in space: SpaceID) throws -> Int {
@@ -164,13 +164,14 @@ extension WriteTransaction {
             """
             DELETE FROM sync_conflict WHERE journal IN
                 (SELECT number FROM sync_journal
-                    WHERE event IN ('merged', 'overwritten', 'lost') AND coalesce(space, ?1) = ?1)
+                    WHERE event IN ('merged', 'overwritten', 'lost') AND own = 0 AND coalesce(space, ?1) = ?1)
             """)
         conflicts.bind(1, space.rawValue)
         try conflicts.run()
         let entries = try connection.statement(
             """
-            DELETE FROM sync_journal WHERE event IN ('merged', 'overwritten', 'lost') AND coalesce(space, ?1) = ?1
+            DELETE FROM sync_journal
+            WHERE event IN ('merged', 'overwritten', 'lost') AND own = 0 AND coalesce(space, ?1) = ?1
             RETURNING state = 'active', bytes
             """)
         entries.bind(1, space.rawValue)

@@ -1,4 +1,5 @@
 import AuthorityStoreSQLite
+import BenchmarkUsers
 import SyncAuthority
 import SyncModel
 import SyncRuntimeLive

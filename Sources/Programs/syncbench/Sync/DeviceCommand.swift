@@ -1,4 +1,5 @@
 import ArgumentParser
+import BenchmarkUsers
 import CRawSQLite
 import Foundation
 import Logging

@@ -160,6 +160,14 @@ private final class DatabaseCheck {
             let sentence = "a new database took the place of this one: \(failure.message)"
             findings.append(Finding(check: "database", level: .fixed, sentence: sentence))
             findings += salvaged.findings
+            if stored == nil {
+                findings.append(
+                    .attention(
+                        "models", "the models are those of the file, because the database's own could not be read",
+                        advice:
+                            "if the file lacked collections or fields that the database had, their values are only in \(salvaged.keptFile): put that file back in place of the new database, and run the command with the right models"
+                    ))
+            }
             return true
         }
     }

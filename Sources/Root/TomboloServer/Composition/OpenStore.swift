@@ -86,7 +86,7 @@ extension AuthorityStoreError {
         switch code {
         case .noDatabase: "syncd serve makes one"
         case .notADatabase, .corrupt:
-            "restore the database from a backup, and move its files -wal and -shm away first"
+            "restore the database from a backup, and move its files -wal, -shm, and -journal away first"
         case .newerSchema, .otherSchema: "use the build of syncd that made it, or a newer one"
         case .missingFile, .readOnly: "check authority.folder (syncd config) and its owner"
         case .diskFull: "free space on that disk"

@@ -62,7 +62,13 @@ struct BackupFile {
     /// A killed process leaves this file. Its name ends with `.new`, so that nobody takes it for a backup.
     private var temporary: String { "\(path).\(getpid()).new" }
 
+    /// Throws if there is something at the path. SQLite would apply a journal or a WAL of an earlier file of this name to
+    /// the backup when somebody opens it.
     private func requireAbsent() throws(ConfigurationError) {
+        for suffix in ["", "-journal", "-wal"] { try requireAbsent(path + suffix) }
+    }
+
+    private func requireAbsent(_ path: String) throws(ConfigurationError) {
         guard FileStatus(path, followsLinks: false) == nil else {
             throw ConfigurationError(
                 "backup: \(path) exists already; expected the name of a new file",

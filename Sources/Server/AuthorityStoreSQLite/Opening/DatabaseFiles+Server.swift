@@ -21,18 +21,18 @@ extension DatabaseFiles {
         if access(path, F_OK) != 0, access(mark, F_OK) == 0 { throw lost("is missing") }
         try prepare(creatingIfMissing: false)
         if try isEmpty() { throw access(mark, F_OK) == 0 ? lost("is empty") : missing }
-        if hasWAL, try !isServed() { try checkWAL() }
+        if foreignPath != nil, try !isServed() { try checkBackup() }
     }
 
-    /// Throws `corrupt` if a backup was restored beside the WAL of the database that it replaces.
+    /// Throws `corrupt` if a backup was restored beside the WAL or the rollback journal of the database that it replaces.
     ///
-    /// SQLite would apply that WAL to the backup, and keep the result even if the server then refused to start. A
+    /// SQLite would apply that file to the backup, and keep the result even if the server then refused to start. A
     /// backup has the journal mode of a rollback journal in its header, as no database of a server has.
     ///
     /// Closing a descriptor of the file releases the locks that this process holds on it, so no connection of this
     /// process may be open.
-    private func checkWAL() throws(DatabaseError) {
-        guard hasWAL else { return }
+    private func checkBackup() throws(DatabaseError) {
+        guard let foreignPath else { return }
         let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
         guard descriptor >= 0 else { throw .file("open", path) }
         defer { close(descriptor) }
@@ -40,15 +40,22 @@ extension DatabaseFiles {
         let count = pread(descriptor, &format, 1, Self.writeFormatOffset)
         guard count >= 0 else { throw .file("read", path) }
         guard count == 1, format == Self.rollbackJournal else { return }
+        // The first page of a new database, before the server has turned on the WAL. Its journal is its own.
+        guard lseek(descriptor, 0, SEEK_END) > Self.pageBytes else { return }
         throw DatabaseError(
-            .corrupt, "\(path) is a backup, and \(wal) beside it belongs to another database")
+            .corrupt,
+            "\(path) is a backup, and \(foreignPath) beside it belongs to another database")
     }
 
-    private var hasWAL: Bool {
-        var status = stat()
-        return lstat(wal, &status) == 0 && status.st_size > 0
+    /// The WAL or the rollback journal beside the database, if it has contents.
+    private var foreignPath: String? {
+        [wal, path + "-journal"].first { path in
+            var status = stat()
+            return lstat(path, &status) == 0 && status.st_size > 0
+        }
     }
 
+    private static let pageBytes: off_t = 4_096
     /// The place of the file format's write version in the header, and the version for a rollback journal
     /// (https://sqlite.org/fileformat2.html#file_format_version_numbers).
     private static let writeFormatOffset: off_t = 18
@@ -73,7 +80,7 @@ extension DatabaseFiles {
         try prepare(creatingIfMissing: creates)
         if creates { try createIfMissing() }
         let lock = try FileLock.tryLocking(servingLock)
-        if lock != nil { try checkWAL() }
+        if lock != nil { try checkBackup() }
         if try isEmpty() {
             guard access(mark, F_OK) != 0 else { throw lost("is empty") }
             // Otherwise, an earlier start failed before SQLite wrote to the file.

@@ -284,8 +284,8 @@ final class LostHistoryOracle: PageOracle {
         for entry in try store.wholeJournal() where entry.number > number {
             guard case .lost(let transaction) = entry.event else { continue }
             for mutation in transaction.mutations {
-                let address = mutation.address
-                offers[address] = Dictionary(mutation.patch.map { ($0.field, $0.value) }) { $1 }
+                // Values of this device and those of others are offered separately.
+                for (name, value) in mutation.patch { offers[mutation.address, default: [:]][name] = value }
             }
         }
         return offers
