@@ -48,6 +48,24 @@ import Testing
         #expect(try names(in: server) == ["ned", "rob"])
     }
 
+    @Test func `a reader leaves the database and the WAL of a killed server as they are`() throws {
+        let server = try folder.open()
+        for number in 0..<20 { try admit("a\(number)", in: server) }
+        let files = [folder.file, folder.file + "-wal"]
+        let contents = try files.map { try Data(contentsOf: URL(filePath: $0)) }
+        try server.close()
+        // A killed server leaves both.
+        for (file, bytes) in zip(files, contents) {
+            #expect(
+                FileManager.default.createFile(atPath: file, contents: bytes, attributes: [.posixPermissions: 0o600]))
+        }
+        let reader = try reader()
+        #expect(try names(in: reader).count == 20)
+        try reader.close()
+        _ = try copy(to: "copy.db")
+        #expect(try files.map { try Data(contentsOf: URL(filePath: $0)) } == contents)
+    }
+
     @Test func `a reader keeps no server from starting, and is not taken for one`() throws {
         try folder.open().close()
         let reader = try reader()

@@ -80,7 +80,7 @@ struct DigestCommand: AsyncParsableCommand {
         progress.finish()
         return spaces.flatMap { space in
             store.catalog.models.map { schema in
-                (space, schema, digests[space]?[schema.collection] ?? RecordDigest())
+                (space, schema, digests[space]?[schema.collection] ?? RecordDigest(of: schema))
             }
         }
     }
@@ -111,7 +111,7 @@ struct DigestCommand: AsyncParsableCommand {
         for record in try store.records(matching: RecordQuery(schema.collection, order: .id)) {
             // A record that is removed meanwhile has no space.
             guard let space = try store.space(of: schema.collection, record.id) else { continue }
-            digests[space, default: RecordDigest()].add(record, schema)
+            digests[space, default: RecordDigest(of: schema)].add(record)
         }
         return digests
     }

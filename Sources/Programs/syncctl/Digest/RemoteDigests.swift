@@ -152,8 +152,8 @@ struct RemoteDigests {
 
     private mutating func add(_ group: SnapshotRows) {
         guard let schema = schemas[group.collection] else { return }
-        var digest = digests[group.collection] ?? RecordDigest()
-        for record in group.records { digest.add(record, schema) }
+        var digest = digests[group.collection] ?? RecordDigest(of: schema)
+        for record in group.records { digest.add(record) }
         digests[group.collection] = digest
     }
 

@@ -81,6 +81,8 @@ struct AuthorityOpening: Sendable {
         }
         try connection.harden()
         try connection.turnOffCheckpoints()
+        // A guest changes nothing, not even after a server was killed.
+        connection.keepWALOnClose()
         return connection
     }
 

@@ -88,7 +88,7 @@ extension AuthorityStoreError.Code {
         case .missingFile, .noDatabase:
             "the server's database was moved or deleted; its operator must restart the server"
         case .newerSchema, .otherSchema:
-            "the server's database was made by another build; its operator must update the server"
+            "the server's database does not fit its build, or is being restored; its operator must read the server's log"
         case .diskFull: "the server's disk is full"
         case .readOnly: "the server cannot write to its database"
         case .unsafePermissions: "the server may not use its database; its operator must correct the permissions"

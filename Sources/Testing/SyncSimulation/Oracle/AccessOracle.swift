@@ -67,10 +67,12 @@ final class AccessOracle: Sendable {
     }
 
     /// Checks the contents of a space that a device may not read: the device may hold only records that its outbox
-    /// creates.
+    /// creates, and offer only values that its own users have entered.
+    ///
+    /// - Parameter hasEntered: whether a user of the device has entered a value.
     func check(
         _ held: [CollectionName: [Record]], in space: SpaceID, of device: String, owing entries: [OutboxEntry],
-        _ journal: [JournalEntry]
+        _ journal: [JournalEntry], hasEntered: (UserOracle.Saved) -> Bool
     ) throws(Violation) {
         var made: Set<RecordID> = []
         for transaction in entries.map(\.transaction) where transaction.space == space {
@@ -83,8 +85,18 @@ final class AccessOracle: Sendable {
         }
         for entry in journal {
             guard case .lost(let transaction) = entry.event, transaction.space == space else { continue }
-            throw Violation(
-                .I21, "\(device) has no access to \(space), and its journal offers records of it (\(entry.number))")
+            for mutation in transaction.mutations {
+                for (name, value) in mutation.patch {
+                    let saved = UserOracle.Saved(
+                        field: UserOracle.FieldAddress(mutation.address, name), value: value)
+                    // Only texts are unique, so other values of others may be equal.
+                    guard case .text = value, !hasEntered(saved) else { continue }
+                    throw Violation(
+                        .I21,
+                        "\(device) has no access to \(space), and its journal offers \(saved), which others entered (\(entry.number))"
+                    )
+                }
+            }
         }
     }
 }

@@ -100,7 +100,9 @@ extension World {
         let entries = try outbox(of: device, store)
         let journal = try store.wholeJournal()
         for stored in refused {
-            try access.check(held[stored.space] ?? [:], in: stored.space, of: device.name, owing: entries, journal)
+            try access.check(
+                held[stored.space] ?? [:], in: stored.space, of: device.name, owing: entries, journal
+            ) { [userOracle] saved in userOracle.hasEntered(saved, on: device.name) }
         }
     }
 
