@@ -30,6 +30,9 @@ import Testing
         ("host=db password=can ary", "********"),
         // The password has a slash, and libpq takes its end for the name of the database.
         ("postgresql://ned:12/canary@db/sync", "host=ned port=12 password=********"),
+        // The host is missing, and libpq takes the password for the port.
+        ("postgresql://ned:canary", "host=ned password=********"),
+        ("postgresql://db,db2:5432,5433/sync", "postgresql://db,db2:5432,5433/sync"),
     ])
     func `the secrets of a connection string are masked`(connection: String, shown: String) {
         // The order of the keywords is that of libpq.
@@ -43,6 +46,7 @@ import Testing
             "contains a password, which others could read; expected it in the file that PGPASS"
         ),
         ("postgres://ned:canary@db/sync", "contains a password, which others could read; expected it in the file that"),
+        ("postgres://ned:canary", "contains a password, which others could read; expected it in the file that PGPASS"),
         ("postgres://ned:12/canary@db/sync", "contains a password, which others could read; expected it in the fi"),
         ("host=db sslpassword=canary", "the secret sslpassword, which others could read; expected service=NAME, and "),
         ("postgres://db/sync?sslpassword=canary", "the secret sslpassword, which others could read; expected service="),

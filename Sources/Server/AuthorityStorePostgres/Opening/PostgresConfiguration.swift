@@ -137,10 +137,14 @@ extension PostgresConfiguration {
                 let word = Word(
                     keyword: String(cString: name), value: String(cString: value),
                     isSecret: option.pointee.dispchar.map { String(cString: $0) } == "*")
-                // A password with a slash that is not written as %2F ends up in the name of the database.
-                let isRestOfPassword = isURL && word.keyword == "dbname" && word.value.contains("@")
+                // A password with a slash that is not written as %2F ends up in the name of the database, and a password
+                // without a host after it in the port.
+                let isMisplacedPassword =
+                    isURL
+                    && (word.keyword == "dbname" && word.value.contains("@")
+                        || word.keyword == "port" && word.value.contains { !$0.isASCII || !$0.isNumber && $0 != "," })
                 words.append(
-                    isRestOfPassword ? Word(keyword: "password", value: word.value, isSecret: true) : word)
+                    isMisplacedPassword ? Word(keyword: "password", value: word.value, isSecret: true) : word)
             }
             option += 1
         }
