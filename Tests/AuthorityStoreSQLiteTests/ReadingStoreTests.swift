@@ -48,6 +48,18 @@ import Testing
         #expect(try names(in: server) == ["ned", "rob"])
     }
 
+    @Test func `a reader leaves the permissions of any file`() throws {
+        try folder.open().close()
+        let other = folder.path + "/other"
+        for (file, contents) in [(folder.file, nil), (other, Data("root:x:0:0".utf8))] {
+            if let contents { #expect(FileManager.default.createFile(atPath: file, contents: contents)) }
+            #expect(chmod(file, 0o644) == 0)
+            try? SQLiteAuthorityStore(reading: file).close()
+            var status = stat()
+            #expect(stat(file, &status) == 0 && status.st_mode & 0o777 == 0o644)
+        }
+    }
+
     @Test func `a reader leaves the database and the WAL of a killed server as they are`() throws {
         let server = try folder.open()
         for number in 0..<20 { try admit("a\(number)", in: server) }

@@ -162,10 +162,10 @@ private final class DatabaseCheck {
             findings += salvaged.findings
             if stored == nil {
                 findings.append(
-                    .attention(
-                        "models", "the models are those of the file, because the database's own could not be read",
-                        advice:
-                            "if the file lacked collections or fields that the database had, their values are only in \(salvaged.keptFile): put that file back in place of the new database, and run the command with the right models"
+                    Finding(
+                        check: "models", level: .fixed,
+                        sentence:
+                            "the models are those of the file; if it lacked collections or fields that the database had, their values are only in \(salvaged.keptFile): put that file back in place of the new database, and run the command with the right models"
                     ))
             }
             return true

@@ -62,10 +62,19 @@ struct AuthorityOpening: Sendable {
         return connection
     }
 
-    /// Opens a connection that copies the database beside a server, or without one. It changes nothing, not even the
-    /// journal mode of a backup.
+    /// Opens a connection that reads or copies the database beside a server, or without one. It changes nothing: neither
+    /// the journal mode of a backup, nor the WAL of a server that was killed.
     ///
-    /// As with a visitor, SQLite copies the WAL into the file if this is the last connection that closes.
+    /// - Throws: `otherSchema` when the database has an older schema than this build.
+    func reader(of files: DatabaseFiles) throws -> Connection {
+        let hasWAL = files.hasWAL
+        let connection = try guest(of: DatabaseURI.make(files.path))
+        if hasWAL { connection.keepWALOnClose() }
+        return connection
+    }
+
+    /// Opens a connection beside a server, or without one, which does not set the journal mode. SQLite copies the WAL into
+    /// the file if this is the last connection that closes.
     ///
     /// - Throws: `otherSchema` when the database has an older schema than this build.
     func guest(of location: String) throws -> Connection {
@@ -81,8 +90,6 @@ struct AuthorityOpening: Sendable {
         }
         try connection.harden()
         try connection.turnOffCheckpoints()
-        // A guest changes nothing, not even after a server was killed.
-        connection.keepWALOnClose()
         return connection
     }
 

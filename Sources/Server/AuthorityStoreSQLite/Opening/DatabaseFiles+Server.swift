@@ -19,7 +19,7 @@ extension DatabaseFiles {
     func prepareForReader() throws {
         try checkPath()
         if access(path, F_OK) != 0, access(mark, F_OK) == 0 { throw lost("is missing") }
-        try prepare(creatingIfMissing: false)
+        try prepare(creatingIfMissing: false, narrowing: false)
         if try isEmpty() { throw access(mark, F_OK) == 0 ? lost("is empty") : missing }
         if foreignPath != nil, try !isServed() { try checkBackup() }
     }
@@ -48,11 +48,15 @@ extension DatabaseFiles {
     }
 
     /// The WAL or the rollback journal beside the database, if it has contents.
-    private var foreignPath: String? {
-        [wal, path + "-journal"].first { path in
-            var status = stat()
-            return lstat(path, &status) == 0 && status.st_size > 0
-        }
+    private var foreignPath: String? { [wal, path + "-journal"].first(where: Self.hasContents) }
+
+    /// Whether there is a WAL with contents. A reader keeps it, because it changes nothing, not even after a server was
+    /// killed. SQLite deletes an empty one.
+    var hasWAL: Bool { Self.hasContents(wal) }
+
+    private static func hasContents(_ path: String) -> Bool {
+        var status = stat()
+        return lstat(path, &status) == 0 && status.st_size > 0
     }
 
     private static let pageBytes: off_t = 4_096

@@ -16,7 +16,7 @@ extension SQLiteAuthorityStore {
         let opening = AuthorityOpening(name: path, configuration: configuration)
         try AuthorityStoreError.converting("copy \(path)") {
             try files.prepareForReader()
-            try opening.guest(of: DatabaseURI.make(path)).copy(into: file)
+            try opening.reader(of: files).copy(into: file)
         }
     }
 }

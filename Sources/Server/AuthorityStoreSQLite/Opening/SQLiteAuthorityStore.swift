@@ -71,7 +71,7 @@ public final class SQLiteAuthorityStore: AuthorityStore {
         let opening = AuthorityOpening(name: path, configuration: configuration)
         let (reader, identity) = try AuthorityStoreError.converting("open \(path)") {
             try files.prepareForReader()
-            let connection = try opening.guest(of: DatabaseURI.make(path))
+            let connection = try opening.reader(of: files)
             try connection.refuseWrites()
             return (SharedConnection(connection), try files.requireIdentity())
         }

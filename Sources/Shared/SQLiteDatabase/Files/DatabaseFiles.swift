@@ -48,9 +48,11 @@ package struct DatabaseFiles: Hashable, Sendable {
     ///   - creates: whether a missing folder is created, and a missing file is no error. If false, a missing folder or
     ///     file throws `noDatabase`.
     ///   - allowsOtherNames: whether the file may have several names (hard links).
-    package func prepare(creatingIfMissing creates: Bool, allowingOtherNames allowsOtherNames: Bool = false)
-        throws(DatabaseError)
-    {
+    ///   - narrows: whether the files get the permissions 600. A reader leaves them, because the path may lead to any file.
+    package func prepare(
+        creatingIfMissing creates: Bool, allowingOtherNames allowsOtherNames: Bool = false,
+        narrowing narrows: Bool = true
+    ) throws(DatabaseError) {
         try prepareFolder(creates: creates)
         try checkCompanions()
         var status = stat()
@@ -67,6 +69,7 @@ package struct DatabaseFiles: Hashable, Sendable {
                 "\(path) has \(status.st_nlink) names (hard links), and SQLite would create a WAL beside each; expected one name"
             )
         }
+        guard narrows else { return }
         try Self.narrow(path, status)
         // If the files are copies from a running device, they have the permissions that the copying gave them, and
         // SQLite keeps these.
