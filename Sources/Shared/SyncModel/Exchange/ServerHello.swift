@@ -20,7 +20,7 @@ public struct ServerHello: Hashable, Sendable {
     /// sends everything.
     public let models: ServerModels?
 
-    /// The server's wall clock; an estimate that is at most a minute late if the server does not report the clock.
+    /// The server's wall clock; `serverTime`, which may be up to a minute ahead of it, if the server does not report it.
     public var wallTime: WallTime { clock ?? serverTime.wall }
 
     /// Creates a description. Without `models`, the client sends all collections and fields.
