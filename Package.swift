@@ -201,19 +201,20 @@ let package = Package(
 
         // The benchmarks. No other target links them.
         .target(name: "CRawSQLite", linkerSettings: [.linkedLibrary("sqlite3")]),
-        .target(name: "BenchmarkUsers", dependencies: ["SyncModel"]),
+        .target(
+            name: "BenchmarkUsers",
+            dependencies: ["SyncModel", "SyncAuthority", "AuthorityStoreSQLite", "SyncRuntimeLive"]),
         // The hot paths alone, for a tool that counts instructions.
         .executableTarget(
             name: "synccount",
             dependencies: [
-                "SyncModel", "SyncCore", "SyncStoreSQLite", "BenchmarkUsers",
+                "SyncModel", "SyncWire", "SyncCore", "SyncStoreSQLite", "SyncAuthority", "BenchmarkUsers",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
         .executableTarget(
             name: "syncbench",
             dependencies: [
                 "BenchmarkUsers", "SyncModel", "SyncCore", "SyncConcurrency", "SyncAuthority", "SyncStoreSQLite",
-                "AuthorityStoreSQLite",
                 "SyncTransportHTTP", "SyncServerHTTP", "SyncRuntimeLive", "SyncObjects", "SyncWire", "TomboloModeling",
                 "TomboloCommunity", "CRawSQLite",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -448,7 +449,7 @@ let package = Package(
                 "SyncModel", "SyncCore", "SyncJSON", "SyncSimulation", "LoopbackPage", "PageChecks",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
-        .testTarget(name: "SyncbenchTests", dependencies: ["syncbench"]),
+        .testTarget(name: "SyncbenchTests", dependencies: ["BenchmarkUsers", "syncbench"]),
         // Tests of the programs with real processes, signals, sockets, and disks.
         .testTarget(
             name: "BlackBoxTests",

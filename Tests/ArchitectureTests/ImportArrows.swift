@@ -91,11 +91,13 @@ enum ImportArrows {
             "SyncConcurrency", "SyncCore", "SyncSimulation", "SimulationRecipes", "SyncRuntimeLive", "ArgumentParser",
             "Dispatch", "Foundation",
         ],
-        "BenchmarkUsers": ["SyncModel"],
-        "synccount": ["SyncModel", "SyncCore", "SyncStoreSQLite", "BenchmarkUsers", "ArgumentParser", "Foundation"],
+        "BenchmarkUsers": ["SyncModel", "SyncAuthority", "AuthorityStoreSQLite", "SyncRuntimeLive"],
+        "synccount": [
+            "SyncModel", "SyncWire", "SyncCore", "SyncStoreSQLite", "SyncAuthority", "BenchmarkUsers",
+            "ArgumentParser", "Foundation",
+        ],
         "syncbench": [
             "BenchmarkUsers", "SyncModel", "SyncCore", "SyncConcurrency", "SyncAuthority", "SyncStoreSQLite",
-            "AuthorityStoreSQLite",
             "SyncTransportHTTP", "SyncServerHTTP", "SyncRuntimeLive", "SyncObjects", "SyncWire", "TomboloCommunity",
             "CRawSQLite", "Dispatch", "Foundation", "ArgumentParser", "Logging",
         ],

@@ -30,14 +30,14 @@ import Testing
         let store = try SQLiteAuthorityStore(at: folder.file, newHistory: .fixed(Epoch(rawValue: "first")))
         try store.write { transaction in
             _ = try transaction.takeVersion(in: .default)
-            _ = try transaction.takeUID(in: "user")
+            _ = try transaction.takeUIDs(1, in: "user")
         }
         try store.close()
         let again = try SQLiteAuthorityStore(at: folder.file, newHistory: .fixed(Epoch(rawValue: "second")))
         try again.write { transaction throws in
             #expect(try transaction.state().epoch == Epoch(rawValue: "first"))
             #expect(try transaction.extent(of: .default).head == Version(1))
-            #expect(try transaction.takeUID(in: "user") == UID(1))
+            #expect(try transaction.takeUIDs(1, in: "user") == UID(1))
         }
         try again.close()
     }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import BenchmarkUsers
 import Foundation
 import SyncRuntimeLive
 

@@ -1,3 +1,4 @@
+import BenchmarkUsers
 import Foundation
 
 /// Another process of this program, which answers in lines.

@@ -1,3 +1,4 @@
+import BenchmarkUsers
 import CRawSQLite
 import Foundation
 
@@ -51,15 +52,6 @@ struct ProcessUse {
         let numbers = line.split(separator: " ").compactMap { Double($0) }
         guard numbers.count == 3 else { return nil }
         self.init(cpuSeconds: numbers[0], wakeUps: numbers[1], writtenBytes: numbers[2])
-    }
-}
-
-/// The error of a benchmark that did not measure the intended work.
-struct BenchmarkError: Error, CustomStringConvertible {
-    let description: String
-
-    init(_ words: String) {
-        description = words
     }
 }
 

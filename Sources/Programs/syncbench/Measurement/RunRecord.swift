@@ -1,3 +1,4 @@
+import BenchmarkUsers
 import Foundation
 
 /// The figures of one run, as `--json` writes them and `--gate` reads them.

@@ -1,3 +1,4 @@
+import BenchmarkUsers
 import Foundation
 import SyncModel
 

@@ -1,3 +1,4 @@
+import BenchmarkUsers
 import CRawSQLite
 import Foundation
 import SyncModel

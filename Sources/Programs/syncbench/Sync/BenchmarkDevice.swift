@@ -1,3 +1,4 @@
+import BenchmarkUsers
 import Foundation
 
 /// A device process, which syncs with a server once and stays connected for a while.

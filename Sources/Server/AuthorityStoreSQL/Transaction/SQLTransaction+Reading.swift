@@ -102,22 +102,22 @@ extension SQLTransaction: AuthorityView {
         try row(
             "read a record",
             """
-            SELECT collection, id, uid, space, version, creation, deletion, fields, origins, equal_edits
+            SELECT id, uid, version, creation, deletion, fields, origins, equal_edits, space
             FROM record WHERE collection = $1 AND id = $2
             """,
             [.text(address.collection.rawValue), .blob(address.id.bits.bytes)]
-        ) { try StoredRecord($0) }
+        ) { try StoredRecord($0, of: address.collection) }
     }
 
     package func record(_ collection: CollectionName, _ uid: UID) throws(AuthorityStoreError) -> StoredRecord? {
         try row(
             "read a record",
             """
-            SELECT collection, id, uid, space, version, creation, deletion, fields, origins, equal_edits
+            SELECT id, uid, version, creation, deletion, fields, origins, equal_edits, space
             FROM record WHERE collection = $1 AND uid = $2
             """,
             [.text(collection.rawValue), .integer(uid.rawValue)]
-        ) { try StoredRecord($0) }
+        ) { try StoredRecord($0, of: collection) }
     }
 
     package func referrers(
@@ -153,8 +153,7 @@ extension SQLTransaction: AuthorityView {
         try use(
             "read a page of records",
             """
-            SELECT collection, id, uid, space, version, creation, deletion, fields, origins, equal_edits
-            FROM record
+            SELECT id, uid, version, creation, deletion, fields, origins, equal_edits FROM record
             WHERE space = $1 AND collection = $2 AND id > $3 AND deletion IS NULL ORDER BY id LIMIT $4
             """,
             [
@@ -167,8 +166,8 @@ extension SQLTransaction: AuthorityView {
             while try row.step() {
                 let isFull = records.count >= budget.rows || bytes >= budget.bytes
                 if isFull, !records.isEmpty { return RowSlice(records: records, bytes: bytes, isComplete: false) }
-                bytes += row.withBytes(7) { $0.count } + 64
-                records.append(try StoredRecord(row))
+                bytes += row.withBytes(5) { $0.count } + 64
+                records.append(try StoredRecord(row, of: collection, in: space))
             }
             return RowSlice(records: records, bytes: bytes, isComplete: true)
         }

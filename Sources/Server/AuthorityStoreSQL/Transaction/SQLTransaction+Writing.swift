@@ -67,16 +67,16 @@ extension SQLTransaction: AuthorityTransaction {
         return head
     }
 
-    package func takeUID(in collection: CollectionName) throws(AuthorityStoreError) -> UID {
-        let uid = try row(
-            "take a uid",
+    package func takeUIDs(_ count: Int, in collection: CollectionName) throws(AuthorityStoreError) -> UID {
+        let first = try row(
+            "take uids",
             """
-            INSERT INTO uid_counter (collection, next) VALUES ($1, 1)
-            ON CONFLICT (collection) DO UPDATE SET next = uid_counter.next + 1 RETURNING next - 1
-            """, [.text(collection.rawValue)]
+            INSERT INTO uid_counter (collection, next) VALUES ($1, $2)
+            ON CONFLICT (collection) DO UPDATE SET next = uid_counter.next + excluded.next RETURNING next - $2
+            """, [.text(collection.rawValue), .integer(Int64(count))]
         ) { $0.integer(0) }
-        guard let uid else { throw AuthorityStoreError(.corrupt, "no uid of \(collection) was assigned") }
-        return UID(uid)
+        guard let first else { throw AuthorityStoreError(.corrupt, "no uid of \(collection) was assigned") }
+        return UID(first)
     }
 
     // MARK: Records

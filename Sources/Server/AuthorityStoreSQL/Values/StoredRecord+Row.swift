@@ -2,38 +2,52 @@ import SyncAuthority
 import SyncModel
 
 extension StoredRecord {
-    /// Reads a row with the columns `collection`, `id`, `uid`, `space`, `version`, `creation`, `deletion`, `fields`,
-    /// `origins`, and `equal_edits`.
-    init(_ row: some SQLCursor) throws(AuthorityStoreError) {
-        let creation = try row.blob(5, "the creation in a row of record") { (reader) throws(AuthorityStoreError) in
+    /// Reads a row of `record` with the columns `id`, `uid`, `version`, `creation`, `deletion`, `fields`, `origins`, and
+    /// `equal_edits`.
+    init(
+        _ row: some SQLCursor, of collection: CollectionName, in space: SpaceID
+    ) throws(AuthorityStoreError) {
+        let creation = try row.blob(3, "the creation in a row of record") { (reader) throws(AuthorityStoreError) in
             RecordCreation(origin: try reader.origin(), claimedTime: HybridTime(rawValue: try reader.number()))
         }
         self.init(
             address: RecordAddress(
-                try CollectionName(stored: row.text(0), "the collection in a row of record"),
-                RecordID(bits: try row.identifier(1, "the id in a row of record"))),
-            uid: UID(row.integer(2)), space: try SpaceID(stored: row.text(3), "the space in a row of record"),
-            version: Version(row.integer(4)), creation: creation,
-            deletion: row.isNull(6) ? nil : try row.stamp(6, "the deletion in a row of record"),
+                collection, RecordID(bits: try row.identifier(0, "the id in a row of record"))),
+            uid: UID(row.integer(1)), space: space, version: Version(row.integer(2)), creation: creation,
+            deletion: row.isNull(4) ? nil : try row.stamp(4, "the deletion in a row of record"),
             fields: try Self.fields(row, creation.origin))
+    }
+
+    /// Reads a row with the same columns, and then `space`.
+    init(_ row: some SQLCursor, of collection: CollectionName) throws(AuthorityStoreError) {
+        let space = try SpaceID(stored: row.text(8), "the space in a row of record")
+        try self.init(row, of: collection, in: space)
     }
 
     private static func fields(
         _ row: some SQLCursor, _ creation: FieldOrigin
     ) throws(AuthorityStoreError) -> [StoredField] {
-        let patch = try StoredText.patch(row, 7, "the fields in a row of record")
-        let equalEdits = try row.blob(9, "the equal edits in a row of record", Self.equalEdits)
-        return try row.blob(8, "the origins in a row of record") { (reader) throws(AuthorityStoreError) in
-            let areAllAsCreated = reader.isAtEnd
-            var fields: [StoredField] = []
-            fields.reserveCapacity(patch.count)
-            for (name, value) in patch {
-                let origin = areAllAsCreated ? creation : try reader.origin()
-                let equal = equalEdits[UInt64(fields.count)] ?? []
-                fields.append(StoredField(name: name, value: value, origin: origin, equalEdits: equal))
-            }
-            return fields
+        var fields: [StoredField] = []
+        var areInOrder = true
+        try StoredText.patch(row, 5, "the fields in a row of record") { name, value in
+            if let last = fields.last, last.name >= name { areInOrder = false }
+            fields.append(StoredField(name: name, value: value, origin: creation))
         }
+        guard areInOrder else {
+            throw AuthorityStoreError(.corrupt, "the fields in a row of record are not in the order of their names")
+        }
+        try row.blob(6, "the origins in a row of record") { (reader) throws(AuthorityStoreError) in
+            // All are as created.
+            if reader.isAtEnd { return }
+            for index in fields.indices { fields[index].origin = try reader.origin() }
+        }
+        try row.blob(7, "the equal edits in a row of record") { (reader) throws(AuthorityStoreError) in
+            if reader.isAtEnd { return }
+            for (position, stamps) in try equalEdits(&reader) where position < fields.count {
+                fields[Int(position)].equalEdits = stamps
+            }
+        }
+        return fields
     }
 
     /// Returns the stamps of equal edits by the positions of their fields.

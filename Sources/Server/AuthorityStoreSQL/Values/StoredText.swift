@@ -18,6 +18,13 @@ enum StoredText {
         try decode(row, column, what, PatchCodec.decode)
     }
 
+    /// Passes the fields of a patch to `body`, in their order in the column, which is that of their names.
+    static func patch(
+        _ row: some SQLCursor, _ column: Int32, _ what: String, each body: (FieldName, FieldValue) -> Void
+    ) throws(AuthorityStoreError) {
+        try decode(row, column, what) { (bytes) throws(WireError) in try PatchCodec.decode(bytes, each: body) }
+    }
+
     static func encode(_ outcome: Outcome) throws(AuthorityStoreError) -> [UInt8] {
         do throws(WireError) {
             return try OutcomeCodec.encode(outcome)

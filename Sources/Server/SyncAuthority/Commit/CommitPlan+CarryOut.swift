@@ -16,16 +16,10 @@ extension CommitPlan {
         let version: Version
         if let newVersion { version = newVersion } else { version = try transaction.extent(of: space).head }
 
-        var uids: [RecordAddress: UID] = [:]
+        let uids = try uids(in: transaction)
         var changes: [RecordChange] = []
         for record in records {
-            let uid: UID
-            if let before = record.before {
-                uid = before.uid
-            } else {
-                uid = try transaction.takeUID(in: record.address.collection)
-            }
-            uids[record.address] = uid
+            guard let uid = uids[record.address] else { continue }
             if let change = record.change(uid: uid) { changes.append(change) }
             guard let after = record.after(version: version, uid: uid, space: space, by: author.identity) else {
                 continue
@@ -46,6 +40,22 @@ extension CommitPlan {
         }
         return Effect(
             outcome: .applied(version: version, uids: assigned, conflicts: conflicts), newVersion: newVersion)
+    }
+
+    /// Returns the uids of all records. New records get the next ones of their collections, in the order of the plan.
+    private func uids(in transaction: some AuthorityTransaction) throws(AuthorityStoreError) -> [RecordAddress: UID] {
+        let new = Dictionary(grouping: records.filter { $0.before == nil }, by: \.address.collection)
+        var uids: [RecordAddress: UID] = [:]
+        uids.reserveCapacity(records.count)
+        for record in records { uids[record.address] = record.before?.uid }
+        // Two servers on one database lock the counters in the same order.
+        for (collection, records) in new.sorted(by: { $0.key < $1.key }) {
+            let first = try transaction.takeUIDs(records.count, in: collection)
+            for (offset, record) in records.enumerated() {
+                uids[record.address] = UID(first.rawValue + Int64(offset))
+            }
+        }
+        return uids
     }
 
     /// Updates the index of references to match the record's new values.

@@ -172,8 +172,12 @@ public protocol AuthorityTransaction: AuthorityView {
     /// space here until the end of the transaction.
     func takeVersion(in space: SpaceID) throws(AuthorityStoreError) -> Version
 
-    /// Returns the next uid of the collection, which was never assigned before; the first is 0. Numbers may be skipped.
-    func takeUID(in collection: CollectionName) throws(AuthorityStoreError) -> UID
+    /// Assigns the next `count` uids of the collection, which were never assigned before, and returns the first of them.
+    ///
+    /// The first uid of a collection is 0. Numbers may be skipped between two calls.
+    ///
+    /// - Parameter count: at least 1.
+    func takeUIDs(_ count: Int, in collection: CollectionName) throws(AuthorityStoreError) -> UID
 
     /// Stores the record, replacing the one with the same address.
     func put(_ record: StoredRecord) throws(AuthorityStoreError)

@@ -29,12 +29,12 @@ public struct StoredField: Hashable, Sendable {
     /// The value in canonical form.
     public let value: FieldValue
     /// The edit and the commit that set the value.
-    public let origin: FieldOrigin
+    public package(set) var origin: FieldOrigin
     /// The stamps of other clients' edits that set the same value without having seen it, oldest first. If the value
     /// loses a conflict, these clients get a notice, too.
     ///
     /// If the edit with the stamp of `origin` is such an edit, its stamp is in the list, too.
-    public let equalEdits: [Stamp]
+    public package(set) var equalEdits: [Stamp]
 
     /// Creates a field, with the value in canonical form.
     public init(name: FieldName, value: FieldValue, origin: FieldOrigin, equalEdits: [Stamp] = []) {
@@ -110,13 +110,17 @@ public struct StoredRecord: Hashable, Sendable {
 extension Record {
     /// Creates the client's view of a stored record.
     package init(_ stored: StoredRecord, schema: ModelSchema) {
+        let creation = stored.creation.origin.version
+        let areAllOfOneCommit =
+            creation == stored.version && stored.fields.allSatisfy { $0.origin.version == stored.version }
         var unknown = Patch()
         var values = Array(repeating: FieldValue.null, count: schema.fields.count)
-        var versions = Array(repeating: stored.creation.origin.version, count: schema.fields.count)
+        var versions = areAllOfOneCommit ? [] : Array(repeating: creation, count: schema.fields.count)
+        var walk = schema.walkByName()
         for field in stored.fields {
-            if let position = schema.position(of: field.name) {
+            if let position = walk.position(of: field.name) {
                 values[position] = field.value
-                versions[position] = field.origin.version
+                if !areAllOfOneCommit { versions[position] = field.origin.version }
             } else {
                 unknown.set(field.name, to: field.value)
             }

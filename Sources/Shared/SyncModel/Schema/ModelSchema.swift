@@ -7,6 +7,8 @@ public struct ModelSchema: Hashable, Sendable {
     /// The rule for a delete whose author has not seen the latest edits.
     public let deleteRule: DeleteRule
     private let positions: [FieldName: Int]
+    /// The positions of the fields, ordered by the names of the fields.
+    private let positionsByName: [Int]
 
     /// Creates a schema. Traps when two fields share a name, when a name is reserved, or when there are too many
     /// fields, because schemas are written by programmers.
@@ -23,6 +25,7 @@ public struct ModelSchema: Hashable, Sendable {
         self.fields = fields
         self.deleteRule = deleteRule
         self.positions = positions
+        positionsByName = fields.indices.sorted { fields[$0].name < fields[$1].name }
     }
 
     /// Names that the stores use for their own columns.
@@ -31,6 +34,35 @@ public struct ModelSchema: Hashable, Sendable {
     /// Returns the position of the field in `fields` and in a record's values; nil when there is no such field.
     public func position(of field: FieldName) -> Int? {
         positions[field]
+    }
+
+    /// Returns a walk along the fields in the order of their names.
+    package func walkByName() -> NameWalk { NameWalk(fields: fields, order: positionsByName) }
+
+    /// Finds the positions of fields whose names arrive in increasing order, without hashing each name.
+    package struct NameWalk {
+        fileprivate let fields: [FieldSchema]
+        fileprivate let order: [Int]
+        private var next = 0
+
+        fileprivate init(fields: [FieldSchema], order: [Int]) {
+            self.fields = fields
+            self.order = order
+        }
+
+        /// Returns the position of the field; nil when the schema has no such field.
+        ///
+        /// - Parameter name: a name that comes after those of the calls before.
+        package mutating func position(of name: FieldName) -> Int? {
+            while next < order.count {
+                let position = order[next]
+                let candidate = fields[position].name
+                if candidate > name { return nil }
+                next += 1
+                if candidate == name { return position }
+            }
+            return nil
+        }
     }
 
     /// Returns the field with this name; nil when there is no such field.

@@ -18,19 +18,34 @@ package enum PatchCodec {
         try Message.read(bytes, "patch") { (reader) throws(JSONError) in try read(&reader, of: nil) }
     }
 
+    /// Passes the fields of a patch to `body`, in the order of the text, without building a `Patch`.
+    package static func decode(
+        _ bytes: UnsafeBufferPointer<UInt8>, each body: (FieldName, FieldValue) -> Void
+    ) throws(WireError) {
+        try Message.read(bytes, "patch") { (reader) throws(JSONError) in try read(&reader, of: nil, each: body) }
+    }
+
     /// - Parameter collection: the collection of the fields; nil if the message has not named it yet.
     static func read(_ reader: inout JSONReader, of collection: CollectionName?) throws(JSONError) -> Patch {
         var patch = Patch()
+        try read(&reader, of: collection) { patch.set($0, to: $1) }
+        return patch
+    }
+
+    private static func read(
+        _ reader: inout JSONReader, of collection: CollectionName?, each body: (FieldName, FieldValue) -> Void
+    ) throws(JSONError) {
+        var count = 0
         var members = try reader.beginObject()
         while let key = try reader.nextKey(&members) {
-            guard patch.count < WireLimits.columns else {
+            guard count < WireLimits.columns else {
                 throw reader.content("at most \(WireLimits.columns) fields of one record are allowed", at: key.offset)
             }
+            count += 1
             let field: FieldName = try reader.name(key)
             let place = FieldPlace(collection: collection, field: field)
-            patch.set(field, to: try FieldValueCoding.read(&reader, of: place))
+            body(field, try FieldValueCoding.read(&reader, of: place))
         }
-        return patch
     }
 
     /// - Parameter collection: the collection of the fields; nil if it is not known.

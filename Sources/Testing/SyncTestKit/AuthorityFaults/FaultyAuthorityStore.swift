@@ -265,9 +265,9 @@ extension FaultyTransaction {
         return try base.takeVersion(in: space)
     }
 
-    func takeUID(in collection: CollectionName) throws(AuthorityStoreError) -> UID {
-        try store.step("take uid")
-        return try base.takeUID(in: collection)
+    func takeUIDs(_ count: Int, in collection: CollectionName) throws(AuthorityStoreError) -> UID {
+        try store.step("take uids")
+        return try base.takeUIDs(count, in: collection)
     }
 
     func put(_ record: StoredRecord) throws(AuthorityStoreError) {

@@ -65,16 +65,16 @@ extension AuthorityStoreConformance {
                 try fixture.expect(others.3, nil, "uid -1")
             },
             Check("uids count from 0 by collection, and one that was taken is not given again") { fixture in
-                func take(_ collection: CollectionName) throws -> UID {
+                func take(_ count: Int, _ collection: CollectionName) throws -> UID {
                     try fixture.write { transaction in
-                        try transaction.takeUID(in: collection)
+                        try transaction.takeUIDs(count, in: collection)
                     }
                 }
-                try fixture.expect(try take("user"), UID(0), "the first")
-                let second = try take("user")
-                try fixture.expect(second > UID(0), true, "whether \(second) is new")
-                try fixture.expect(try take("avatar"), UID(0), "the first of another collection")
-                let third = try take("user")
+                try fixture.expect(try take(3, "user"), UID(0), "the first")
+                let second = try take(1, "user")
+                try fixture.expect(second > UID(2), true, "whether \(second) is after three others")
+                try fixture.expect(try take(2, "avatar"), UID(0), "the first of another collection")
+                let third = try take(2, "user")
                 try fixture.expect(third > second, true, "whether \(third) is after \(second)")
             },
             Check("live records are walked in the order of their ids, a page at a time") { fixture in

@@ -138,7 +138,7 @@ extension AuthorityStoreConformance {
         let author = AuthorityStoreFixture.author(0)
         try transaction.set(.writer, of: Principal(name: "anna"), in: "team")
         let version = try transaction.takeVersion(in: .default)
-        _ = try transaction.takeUID(in: "user")
+        _ = try transaction.takeUIDs(1, in: "user")
         try transaction.put(record)
         try transaction.link(
             Referrer(record.address, "avatar"), to: RecordAddress("avatar", AuthorityStoreFixture.id(2)))

@@ -295,10 +295,10 @@ final class InMemoryTransaction: AuthorityTransaction {
         return old.head.next
     }
 
-    func takeUID(in collection: CollectionName) -> UID {
-        let next = tables.uids[collection, default: 0]
-        tables.uids[collection] = next + 1
-        return UID(next)
+    func takeUIDs(_ count: Int, in collection: CollectionName) -> UID {
+        let first = tables.uids[collection, default: 0]
+        tables.uids[collection] = first + Int64(count)
+        return UID(first)
     }
 
     func put(_ record: StoredRecord) { tables.records[record.address] = record }

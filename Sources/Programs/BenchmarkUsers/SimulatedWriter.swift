@@ -1,23 +1,28 @@
 import AuthorityStoreSQLite
-import BenchmarkUsers
-import SyncAuthority
-import SyncModel
+package import SyncAuthority
+package import SyncModel
 import SyncRuntimeLive
 
 /// A client that writes the benchmark's records to the server, without a protocol.
-final class SimulatedWriter: Sendable {
+package final class SimulatedWriter: Sendable {
     private let authority: Authority
+    private let now: @Sendable () -> WallTime
     private let principal = Principal(name: "writer")
     private let identity: ClientIdentity
 
-    /// - Parameter number: distinguishes the clients of one server.
-    init(authority: Authority, number: UInt64 = 7) {
+    /// - Parameters:
+    ///   - number: distinguishes the clients of one server.
+    ///   - now: the clock of the server.
+    package init(
+        authority: Authority, number: UInt64 = 7, now: @escaping @Sendable () -> WallTime = { .live() }
+    ) {
         self.authority = authority
+        self.now = now
         identity = ClientIdentity(client: ClientID(bits: Identifier128(high: 7, low: number)), incarnation: 0)
     }
 
     /// Opens a new database of a server at `path`.
-    static func authority(at path: String, durability: Durability) throws -> Authority {
+    package static func authority(at path: String, durability: Durability) throws -> Authority {
         let store = try SQLiteAuthorityStore(
             at: path, newHistory: BenchmarkHistories().nextHistory(),
             configuration: SQLiteAuthorityConfiguration(durability: durability))
@@ -25,13 +30,13 @@ final class SimulatedWriter: Sendable {
     }
 
     /// The number of commits that `create` makes.
-    static func commits(creating rows: Int64) -> Int64 { (rows + 999) / 1_000 }
+    package static func commits(creating rows: Int64) -> Int64 { (rows + 999) / 1_000 }
 
     /// The version at which `create` creates a user.
-    static func version(of uid: Int64) -> Version { Version(uid / 1_000 + 1) }
+    package static func version(of uid: Int64) -> Version { Version(uid / 1_000 + 1) }
 
     /// Creates the users with the uids 0 to `rows` - 1.
-    func create(_ rows: Int64) throws {
+    package func create(_ rows: Int64) throws {
         var from: Int64 = 0
         while from < rows {
             let to = min(rows, from + 1_000)
@@ -52,7 +57,7 @@ final class SimulatedWriter: Sendable {
     ///   - version: the version that the writer has seen.
     /// - Returns: the number of transactions.
     @discardableResult
-    func change(_ count: Int64, stride: Int64, first: Int64, seen version: Int64) throws -> Int64 {
+    package func change(_ count: Int64, stride: Int64, first: Int64, seen version: Int64) throws -> Int64 {
         var number = first
         for from in Swift.stride(from: 0, to: count, by: 1_000) {
             try push(
@@ -65,7 +70,7 @@ final class SimulatedWriter: Sendable {
     }
 
     /// Returns the edit of a user's name.
-    static func rename(_ uid: Int64, to name: String, at time: Int64, seen version: Version) -> Mutation {
+    package static func rename(_ uid: Int64, to name: String, at time: Int64, seen version: Version) -> Mutation {
         let edit = FieldEdit(field: "display_name", value: .text(name), before: .null, seen: version)
         return Mutation(
             collection: "user", record: SimulatedUsers.id(uid), time: HybridTime(rawValue: UInt64(1_000_000 + time)),
@@ -79,7 +84,7 @@ final class SimulatedWriter: Sendable {
         let response = try authority.push(
             PushRequest(
                 identity: identity, epoch: nil, acknowledged: TransactionNumber(number), transactions: [transaction]),
-            by: principal, now: WallTime.live())
+            by: principal, now: now())
         guard case .answered(let results, _, _) = response, case .applied? = results.first?.outcome else {
             throw BenchmarkError("the server did not take transaction \(number): \(response)")
         }
@@ -87,13 +92,13 @@ final class SimulatedWriter: Sendable {
 }
 
 /// A history keeper for a server that is never restored.
-struct BenchmarkHistories: HistoryKeeper {
+private struct BenchmarkHistories: HistoryKeeper {
     func nextHistory() -> HistoryIdentity {
         var random = SystemRandomNumberGenerator()
         return .drawn(from: &random)
     }
 
     func historyWasLost(_ lost: LostHistory, next: Epoch) {
-        say("failed \(lost)")
+        preconditionFailure("a benchmark restores no server: \(lost)")
     }
 }

@@ -1,0 +1,65 @@
+import BenchmarkUsers
+import Foundation
+import SyncCore
+import SyncModel
+import SyncStoreSQLite
+
+/// A device whose hot paths are counted. Its users arrive as the pages of a first snapshot.
+struct CountedDevice {
+    private let store: SQLiteStore
+    private let users: Int64
+    private static let now = WallTime(milliseconds: 1_800_000_000_000)
+
+    /// - Parameter users: the number of users, a multiple of 1,000.
+    init(in folder: URL, users: Int64) throws {
+        var zeros = Zeros()
+        self.users = users
+        store = try SQLiteStore.open(
+            StoreConfiguration(file: folder.appending(path: "device.db").path), catalog: SimulatedUsers.catalog,
+            now: Self.now, random: &zeros)
+        try fill()
+    }
+
+    func close() {
+        store.close()
+    }
+
+    private func fill() throws {
+        let epoch = Epoch(rawValue: "benchmark")
+        _ = try store.adopt(epoch, as: AccountID(rawValue: "benchmark"))
+        try store.follow(.default)
+        for from in stride(from: 0, to: users, by: 1_000) {
+            let records = (from..<from + 1_000).map { SimulatedUsers.record($0, version: Version(1)) }
+            let isLast = from + 1_000 == users
+            let page = PullPage(
+                space: .default, epoch: epoch, serverTime: .zero,
+                content: .snapshot(
+                    [SnapshotRows(collection: "user", records: records)], isFirst: from == 0, isLast: isLast),
+                cursor: Cursor(rawValue: "\(from + 1_000)"), version: Version(users), head: Version(users),
+                hasMore: !isLast)
+            _ = try store.apply(
+                page, after: from == 0 ? nil : Cursor(rawValue: "\(from)"), brake: nil, now: Self.now)
+            try store.checkpoint()
+        }
+    }
+
+    func write(_ index: Int64) throws {
+        let patch: Patch = ["display_name": .text("Renamed \(index)"), "updated_at": .integer(index)]
+        let edit = RecordEdit.update("user", SimulatedUsers.id(index % users), patch)
+        guard try store.commit([edit], in: .default, now: Self.now) != nil else {
+            throw BenchmarkError("write \(index) changed nothing")
+        }
+        try store.checkpoint()
+    }
+
+    func read(_ uid: Int64) throws {
+        guard try store.record("user", .uid(UID(uid))) != nil else {
+            throw BenchmarkError("user \(uid) was not found")
+        }
+    }
+}
+
+/// A generator whose numbers are always the same.
+private struct Zeros: RandomNumberGenerator {
+    mutating func next() -> UInt64 { 0 }
+}
