@@ -12,12 +12,21 @@ extension RestorePlan {
             transactions.append(try addingTargets(of: edits))
             parts.append(restored)
         }
-        guard !parts.isEmpty else {
-            throw StoreError(
+        guard !parts.isEmpty else { throw try refusal(of: lost) }
+    }
+
+    /// Returns the error for an entry of which nothing can be restored.
+    private func refusal(of lost: Transaction) throws -> StoreError {
+        for mutation in lost.mutations {
+            guard let current = try records.space(mutation.address), current != space else { continue }
+            return StoreError(
                 .danglingReference,
-                "the entry refers to records that are not on this device, or its ids are in use in another space: restore the entries with those records first"
+                "the id of \(mutation.address) is in use in the space \(current) now, so the record cannot come back to the space \(space): create a new record with the values of the entry, and then dismiss the entry"
             )
         }
+        return StoreError(
+            .danglingReference,
+            "the entry refers to records that are not on this device: restore the entries with those records first")
     }
 
     /// Returns the changes of a part that can be restored together, and postpones the others.

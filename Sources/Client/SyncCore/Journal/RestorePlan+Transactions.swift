@@ -14,10 +14,9 @@ extension RestorePlan {
                 continue
             }
             switch mutation.intent {
-            // A create gets a new id only if it was rejected because its record had been deleted. Other creates keep
-            // their ids, because other entries refer to them. A rejection without a position is about the whole
-            // transaction.
-            case .create where rejection?.code == .recordDeleted && (rejection?.mutation ?? position) == position:
+            // A create gets a new id only if it was rejected because its id is used up. Other creates keep their ids,
+            // because other entries refer to them. A rejection without a position is about the whole transaction.
+            case .create where rejection?.isOfUsedID == true && (rejection?.mutation ?? position) == position:
                 replace(address)
             case .create: created.insert(address)
             case .update: if try values(ofDeleted: address) != nil { replace(address) }
@@ -110,4 +109,9 @@ extension RestorePlan {
 
 extension Mutation {
     fileprivate var isUpdate: Bool { if case .update = intent { true } else { false } }
+}
+
+extension Rejection {
+    /// Whether the server rejected a create because its record has been deleted, or is in another space.
+    fileprivate var isOfUsedID: Bool { code == .recordDeleted || code == .duplicateRecord }
 }

@@ -108,6 +108,17 @@ struct SpaceRow: Hashable {
         return row
     }
 
+    /// Returns the row of a space by its key, which some row of a record names.
+    static func load(key: Int64, _ connection: Connection) throws -> SpaceRow {
+        let select = try connection.statement(composed: "SELECT \(columns) FROM sync_space WHERE key = ?1")
+        select.bind(1, key)
+        defer { select.reset() }
+        guard try select.step() else {
+            throw StoreError(.corrupt, "a record is in a space with the key \(key), which does not exist")
+        }
+        return try SpaceRow(select)
+    }
+
     /// Returns the row of a space; nil when the device does not follow it.
     static func find(_ space: SpaceID, _ connection: Connection) throws -> SpaceRow? {
         let select = try connection.statement(

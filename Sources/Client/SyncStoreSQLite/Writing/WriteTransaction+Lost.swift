@@ -45,15 +45,10 @@ extension WriteTransaction {
         guard let former = try takeFormerVersions(of: place), let old = try shown(place, isPending: isPending),
             old.record.version == .zero
         else { return [] }
-        // A record that was created again in another space has lost all its values, because versions of two spaces
-        // cannot be compared.
-        let isElsewhere = old.space != space
-        if !isElsewhere { try rememberOwnVersions(former, of: old.record, shownAs: record, in: space) }
-        let versions =
-            isElsewhere
-            ? former.map { _ in Self.alwaysLost } : Self.withoutMarks(former, ofFieldsEmptySinceCreation: old.record)
+        if let home = old.space, home != space { return try takeAway(place, former, from: home) }
+        try rememberOwnVersions(former, of: old.record, shownAs: record, in: space)
+        let versions = Self.withoutMarks(former, ofFieldsEmptySinceCreation: old.record)
         var edits = old.record.edits(lostBy: record, former: versions, schema: model)
-            .filter { !isElsewhere || !$0.value.isNull }
         if isPending {
             let pending = try pendingEdits(of: place, in: space)
             // The user has seen these values and replaced them, or the device still sends them.
@@ -64,7 +59,7 @@ extension WriteTransaction {
         edits = edits.map { edit in
             // A field with a later version than it had here was written after the backup, and so was one with the same
             // version and another value. Its entry then says that the field has changed since.
-            guard !isElsewhere, let position = model.position(of: edit.field), !record.isEmptySinceCreation(position),
+            guard let position = model.position(of: edit.field), !record.isEmptySinceCreation(position),
                 let version = Self.unmarked(former[position]), version <= edit.seen
             else { return edit }
             return FieldEdit(field: edit.field, value: edit.value, before: edit.value, seen: version)
@@ -74,9 +69,28 @@ extension WriteTransaction {
             let part = edits.filter { isOwn($0) == own }
             guard !part.isEmpty else { return nil }
             return LostEdits(
+                space: space,
                 mutation: Mutation(collection: model.collection, record: place.id, time: .zero, intent: .update(part)),
                 isOwn: own)
         }
+    }
+
+    /// Returns the create of a record that the current history shows in another space than the lost one did.
+    ///
+    /// Versions of two spaces cannot be compared, and the values of a space are for its members only. Therefore, the
+    /// whole record counts as lost, and its own space is offered all its values.
+    private func takeAway(_ place: RecordPlace, _ former: [Version], from home: Int64) throws -> [LostEdits] {
+        takenAway[home, default: 0] += 1
+        let space = try SpaceRow.load(key: home, connection).space
+        guard let creation = try creation(ofLost: place, in: space),
+            let record = try base(place).record ?? row(place)?.record
+        else { return [] }
+        return [LostEdits(space: home, mutation: creation, isOwn: Self.areOwn(record, former))]
+    }
+
+    /// Whether this device wrote all values of a record.
+    private static func areOwn(_ record: Record, _ former: [Version]) -> Bool {
+        zip(record.values, former).allSatisfy { value, version in value.isNull || isOwn(version) }
     }
 
     /// Returns the edits of a record in one space that the current history has not shown yet.
@@ -106,7 +120,7 @@ extension WriteTransaction {
             try creation(ofLost: place, in: space)
         } isOwn: { place in
             guard let former = try formerVersions(of: place), let record = try row(place)?.record else { return false }
-            return zip(record.values, former).allSatisfy { value, version in value.isNull || Self.isOwn(version) }
+            return Self.areOwn(record, former)
         } note: { transaction, isOwn in
             try note(lost: transaction, isOwn: isOwn, now: now)
         }
@@ -235,10 +249,13 @@ extension WriteTransaction {
         return versions
     }
 
-    /// Offers edits that the current history has lost.
-    func offer(lost edits: [LostEdits], in space: SpaceID, now: WallTime) throws {
-        for own in [true, false] {
-            try offer(lost: edits.filter { $0.isOwn == own }.map(\.mutation), in: space, isOwn: own, now: now)
+    /// Offers edits that the current history has lost, each in its own space.
+    func offer(lost edits: [LostEdits], now: WallTime) throws {
+        for (key, edits) in Dictionary(grouping: edits, by: \.space).sorted(by: { $0.key < $1.key }) {
+            let space = try SpaceRow.load(key: key, connection).space
+            for own in [true, false] {
+                try offer(lost: edits.filter { $0.isOwn == own }.map(\.mutation), in: space, isOwn: own, now: now)
+            }
         }
     }
 
@@ -257,6 +274,8 @@ extension WriteTransaction {
 
 /// Edits of one record that the current history has lost.
 struct LostEdits {
+    /// The key of the space in which the lost history had the record.
+    let space: Int64
     let mutation: Mutation
     /// Whether this device wrote the values.
     let isOwn: Bool

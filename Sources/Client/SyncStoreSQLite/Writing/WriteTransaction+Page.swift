@@ -52,6 +52,10 @@ extension WriteTransaction {
             }
             changed = count
         }
+        if let brake, let stopped = try stops(brake) {
+            rollsBack = true
+            return stopped
+        }
         if space.phase == .catchingUp && space.version >= space.completeAt { space.phase = .complete }
         if space.phase == .complete {
             // Clients of other processes learn from this that more is on its way. Without more, nothing changes, so that
@@ -69,6 +73,16 @@ extension WriteTransaction {
         try space.save(connection)
         if space.showsItsVersion { try confirmAnswered(in: space) }
         return .applied(try stored(space), outbox: meta.outbox, changedRecords: changed)
+    }
+
+    /// Returns the result of a page that takes many records of a lost history away from another space; nil if it takes
+    /// few.
+    private func stops(_ brake: DeleteBrake) throws -> ApplyResult? {
+        for (key, count) in takenAway.sorted(by: { $0.key < $1.key }) {
+            let total = try shownCount(in: try SpaceRow.load(key: key, connection)) + count
+            if brake.stops(deleting: count, of: total) { return .braked(deletes: count, of: total) }
+        }
+        return nil
     }
 
     /// Throws when the device has no room for the contents of a page, so that a server cannot fill the disk.
@@ -160,7 +174,7 @@ extension WriteTransaction {
                 count += 1
             }
         }
-        try offer(lost: lost, in: space.space, now: now)
+        try offer(lost: lost, now: now)
         return count
     }
 
@@ -342,7 +356,7 @@ extension WriteTransaction {
                 "the page of \(space.space) ends at version \(space.version); expected \(page.version), as it announces"
             )
         }
-        try offer(lost: lost, in: space.space, now: now)
+        try offer(lost: lost, now: now)
         return count
     }
 

@@ -18,6 +18,9 @@ final class WriteTransaction {
     var mayHoldOldUIDs = false
     /// The key of the space whose snapshot is being applied over existing rows; nil otherwise.
     var freshSnapshot: Int64?
+    /// The numbers of records that a page has taken away from other spaces, whose lost history had them, by the keys of
+    /// these spaces.
+    var takenAway: [Int64: Int] = [:]
     /// Set by a call that decides to change nothing. The transaction is then rolled back.
     var rollsBack = false
     let cache: WriterCache

@@ -102,6 +102,35 @@ extension LocalStoreConformance {
                 try fixture.expect(try fixture.store.space(of: "users", id), is: "elsewhere", "its space")
                 patch.set("username", to: .text("old"))
                 try fixture.expect(try fixture.offers().map(\.patch), is: [patch], "what is offered")
+                try fixture.expect(
+                    try fixture.offers().map(\.intent), is: [.create(patch)], "a record of its own space")
+                let entry = try fixture.store.journal(state: .active, limit: 1)[0]
+                guard case .lost(let transaction) = entry.event else { return }
+                try fixture.expect(transaction.space, is: fixture.space, "the space to which the values belong")
+                // The id is taken, so the record cannot come back under it.
+                try fixture.expect(.danglingReference) {
+                    _ = try fixture.store.restore(journal: entry.number, now: fixture.now(), newID: fixture.newID)
+                }
+            },
+            Check("a page that takes many records of a lost history away from another space needs consent") { fixture in
+                let old = (0..<10).map { _ in fixture.id() }.sorted().enumerated().map { index, id in
+                    fixture.shownUser(id, uid: Int64(index), version: 1, "old")
+                }
+                try fixture.sendHello()
+                try fixture.pull(fixture.snapshot([SnapshotRows(collection: "users", records: old)], at: 1))
+                let restored = Epoch(rawValue: "restored")
+                _ = try fixture.store.adopt(restored, as: fixture.account)
+                let new = old.map { fixture.shownUser($0.id, uid: $0.uid.rawValue, version: 2, "new") }
+                let page = fixture.snapshot(
+                    [SnapshotRows(collection: "users", records: new)], at: 2, of: restored, in: "elsewhere")
+                func name() throws -> FieldValue? { try fixture.user(old[3].id)?.values.first }
+                let result = try fixture.pull(page, brake: DeleteBrake(records: 5, percent: 50))
+                try fixture.expect(result, is: .braked(deletes: 10, of: 10), "the result without consent")
+                try fixture.expect(try name(), is: .text("old"), "a record without consent")
+                try fixture.expect(try fixture.offers(), is: [], "the offers without consent")
+                try fixture.pull(page)
+                try fixture.expect(try name(), is: .text("new"), "a record with consent")
+                try fixture.expect(try fixture.offers().count, is: 10, "the offers with consent")
             },
         ]
     }
