@@ -108,6 +108,19 @@ extension Mutant {
             END
             """, shape: { $0.rates.restoreServer = 0.03 }),
         rows(
+            "lost record in another space", breaks: [.I21],
+            "what a restored server has lost is offered as that of another space",
+            """
+            AFTER INSERT ON sync_journal WHEN NEW.event = 'lost' BEGIN
+                UPDATE sync_journal SET payload = replace(payload, '"space":"north"', '"space":"default"')
+                    WHERE number = NEW.number;
+            END
+            """,
+            shape: {
+                $0.setting.spaceCount = 2
+                $0.rates.restoreServer = 0.03
+            }),
+        rows(
             "lost edits not offered", breaks: [.I15],
             "a device does not store which versions the lost history assigned",
             """

@@ -119,6 +119,7 @@ extension World {
         try userOracle.check(shown) { device, space in
             (owners[device] ?? []).contains { access.wasWithdrawn(from: $0, space) }
         }
+        try userOracle.checkSpaces(shown)
         for (left, right) in zip(shown, shown.dropFirst()) {
             try userOracle.checkEqual(left, right) { place in
                 for store in devices.compactMap(\.store) {

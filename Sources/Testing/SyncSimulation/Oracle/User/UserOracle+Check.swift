@@ -16,6 +16,8 @@ extension UserOracle {
         let spaces: Set<SpaceID>
         /// The history that the device follows, and its version of each space.
         let session: StoredSession
+        /// The values of all records, and of lost changes in the journal, each with the space in which the device has it.
+        private(set) var placed: [(value: FieldValue, space: SpaceID, place: String)] = []
 
         /// Reads everything that a store shows through its public interface.
         init(_ device: String, _ store: SimulatedDevice.Store, _ status: SyncStatus?) throws(StoreError) {
@@ -31,6 +33,30 @@ extension UserOracle {
             waiting = JournalOffer(waiting: try store.outbox(limit: .max).map(\.transaction))
             spaces = Set((status?.spaces ?? []).filter(\.hasAccess).map(\.space))
             session = try store.session()
+            for (address, record) in self.records {
+                guard let space = try store.space(of: address.collection, address.id) else { continue }
+                placed += record.values.map { ($0, space, "\(address)") }
+            }
+            for entry in try store.restorableJournal() {
+                guard case .lost(let transaction) = entry.event else { continue }
+                for mutation in transaction.mutations {
+                    placed += mutation.patch.map { ($0.value, transaction.space, "entry \(entry.number)") }
+                }
+            }
+        }
+    }
+
+    /// Checks that no text has left the space in which users entered it: its members alone may read it.
+    func checkSpaces(_ all: [Findings]) throws(Violation) {
+        let homes = state.withLock { $0.homes }
+        for found in all {
+            for (value, space, place) in found.placed {
+                guard let home = homes[value], !home.contains(space) else { continue }
+                throw Violation(
+                    .I21,
+                    "\(found.device) has \(value) in the space \(space) (\(place)); it was entered in \(home.map(\.rawValue).sorted().joined(separator: ", "))"
+                )
+            }
         }
     }
 

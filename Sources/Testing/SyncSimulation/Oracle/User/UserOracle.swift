@@ -73,6 +73,8 @@ final class UserOracle: Sendable {
         var entered: [String: Set<Saved>] = [:]
         /// The values that the users of each device have read and replaced there. Never forgotten.
         var replacedOn: [String: Set<Saved>] = [:]
+        /// The spaces in which users have entered each text. Texts are unique, so this is one space as a rule.
+        var homes: [FieldValue: Set<SpaceID>] = [:]
         /// The last edits of each device's users: the values that they have replaced, and the new ones.
         var lastEdits: [String: [FieldAddress: (old: FieldValue, new: FieldValue)]] = [:]
         /// The spaces that each device has removed, and has not downloaded again.
@@ -113,7 +115,7 @@ final class UserOracle: Sendable {
         _ edits: [RecordEdit], in space: SpaceID, on device: String, having shown: [RecordAddress: Record?]
     ) {
         state.withLock { state in
-            state.entered[device, default: []].formUnion(values(enteredBy: edits))
+            state.enter(values(enteredBy: edits), in: space, on: device)
             for change in changes(edits, shown) {
                 state.noteReplaced(by: change, on: device, isSaved: true)
                 state.note(change, on: device, in: space, isSaved: true)
@@ -187,7 +189,7 @@ final class UserOracle: Sendable {
     ) {
         if let failure = failure as? StoreError, failure.advice == .changeTheRequest { return }
         state.withLock { state in
-            state.entered[device, default: []].formUnion(values(enteredBy: edits))
+            state.enter(values(enteredBy: edits), in: space, on: device)
             for change in changes(edits, shown) {
                 state.noteReplaced(by: change, on: device, isSaved: false)
                 state.note(change, on: device, in: space, isSaved: false)
@@ -417,6 +419,13 @@ final class UserOracle: Sendable {
 }
 
 extension UserOracle.State {
+    fileprivate mutating func enter(_ values: [UserOracle.Saved], in space: SpaceID, on device: String) {
+        entered[device, default: []].formUnion(values)
+        for saved in values {
+            if case .text = saved.value { homes[saved.value, default: []].insert(space) }
+        }
+    }
+
     /// - Parameter isSaved: whether the change was made. Otherwise, it may have been.
     fileprivate mutating func noteReplaced(by change: UserOracle.Change, on device: String, isSaved: Bool) {
         switch change {
