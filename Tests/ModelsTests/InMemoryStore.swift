@@ -163,6 +163,16 @@ final class InMemoryStore: LocalStore {
         newID: @escaping @Sendable () -> RecordID
     ) throws(StoreError) -> [OutboxSequence] { [] }
 
+    func retry(
+        journal number: Int64, now: WallTime, newID: @escaping @Sendable () -> RecordID
+    ) throws(StoreError) -> [OutboxSequence] { [] }
+
+    func commit(
+        _ edits: [RecordEdit], correcting correction: JournalCorrection, in space: SpaceID, now: WallTime
+    ) throws(StoreError) -> OutboxSequence? {
+        try commit(edits, in: space, now: now)
+    }
+
     func dismiss(journal number: Int64) throws(StoreError) {}
 
     // MARK: Simulation of the server

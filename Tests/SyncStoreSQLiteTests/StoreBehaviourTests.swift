@@ -127,6 +127,31 @@ import Testing
         #expect(try RawDatabase(scratch.file).run(counts) == ["0|0"])
     }
 
+    @Test func `of two decisions about one entry, the second writes nothing`() throws {
+        let scratch = try Scratch()
+        let (store, other) = (try scratch.open(Samples.catalog), try scratch.open(Samples.catalog))
+        let correction = JournalCorrection(entry: 1)
+        func correct(_ store: SQLiteStore, _ name: String) throws -> OutboxSequence? {
+            try store.commit([Samples.create(2, name)], correcting: correction, in: .default, now: Samples.now)
+        }
+        let missing = #expect(throws: StoreError.self) { _ = try correct(store, "none") }
+        #expect(missing?.code == .missingEntry)
+        let sequence = try #require(try store.commit([Samples.create(1)], in: .default, now: Samples.now))
+        try store.cancel(sequence, now: Samples.now)
+        #expect(try correct(store, "first") != nil)
+        for _ in 0..<2 {
+            let second = #expect(throws: StoreError.self) { _ = try correct(other, "second") }
+            #expect(second?.code == .entryIsFrozen)
+            let third = #expect(throws: StoreError.self) {
+                _ = try other.retry(journal: 1, now: Samples.now, newID: { Samples.id(9) })
+            }
+            #expect(third?.code == .entryIsFrozen && third?.message.contains("dismissed") == true)
+        }
+        #expect(try other.count(matching: RecordQuery("users")) == 1)
+        #expect(try other.journal(state: nil, limit: 9).map(\.state) == [.dismissed])
+        for store in [store, other] { store.close() }
+    }
+
     @Test func `journal pages are bounded in bytes and follow each other without gaps`() throws {
         let scratch = try Scratch()
         let store = try scratch.open { $0.limits.journalPageBytes = 600 }

@@ -18,6 +18,23 @@ private struct LaxTodo: Model {
     let isDone = Field<Bool>("is_done", default: false)
 }
 
+/// A collection with both kinds of references, as declared by the server.
+private struct StrictStep: Model {
+    static let collection = "step"
+
+    let name = Field<String>("name", .required)
+    let todo = Reference<StrictTodo>("todo", .required)
+    let other = Reference<StrictTodo>("other")
+}
+
+private struct LaxStep: Model {
+    static let collection = "step"
+
+    let name = Field<String>("name", .required)
+    let todo = Reference<LaxTodo>("todo", .required)
+    let other = Reference<LaxTodo>("other")
+}
+
 /// Tests that a rejected write is kept until the user retries, edits, or discards it, and that a merge has both values.
 @Suite struct RejectionTests {
     private func strictTestbed() throws -> (testbed: SyncTestbed, phone: TestbedDevice) {
@@ -120,6 +137,98 @@ private struct LaxTodo: Model {
         try testbed.finish()
     }
 
+    @Test func `a decision about a decided rejection writes nothing, and says so`() throws {
+        let (testbed, phone) = try strictTestbed()
+        let todo = try testbed.run { try await phone.create(LaxTodo.self) { $0.title = "Milk" } }
+        try testbed.settle()
+        func reject() throws -> RejectedWrite {
+            todo.title = "Cucumbers"
+            todo.isDone = true
+            try testbed.run { try await todo.save() }
+            try testbed.settle()
+            return try #require(try phone.rejections.all().first)
+        }
+        func edit(_ rejection: RejectedWrite, _ body: @escaping @Sendable () throws -> Void = {}) throws {
+            try testbed.run {
+                try await rejection.edit { edit in
+                    for todo in edit.objects(LaxTodo.self) { todo.title = "Leek" }
+                    try body()
+                }
+            }
+        }
+        /// Expects that no decision but another discard is taken, and that the newer values stay.
+        func expectDecided(_ rejection: RejectedWrite) throws {
+            todo.title = "Eggs"
+            todo.isDone = false
+            try testbed.run { try await todo.save() }
+            try testbed.settle()
+            let edited = #expect(throws: ModelError.self) { try edit(rejection) }
+            #expect(edited?.code == .alreadyDecided)
+            #expect(edited?.message.contains("nothing was written") == true)
+            let retried = #expect(throws: ModelError.self) { try rejection.retry() }
+            #expect(retried?.code == .alreadyDecided)
+            try rejection.discard()
+            try testbed.settle()
+            #expect(todo.title == "Eggs" && !todo.isDone && todo.edits.isEmpty)
+            #expect(try phone.rejections.all().isEmpty)
+        }
+        let corrected = try reject()
+        try edit(corrected)
+        #expect(todo.title == "Leek" && todo.isDone)
+        try expectDecided(corrected)
+
+        let discarded = try reject()
+        try discarded.discard()
+        try expectDecided(discarded)
+
+        // Somebody else decides while the body runs. The values that it staged are dropped again.
+        let raced = try reject()
+        let failure = #expect(throws: ModelError.self) { try edit(raced) { try raced.discard() } }
+        #expect(failure?.code == .alreadyDecided)
+        #expect(todo.title == "Eggs" && !todo.isDone && todo.edits.isEmpty)
+        try expectDecided(raced)
+        try testbed.finish()
+    }
+
+    @Test(arguments: [false, true])
+    func `what was rejected with a creation follows it when the creation is corrected`(isRetried: Bool) throws {
+        let testbed = try SyncTestbed(models: [StrictTodo.self, StrictStep.self])
+        let phone = try testbed.device("phone", models: [LaxTodo.self, LaxStep.self])
+        phone.isOnline = false
+        try testbed.run {
+            let todo = try await phone.create(LaxTodo.self) { $0.title = "Cucumbers" }
+            try await phone.create(LaxStep.self) {
+                $0.name = "wash"
+                $0.todo = todo
+            }
+            let milk = try await phone.create(LaxTodo.self) { $0.title = "Milk" }
+            try await phone.create(LaxStep.self) {
+                $0.name = "buy"
+                $0.todo = milk
+                $0.other = todo
+            }
+        }
+        phone.isOnline = true
+        try testbed.settle()
+        let rejections = try phone.rejections.all()
+        #expect(rejections.map { $0.changes.map(\.collection) } == [["todo"], ["step"], ["step"]])
+        try testbed.run {
+            try await rejections[0].edit { edit in
+                for todo in edit.objects(LaxTodo.self) { todo.title = "Leek" }
+            }
+        }
+        for rejection in rejections.dropFirst() {
+            if isRetried { try rejection.retry() } else { try testbed.run { try await rejection.edit { _ in } } }
+        }
+        try testbed.settle()
+        #expect(try phone.rejections.all().isEmpty)
+        let steps = try testbed.run { try await phone.query(LaxStep.self).sorted { [$0.name.ascending] }.all() }
+        #expect(steps.map(\.name) == ["buy", "wash"])
+        #expect(steps.map { $0.todo?.title } == ["Milk", "Leek"])
+        #expect(steps.map { $0.other?.title } == ["Leek", nil])
+        try testbed.finish()
+    }
+
     @Test func `a corrected creation stays in the space of the rejected one`() throws {
         let testbed = try SyncTestbed(models: [StrictTodo.self], spaces: [.default, "team"])
         let phone = try testbed.device("phone", models: [LaxTodo.self])
@@ -212,6 +321,36 @@ private struct LaxTodo: Model {
             #expect(merge.fields.map(\.keptBy.isThisDevice) == [!isLoser])
             try merge.accept()
         }
+        try testbed.finish()
+    }
+
+    @Test func `an edit that was set before another device's value arrived has not seen it`() throws {
+        let testbed = try SyncTestbed(models: [LaxTodo.self])
+        let (phone, tablet) = (try testbed.device("phone"), try testbed.device("tablet"))
+        let milk = try testbed.run { try await phone.create(LaxTodo.self) { $0.title = "Milk" } }
+        try testbed.settle()
+        // A form is open on the phone. It hides what arrives.
+        milk.title = "Oat milk"
+        let seen = try tablet.object(LaxTodo.self, id: #require(milk.id))
+        try testbed.run {
+            seen.title = "Soy milk"
+            try await seen.save().confirmed()
+        }
+        try testbed.settle()
+        #expect(milk.title == "Oat milk")
+        try testbed.run { try await milk.save() }
+        try testbed.settle()
+        #expect(seen.title == "Oat milk")
+        for device in [phone, tablet] {
+            let merge = try #require(try device.merges.all().first)
+            #expect(merge.fields.map { $0.lost(milk.fields.title) } == ["Soy milk"])
+            try merge.accept()
+        }
+        // An edit of what the object shows now replaces nothing unseen.
+        milk.title = "Rice milk"
+        try testbed.run { try await milk.save().confirmed() }
+        try testbed.settle()
+        #expect(try phone.merges.all().isEmpty && tablet.merges.all().isEmpty)
         try testbed.finish()
     }
 

@@ -113,6 +113,16 @@ struct PlantedStore: LocalStore, EngineStore {
     }
     func dismiss(journal number: Int64) throws(StoreError) { try base.dismiss(journal: number) }
 
+    func retry(
+        journal number: Int64, now: WallTime, newID: @escaping @Sendable () -> RecordID
+    ) throws(StoreError) -> [OutboxSequence] {
+        try base.retry(journal: number, now: now, newID: newID)
+    }
+    func commit(
+        _ edits: [RecordEdit], correcting correction: JournalCorrection, in space: SpaceID, now: WallTime
+    ) throws(StoreError) -> OutboxSequence? {
+        try base.commit(edits, correcting: correction, in: space, now: now)
+    }
     func session() throws(StoreError) -> StoredSession { try base.session() }
     func takeBatch(_ limit: BatchLimit, now: WallTime) throws(StoreError) -> PushBatch? {
         try onTakeBatch(base, limit, now)

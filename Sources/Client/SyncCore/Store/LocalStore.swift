@@ -111,6 +111,28 @@ public protocol LocalStore: Sendable {
     /// The stamps of the journal's conflicts name the client of each value.
     func clients() throws(StoreError) -> [ClientID]
 
+    /// Writes the changes of an active journal entry again, as `restore` does.
+    ///
+    /// The state is checked in the transaction of the write. Of several callers, in any processes, one succeeds.
+    ///
+    /// - Returns: The places of the new transactions in the outbox; empty when nothing would change.
+    /// - Throws: `entryIsFrozen` when the entry has been restored or dismissed already; or an error that `restore` throws.
+    func retry(
+        journal number: Int64, now: WallTime, newID: @escaping @Sendable () -> RecordID
+    ) throws(StoreError) -> [OutboxSequence]
+
+    /// Writes edits in place of the changes of an active journal entry, and dismisses the entry, in one transaction.
+    ///
+    /// Other entries that refer to a record which the entry was to create follow it to its new id when they are
+    /// restored. The edits may be empty.
+    ///
+    /// - Returns: The transaction's place in the outbox, or nil when the edits change nothing.
+    /// - Throws: `missingEntry`; `entryIsFrozen` when the entry has been restored or dismissed already; or a code that
+    ///   `commit` throws.
+    func commit(
+        _ edits: [RecordEdit], correcting correction: JournalCorrection, in space: SpaceID, now: WallTime
+    ) throws(StoreError) -> OutboxSequence?
+
     /// Marks a journal entry as handled. Handled entries are deleted first when the journal reaches its limits.
     func dismiss(journal number: Int64) throws(StoreError)
 

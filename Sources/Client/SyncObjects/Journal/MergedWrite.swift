@@ -27,13 +27,15 @@ public struct MergedWrite: Identifiable, Sendable {
     }
 
     /// Writes the lost values over the current ones.
+    ///
+    /// - Throws: `alreadyDecided` if somebody has restored or accepted the merge; or the failure of the local store.
     public func restore() throws(ModelError) {
-        try objects.restore(journal: id)
+        try objects.retry(journal: id)
     }
 
-    /// Accepts the merge: it is not reported again.
+    /// Accepts the merge: it is not reported again. Does nothing if somebody has restored or accepted it.
     public func accept() throws(ModelError) {
-        try objects.decide { store in try store.dismiss(journal: id) }
+        try objects.dismiss(journal: id)
     }
 }
 

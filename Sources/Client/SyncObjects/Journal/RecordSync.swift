@@ -59,25 +59,48 @@ extension ModelAccess {
 }
 
 extension LiveObjects {
-    /// Writes the changes of a journal entry again, over the current values.
-    func restore(journal entry: Int64) throws(ModelError) {
-        _ = try decide { [runtime] store in
-            try store.restore(
+    /// Writes the changes of an undecided journal entry again, over the current values.
+    func retry(journal entry: Int64) throws(ModelError) {
+        guard let journal = source.journal else { throw .noJournal }
+        do throws(StoreError) {
+            _ = try journal.retry(
                 journal: entry, now: runtime.now(),
-                newID: {
+                newID: { [runtime] in
                     var random = runtime.generator
                     return RecordID.make(at: runtime.now(), random: &random)
                 })
+        } catch {
+            throw ModelError(decidingAbout: entry, error)
         }
     }
 
-    /// Calls `body`, which carries out a decision about a journal entry, with the store that has the journal.
+    /// Dismisses a journal entry, unless somebody has decided about it.
+    func dismiss(journal entry: Int64) throws(ModelError) {
+        do throws(ModelError) {
+            try decide { store in try store.dismiss(journal: entry) }
+        } catch {
+            // The journal has deleted the entry, because it was decided.
+            if case .store(let failure) = error.cause, failure.code == .missingEntry { return }
+            throw error
+        }
+    }
+
+    /// Throws `alreadyDecided` if somebody has decided about a journal entry.
+    func requireUndecided(journal entry: Int64) throws(ModelError) {
+        let state = try decide { store in try store.journalEntry(entry)?.state }
+        guard state != .active else { return }
+        let outcome = state.map { "has already been \($0.rawValue)" } ?? "is no longer in the journal"
+        throw ModelError(
+            .alreadyDecided,
+            "entry \(entry) \(outcome), so nothing was written: read the journal again, and write a new edit to change the current values"
+        )
+    }
+
+    /// Calls `body`, which reads or writes journal entries, with the store that has the journal.
     ///
     /// - Throws: `noServer` if the client has no journal, or the failure of the store.
     func decide<Value>(_ body: (any LocalStore) throws -> Value) throws(ModelError) -> Value {
-        guard let journal = source.journal else {
-            throw ModelError(.noServer, "this client has no journal, and so no entries to restore or dismiss")
-        }
+        guard let journal = source.journal else { throw .noJournal }
         do throws(StoreError) { return try StoreError.typed { try body(journal) } } catch { throw ModelError(error) }
     }
 }

@@ -1,3 +1,4 @@
+import SyncCore
 import SyncModel
 public import TomboloModeling
 
@@ -8,9 +9,10 @@ public final class RejectedEdit {
     public let transaction: ModelTransaction
     private let live: LiveObjects
     private var staged: [AnyObject] = []
-    /// Maps the id of each record whose creation was rejected to the id of its new draft, because an id is never used
-    /// twice.
-    private var drafts: [RecordID: RecordID] = [:]
+    /// The objects that are not drafts, each with the fields that had staged edits before.
+    private var earlier: [(cell: LiveCell, fields: Set<FieldName>)] = []
+    /// Maps each record whose creation was rejected to the id of its new draft, because an id is never used twice.
+    private var drafts: [RecordAddress: RecordID] = [:]
 
     init(_ objects: LiveObjects) {
         live = objects
@@ -20,6 +22,12 @@ public final class RejectedEdit {
     /// Returns the objects of a model whose creation or update was rejected. Rejected deletions are not among them.
     public func objects<M: Model>(_ type: M.Type) -> [Live<M>] {
         staged.compactMap { $0 as? Live<M> }
+    }
+
+    /// The decision to write the transaction in place of an entry of the journal.
+    func correction(of entry: Int64) -> JournalCorrection {
+        let creations = drafts.map { JournalCorrection.Creation(of: $0.key, as: $0.value) }
+        return JournalCorrection(entry: entry, creations: creations.sorted { $0.id < $1.id })
     }
 
     /// Stages the changes of a rejected transaction, including its deletions, in `transaction`.
@@ -39,19 +47,47 @@ public final class RejectedEdit {
         switch mutation.intent {
         case .create:
             object = try live.draft(type, in: space)
-            drafts[mutation.record] = object.id
-        case .update: object = try live.object(type, id: mutation.record)
+            drafts[mutation.address] = object.id
+        case .update:
+            object = try live.object(type, id: try current(mutation.address))
+            earlier.append((object.cell, Set(object.cell.staged.map(\.field))))
         case .delete:
-            transaction.delete(try live.object(type, id: mutation.record))
+            transaction.delete(try live.object(type, id: try current(mutation.address)))
             return
         }
+        let schema = object.cell.schema
         for (name, value) in AttemptedChange(mutation).values {
-            guard let slot = object.cell.schema.position(of: name) else { continue }
+            guard let slot = schema.position(of: name) else { continue }
             var value = value
-            if case .reference(let id) = value, let draft = drafts[id] { value = .reference(draft) }
+            if case .reference(let id) = value, let target = schema.fields[slot].target {
+                value = .reference(try current(RecordAddress(target, id)))
+            }
             object.cell.set(FieldKey(slot: slot, name: name), to: value)
         }
         staged.append(object)
         transaction.edit(object)
+    }
+
+    /// Returns the id under which a record exists now: that of its new draft, or the one under which an earlier decision
+    /// has created it again.
+    private func current(_ record: RecordAddress) throws(ModelError) -> RecordID {
+        if let draft = drafts[record] { return draft }
+        return try live.decide { store in
+            guard try store.space(of: record.collection, record.id) == nil,
+                let replacement = try store.replacement(of: record.collection, record.id),
+                try store.space(of: record.collection, replacement) != nil
+            else { return record.id }
+            return replacement
+        }
+    }
+
+    /// Drops the edits that were staged since `stage`, by it and by the application. Earlier ones stay.
+    func unstage() {
+        for (cell, fields) in earlier {
+            for edit in cell.staged where !fields.contains(edit.field) {
+                guard let slot = cell.schema.position(of: edit.field) else { continue }
+                cell.set(FieldKey(slot: slot, name: edit.field), to: edit.before)
+            }
+        }
     }
 }

@@ -57,30 +57,41 @@ public struct RejectedWrite: Identifiable, Sendable {
 
     /// Writes the transaction again, over the current values.
     ///
-    /// - Throws: A `ModelError` of the local store, for example when a record to which the transaction refers is gone.
+    /// - Throws: `alreadyDecided` if somebody has retried, edited, or discarded it, in this process or another one; or a
+    ///   `ModelError` of the local store, for example when a record to which the transaction refers is gone.
     public func retry() throws(ModelError) {
-        try objects.restore(journal: id)
+        try objects.retry(journal: id)
     }
 
-    /// Accepts the rejection: the attempted values are not written, and the rejection is not reported again.
+    /// Accepts the rejection: the attempted values are not written, and the rejection is not reported again. Does nothing
+    /// if somebody has retried, edited, or discarded it.
     public func discard() throws(ModelError) {
-        try objects.decide { store in try store.dismiss(journal: id) }
+        try objects.dismiss(journal: id)
     }
 
     /// Writes corrected values in place of the rejected ones.
     ///
     /// The attempted values are staged again: `body` finds the objects with ``RejectedEdit/objects(_:)``, and corrects
-    /// them. All objects are written in one transaction, and then the rejection is discarded. If the process dies in
-    /// between, the new transaction and the rejection both remain.
+    /// them. All objects are written in one transaction, which discards the rejection, too.
     ///
-    /// - Throws: A `ModelError`, or the error that `body` throws. The rejection then stays.
+    /// A record whose creation was rejected is created under a new id. Later, other rejected transactions that refer to
+    /// it are retried and edited with a reference to the new record.
+    ///
+    /// - Throws: `alreadyDecided` if somebody has retried, edited, or discarded the rejection, in this process or another
+    ///   one; then the objects show their current values again. Otherwise a `ModelError`, or the error that `body` throws;
+    ///   the rejection then stays.
     @discardableResult public func edit(_ body: (RejectedEdit) throws -> Void) async throws -> Receipt {
+        // The write checks again. This check keeps the values of a decided entry from being shown at all.
+        try objects.requireUndecided(journal: id)
         let edit = RejectedEdit(objects)
         try edit.stage(transaction)
         try body(edit)
-        let receipt = try await objects.write(edit.transaction)
-        try discard()
-        return receipt
+        do throws(ModelError) {
+            return try await objects.write(edit.transaction, correcting: edit.correction(of: id))
+        } catch {
+            if error.code == .alreadyDecided { edit.unstage() }
+            throw error
+        }
     }
 }
 

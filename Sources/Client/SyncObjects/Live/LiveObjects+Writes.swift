@@ -27,15 +27,22 @@ extension LiveObjects {
         try await writes.withLock { () async throws(ModelError) in try await write([], deleting: [cell]) }
     }
 
-    func write(_ transaction: ModelTransaction) async throws(ModelError) -> Receipt {
+    /// Writes a transaction.
+    ///
+    /// - Parameter correction: The journal entry that the transaction corrects; nil if there is none.
+    func write(
+        _ transaction: ModelTransaction, correcting correction: JournalCorrection? = nil
+    ) async throws(ModelError) -> Receipt {
         try await writes.withLock { () async throws(ModelError) in
             let (written, deleted) = try transaction.steps()
-            return try await write(written, deleting: deleted)
+            return try await write(written, deleting: deleted, correcting: correction)
         }
     }
 
     /// Writes the edits of these cells and of all drafts that they refer to, and the deletions, in one transaction.
-    private func write(_ roots: [LiveCell], deleting deleted: [LiveCell] = []) async throws(ModelError) -> Receipt {
+    private func write(
+        _ roots: [LiveCell], deleting deleted: [LiveCell] = [], correcting correction: JournalCorrection? = nil
+    ) async throws(ModelError) -> Receipt {
         let removed = Set(deleted.map { ObjectIdentifier($0) })
         var edits: [(LiveCell, ModelEdit)] = []
         var discarded: [LiveCell] = []
@@ -52,9 +59,13 @@ extension LiveObjects {
             case .gone: continue
             }
         }
-        let receipt =
-            edits.isEmpty
-            ? Receipt(objects: self, cell: roots.first ?? deleted.first, written: nil) : try await commit(edits)
+        let receipt: Receipt
+        if edits.isEmpty {
+            if let correction { _ = try await source.write([], correcting: correction, now: runtime.now()) }
+            receipt = Receipt(objects: self, cell: roots.first ?? deleted.first, written: nil)
+        } else {
+            receipt = try await commit(edits, correcting: correction)
+        }
         // Last, so that a transaction that fails keeps its drafts.
         for cell in discarded { discard(cell) }
         return receipt
@@ -67,8 +78,15 @@ extension LiveObjects {
         publish(draft)
     }
 
-    private func commit(_ edits: [(cell: LiveCell, edit: ModelEdit)]) async throws(ModelError) -> Receipt {
-        let ticket = try await source.write(edits.map(\.edit), now: runtime.now())
+    private func commit(
+        _ edits: [(cell: LiveCell, edit: ModelEdit)], correcting correction: JournalCorrection?
+    ) async throws(ModelError) -> Receipt {
+        let ticket =
+            if let correction {
+                try await source.write(edits.map(\.edit), correcting: correction, now: runtime.now())
+            } else {
+                try await source.write(edits.map(\.edit), now: runtime.now())
+            }
         let written = Written(ticket: ticket, edits: edits.map(\.edit.edit))
         var change = StoreChange()
         for (cell, edit) in edits {

@@ -30,6 +30,8 @@ public struct ModelError: Error, Hashable, Sendable {
         case gone
         /// `create` was called on an object that already exists.
         case alreadyExists
+        /// Somebody has decided about the entry of the journal already, in this process or another one. Nothing was written.
+        case alreadyDecided
         /// The server rejected the transaction. It is in the journal, if there is one.
         case rejected
         /// The user cancelled the transaction before it was sent.
@@ -92,6 +94,24 @@ extension ModelError {
             }
         self.init(code, failure.message, cause: .store(failure))
     }
+
+    /// Wraps a failure of the local store in a decision about an entry of the journal.
+    ///
+    /// A missing entry was decided: the journal deletes no others, except with the space that they are about.
+    init(decidingAbout entry: Int64, _ failure: StoreError) {
+        switch failure.code {
+        case .entryIsFrozen: self.init(.alreadyDecided, failure.message, cause: .store(failure))
+        case .missingEntry:
+            self.init(
+                .alreadyDecided,
+                "entry \(entry) is no longer in the journal, so nothing was written: somebody has decided about it, or unfollowed its space",
+                cause: .store(failure))
+        default: self.init(failure)
+        }
+    }
+
+    static let noJournal = ModelError(
+        .noServer, "this client has no journal, and so no entries to restore, correct, or dismiss")
 
     /// Wraps a failure of the transport to the server.
     public init(_ failure: TransportError) {

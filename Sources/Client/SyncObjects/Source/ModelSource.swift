@@ -27,6 +27,16 @@ public protocol ModelSource: Sendable {
     /// - Parameter now: The device's wall clock.
     func write(_ edits: [ModelEdit], now: WallTime) async throws(ModelError) -> WriteTicket
 
+    /// Writes the edits in place of the changes of a journal entry, and dismisses the entry, in one transaction. The
+    /// edits may be empty.
+    ///
+    /// - Parameter now: The device's wall clock.
+    /// - Throws: `alreadyDecided` when somebody has decided about the entry; `noServer` when the source has no journal; or
+    ///   the failure of the source.
+    func write(
+        _ edits: [ModelEdit], correcting correction: JournalCorrection, now: WallTime
+    ) async throws(ModelError) -> WriteTicket
+
     /// Waits until the server has confirmed the write.
     ///
     /// - Throws: `rejected`, `takenBack`, `noServer`, `interrupted`, or the failure of the source.
@@ -45,6 +55,12 @@ public protocol ModelSource: Sendable {
 
 extension ModelSource {
     public var journal: (any LocalStore)? { nil }
+
+    public func write(
+        _ edits: [ModelEdit], correcting correction: JournalCorrection, now: WallTime
+    ) async throws(ModelError) -> WriteTicket {
+        throw .noJournal
+    }
 
     public func count(matching query: RecordQuery) async throws(ModelError) -> Int {
         var all = query

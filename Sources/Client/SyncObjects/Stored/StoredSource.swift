@@ -59,6 +59,18 @@ public struct StoredSource: ModelSource {
             })
     }
 
+    public func write(
+        _ edits: [ModelEdit], correcting correction: JournalCorrection, now: WallTime
+    ) throws(ModelError) -> WriteTicket {
+        let space = try space(of: edits)
+        do throws(StoreError) {
+            return WriteTicket(
+                sequence: try store.commit(edits.map(\.edit), correcting: correction, in: space, now: now))
+        } catch {
+            throw ModelError(decidingAbout: correction.entry, error)
+        }
+    }
+
     /// Returns the space of all edits, or the default space if no edit has one. All records of a transaction are in one
     /// space.
     private func space(of edits: [ModelEdit]) throws(ModelError) -> SpaceID {

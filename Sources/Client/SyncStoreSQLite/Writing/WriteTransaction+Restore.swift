@@ -13,10 +13,15 @@ extension WriteTransaction {
             return try restore(entry, leaving: left, now: now, newID: newID)
         } catch let error as StoreError {
             guard error.code == .missingRecord || error.code == .danglingReference else { throw error }
-            if let (record, first) = try recordAndEntryToRestore(before: entry) {
+            if let (record, first, state) = try recordAndEntryToRestore(before: entry) {
+                // A client restores only active entries.
+                let way =
+                    state == .active
+                    ? ""
+                    : " with `syncctl journal restore \(first)`, because it was dismissed, or correct entry \(number) to do without the record"
                 throw StoreError(
                     error.code,
-                    "entry \(number) needs \(record), which entry \(first) creates: restore entry \(first) first")
+                    "entry \(number) needs \(record), which entry \(first) creates: restore entry \(first) first\(way)")
             }
             let space = try JournalReading.space(of: number, connection)
             let row = try SpaceRow.find(space, connection)
@@ -208,7 +213,7 @@ extension WriteTransaction {
     /// entry creates one.
     private func recordAndEntryToRestore(
         before entry: JournalEntry
-    ) throws -> (record: String, entry: Int64)? {
+    ) throws -> (record: String, entry: Int64, state: JournalEntry.State)? {
         var needed: [RecordAddress] = []
         func needTargets(of values: Patch, in collection: CollectionName) {
             for (name, value) in values {
@@ -244,7 +249,7 @@ extension WriteTransaction {
                 guard let first = try self.entry(creating: record, in: state, besides: entry.number, search) else {
                     continue
                 }
-                return (first.record.description, first.entry)
+                return (first.record.description, first.entry, state)
             }
         }
         return nil

@@ -124,6 +124,18 @@ struct WatchedStore: LocalStore, EngineStore {
 
     func dismiss(journal number: Int64) throws(StoreError) {
         try watch(.writing) { try store.dismiss(journal: number) }
+    func retry(
+        journal number: Int64, now: WallTime, newID: @escaping @Sendable () -> RecordID
+    ) throws(StoreError) -> [OutboxSequence] {
+        try watch(.writing) { try store.retry(journal: number, now: now, newID: newID) }
+    }
+
+    func commit(
+        _ edits: [RecordEdit], correcting correction: JournalCorrection, in space: SpaceID, now: WallTime
+    ) throws(StoreError) -> OutboxSequence? {
+        try watch(.writing) { try store.commit(edits, correcting: correction, in: space, now: now) }
+    }
+
     }
 
     // MARK: The engine's side
