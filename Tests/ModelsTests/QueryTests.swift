@@ -99,6 +99,62 @@ import TomboloModeling
         }
     }
 
+    @Test func `a limit of zero or less is a limit for the first object, too`() async throws {
+        for (objects, _) in try await sources() {
+            let query = objects.query(Todo.self)
+            for limit in [0, -1, .min] {
+                #expect(try await query.limit(limit).first() == nil)
+                #expect(try await query.limit(limit).all().isEmpty)
+            }
+            #expect(try await query.limit(2).first() != nil)
+        }
+    }
+
+    @Test func `conditions within the limits are legal for SQLite in any shape`() async throws {
+        let priorities: [Priority] = [.low, .high]
+        for (objects, _) in try await sources() {
+            let todos = objects.query(Todo.self)
+            func leaf(_ todo: Todo, _ number: Int) -> ModelCondition<Todo> {
+                switch number % 4 {
+                case 0: !todo.title.contains("\(number)")
+                case 1: !todo.title.hasPrefix("x\(number)")
+                case 2: !todo.priority.in(priorities)
+                default: !(todo.due < day)
+                }
+            }
+            func level(_ number: Int, _ one: ModelCondition<Todo>, _ other: ModelCondition<Todo>)
+                -> ModelCondition<Todo>
+            {
+                number.isMultiple(of: 2) ? one || other : one && other
+            }
+            // One deep chain in each order of operands, and chains above a complete tree, which needs the most symbols.
+            for isRight in [false, true] {
+                let chain = todos.where { todo in
+                    (1..<49).reduce(leaf(todo, 3)) { nested, number in
+                        isRight ? level(number, leaf(todo, number), nested) : level(number, nested, leaf(todo, number))
+                    }
+                }
+                _ = try await chain.all()
+                _ = try await chain.count()
+                let page = try await chain.sorted { [$0.due.descending, $0.title.ascending] }.limit(1).all()
+                _ = try await chain.sorted { [$0.due.descending, $0.title.ascending] }.after(page.first).all()
+            }
+            for depth in [4, 5, 6, 7] {
+                let tree = todos.where { todo in
+                    func tree(_ level: Int) -> ModelCondition<Todo> {
+                        guard level > 0 else { return leaf(todo, 0) }
+                        let (one, other) = (tree(level - 1), tree(level - 1))
+                        return level.isMultiple(of: 2) ? one || other : one && other
+                    }
+                    return (depth..<48).reduce(tree(depth)) { nested, number in
+                        number.isMultiple(of: 2) ? nested && leaf(todo, number) : nested || leaf(todo, number)
+                    }
+                }
+                _ = try await tree.all()
+            }
+        }
+    }
+
     @Test func `a query prints as text`() throws {
         let query = try LiveObjects.todos().query(Todo.self).where { $0.due < day && $0.title != "x" }
             .sorted { [$0.due.descending] }.limit(5)

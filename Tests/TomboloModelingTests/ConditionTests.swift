@@ -124,4 +124,23 @@ import TomboloModeling
         let many = RecordFilter.any((0..<500).map { RecordFilter("stars", equals: .integer($0)) })
         #expect(many.problem(in: shape.schema)?.contains("at most 400") == true)
     }
+
+    @Test func `conditions beyond a limit are an error that names it, however deep they are`() {
+        let stars = shape.fields.stars
+        func nested(_ count: Int) -> ModelCondition<Todo> {
+            (1..<count).reduce(stars == 0) { nested, number in
+                number.isMultiple(of: 2) ? (stars == number) || nested : (stars != number) && nested
+            }
+        }
+        #expect(nested(49).problem == nil)
+        #expect(nested(49).filter.problem(in: shape.schema) == nil)
+        for count in [60, 400, 10_000] {
+            #expect(nested(count).problem?.message.contains("at most 50 are allowed") == true, "\(count)")
+            #expect(nested(count).problem?.code == .invalidValue)
+        }
+        let flat = (1...10_000).reduce(stars == 0) { $0 || stars == $1 }
+        #expect(flat.problem?.message.contains("at most 400") == true)
+        let negations = (0..<1_000).reduce(RecordFilter("stars", equals: .integer(0))) { inner, _ in .not(inner) }
+        #expect(negations.problem(in: shape.schema)?.contains("1000 levels deep") == true)
+    }
 }

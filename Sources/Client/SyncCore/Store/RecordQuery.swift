@@ -38,11 +38,14 @@ extension RecordQuery {
         for case .field(let name) in orders.map(\.term) where schema.position(of: name) == nil {
             return "\(collection).\(name): there is no such field"
         }
-        if let cursor, cursor.filter(orders: orders) == nil {
+        // The filter of the cursor does not count toward the limits of the query: a query that has a first page has all.
+        if let problem = filter.problem(in: schema) { return problem }
+        guard let cursor else { return nil }
+        guard let after = cursor.filter(orders: orders) else {
             return
                 "the cursor has \(cursor.values.count) values, and the order of the query has \(orders.total.count) keys"
         }
-        return completeFilter.problem(in: schema)
+        return after.problem(in: schema)
     }
 
     /// The filter together with the position after which the result begins.

@@ -71,12 +71,12 @@ public struct ModelQuery<M: Model>: Sendable {
         with { $0.query.cursor = cursor }
     }
 
-    /// Returns the query for at most this many objects.
+    /// Returns the query for at most this many objects. A negative number counts as 0.
     public func limit(_ count: Int) -> ModelQuery {
         with { $0.query.limit = count }
     }
 
-    /// Returns the query without its first `count` objects. For pages, `after` is faster.
+    /// Returns the query without its first `count` objects. A negative number counts as 0. For pages, `after` is faster.
     public func offset(_ count: Int) -> ModelQuery {
         with { $0.query.offset = count }
     }
@@ -101,7 +101,7 @@ public struct ModelQuery<M: Model>: Sendable {
 
     /// Returns the first matching object, or nil.
     public func first() async throws(ModelError) -> Live<M>? {
-        try await limit(1).all().first
+        try await limit(min(query.limit ?? 1, 1)).all().first
     }
 
     /// Returns the matching records as independent values.

@@ -5,6 +5,9 @@ import SyncModel
 /// A filter is true or false, but an SQL condition can also be NULL. Such a condition must count as false, and its
 /// negation as true. Negations are therefore pushed down to the single conditions, which become `(…) IS NOT TRUE`.
 /// Conditions that are not negated stay plain, so that SQLite can use an index for them.
+///
+/// SQLite's parser holds at most 100 symbols of unfinished expressions: one for a parenthesis that is open, and two for
+/// each part before it. In a deep filter, the deepest part therefore comes first.
 struct FilterSQL {
     private(set) var values: [FieldValue] = []
     /// The number of the first parameter.
@@ -47,8 +50,17 @@ struct FilterSQL {
 
     private mutating func join(_ parts: [RecordFilter], _ word: String, empty: String, _ negated: Bool) -> String {
         guard !parts.isEmpty else { return empty }
-        return "(" + parts.map { condition($0, negated: negated) }.joined(separator: word) + ")"
+        let depths = parts.map(\.depth)
+        var conditions = parts.map { condition($0, negated: negated) }
+        // Other filters keep their order, in which SQLite evaluates the parts.
+        if let deepest = depths.max(), deepest >= Self.depthInOrder {
+            conditions = depths.indices.sorted { (depths[$0], $1) > (depths[$1], $0) }.map { conditions[$0] }
+        }
+        return "(" + conditions.joined(separator: word) + ")"
     }
+
+    /// The depth from which the order of the parts matters to the parser.
+    private static let depthInOrder = 4
 
     private func test(_ condition: String, _ negated: Bool) -> String {
         negated ? "(\(condition)) IS NOT TRUE" : condition
@@ -81,5 +93,16 @@ struct FilterSQL {
             return String(text)
         }
         return nil
+    }
+}
+
+extension RecordFilter {
+    /// The number of lists inside one another.
+    fileprivate var depth: Int {
+        switch self {
+        case .all(let parts), .any(let parts): 1 + (parts.map(\.depth).max() ?? 0)
+        case .not(let inner): inner.depth
+        case .compare, .isIn, .hasPrefix, .contains: 0
+        }
     }
 }

@@ -25,26 +25,51 @@ extension RecordFilter {
     }
 
     /// Returns the first error in the filter as a sentence; nil when there is none. An error is an unknown field, a
-    /// value of another type, or too many conditions.
+    /// value of another type, or a filter that exceeds a limit.
     public func problem(in schema: ModelSchema) -> String? {
+        excess(in: schema.collection.rawValue) ?? firstProblem(in: schema)
+    }
+
+    /// Returns the limits that the filter exceeds, as a sentence; nil when it exceeds none.
+    ///
+    /// Only a filter within the limits may be passed to recursive functions.
+    package func excess(in collection: String) -> String? {
         let size = size
         if size.terms > SchemaLimits.filterTerms || size.values > SchemaLimits.filterValues {
             return """
-                a filter on \(schema.collection) has \(size.terms) conditions and \(size.values) values in lists; at most \
+                a filter on \(collection) has \(size.terms) conditions and \(size.values) values in lists; at most \
                 \(SchemaLimits.filterTerms) and \(SchemaLimits.filterValues) are allowed
                 """
         }
-        return firstProblem(in: schema)
+        if size.depth > SchemaLimits.filterDepth {
+            return """
+                a filter on \(collection) nests its conditions \(size.depth) levels deep; at most \
+                \(SchemaLimits.filterDepth) are allowed. Use fewer &&, ||, and ! inside one another, or a list of values
+                """
+        }
+        return nil
     }
 
-    private var size: (terms: Int, values: Int) {
-        switch self {
-        case .all(let parts), .any(let parts):
-            parts.map(\.size).reduce(into: (0, 0)) { $0 = ($0.0 + $1.terms, $0.1 + $1.values) }
-        case .not(let inner): inner.size
-        case .compare, .hasPrefix, .contains: (1, 0)
-        case .isIn(_, let values): (1, values.count)
+    /// The numbers of conditions, of values in lists, and of lists and negations inside one another.
+    ///
+    /// The computation is iterative, because the depth of an unchecked filter has no limit.
+    private var size: (terms: Int, values: Int, depth: Int) {
+        var size = (terms: 0, values: 0, depth: 0)
+        var rest = [(filter: self, depth: 0)]
+        while let (filter, depth) = rest.popLast() {
+            size.depth = max(size.depth, depth)
+            switch filter {
+            case .all(let parts), .any(let parts):
+                size.depth = max(size.depth, depth + 1)
+                for part in parts { rest.append((part, depth + 1)) }
+            case .not(let inner): rest.append((inner, depth + 1))
+            case .compare, .hasPrefix, .contains: size.terms += 1
+            case .isIn(_, let values):
+                size.terms += 1
+                size.values += values.count
+            }
         }
+        return size
     }
 
     private func firstProblem(in schema: ModelSchema) -> String? {

@@ -38,6 +38,9 @@ public enum SchemaLimits {
     public static let formerClients = 256
     /// The maximum number of conditions of one filter. SQLite limits the depth of an expression to 1,000.
     public static let filterTerms = 400
+    /// The maximum depth of a filter: of lists and negations inside one another. SQLite's parser holds at most 100 symbols,
+    /// and a filter of this depth takes up to 90 of them.
+    public static let filterDepth = 50
     /// The maximum number of values in the lists of one filter. SQLite limits the parameters of a statement to 32,766.
     public static let filterValues = 10_000
 }

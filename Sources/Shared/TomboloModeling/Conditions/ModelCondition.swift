@@ -6,14 +6,20 @@ package import SyncModel
 /// `$0.priority.in([.low, .high])`. Join them with `&&`, `||`, and `!`. An optional field without a value equals nil,
 /// and is neither less nor greater than any value. In any other field, a comparison counts a missing value as the
 /// default of the field.
+///
+/// A query has at most 400 conditions, in at most 50 levels of `&&`, `||`, and `!` inside one another. A chain of one
+/// operator is one level.
 public struct ModelCondition<M: Model>: Hashable, Sendable {
     package let filter: RecordFilter
     /// The error that the query throws; nil if there is none.
     package let problem: ModelDeclarationError?
 
+    /// Creates a condition. A filter that exceeds a limit is replaced, so that no filter gets too deep for recursion.
     package init(_ filter: RecordFilter, problem: ModelDeclarationError? = nil) {
-        self.filter = filter
-        self.problem = problem
+        let excess = filter.excess(in: M.collection)
+        self.filter = excess == nil ? filter : .any([])
+        self.problem =
+            problem ?? excess.map { ModelDeclarationError(.invalidValue, collection: M.collection, $0) }
     }
 
     /// Matches records that both conditions match.
