@@ -1,6 +1,7 @@
 import Foundation
 import SyncConcurrency
 import SyncSimulation
+import SyncTestKit
 import TestRings
 import Testing
 
@@ -85,6 +86,44 @@ import Testing
         try simulation.advance(by: .seconds(60))
         #expect(keeper.planRenewal(of: "short") == .zero)
         try simulation.finish()
+    }
+
+    @Test func `a closure that asks for a refresh does not wait for itself`() throws {
+        let simulation = Simulation(seed: 1)
+        let keeper = Guarded<TokenKeeper?>(nil)
+        let made = TokenKeeper(
+            provider: {
+                let keeper = keeper.withLock { $0 }
+                let isNew = await keeper?.refresh()
+                return isNew == false ? "token" : nil
+            }, timeout: .seconds(30), expiry: nil, runtime: simulation.makeRuntime(device: "phone"))
+        keeper.withLock { $0 = made }
+        _ = simulation.start("refresh") { await made.refresh() }
+        try simulation.advance(by: .seconds(1))
+        #expect(made.current == "token" && made.outcome == .known)
+        keeper.withLock { $0 = nil }
+        try simulation.finish()
+    }
+
+    @Test func `the largest durations are waits without an end`() async throws {
+        let home = try Home()
+        let server = try TestServer(models: [Person.self])
+        var options = home.options
+        options.tokenTimeout = .seconds(Int64.max)
+        options.transport = server.transport(for: "ned")
+        options.reachability = FakeReachability()
+        let called = Guarded(false)
+        let client = try await Client.open(
+            "todo", models: [Person.self],
+            token: {
+                called.withLock { $0 = true }
+                return "token"
+            }, options: options)
+        await client.refreshToken()
+        #expect(called.withLock { $0 })
+        try await client.create(Person.self) { $0.name = "Ned" }
+        try await client.synced(within: .seconds(Int64.max))
+        await client.close()
     }
 
     @Test func `the token keeper has the runtime of all other parts of the client`() async throws {

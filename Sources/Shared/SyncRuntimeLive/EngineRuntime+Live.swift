@@ -8,7 +8,7 @@ extension EngineRuntime {
     /// The engine's actor runs on its own serial queue, because SQLite blocks the thread that it runs on.
     public static func live(label: String = "tombolo.engine") -> EngineRuntime {
         EngineRuntime(
-            clock: ContinuousClock(), now: { WallTime.live() }, uptime: { Duration.sinceBoot() },
+            clock: LiveClock(), now: { WallTime.live() }, uptime: { Duration.sinceBoot() },
             random: {
                 var generator = SystemRandomNumberGenerator()
                 return generator.next()

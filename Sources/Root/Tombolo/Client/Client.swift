@@ -143,7 +143,7 @@ public final class Client: ModelAccess {
     }
 
     /// Calls the token closure again, for example because the user has signed in. Does nothing if the client does not
-    /// sync, or was opened without a closure.
+    /// sync, or was opened without a closure, or if the closure itself makes the call.
     public func refreshToken() async {
         await background?.refreshToken()
     }

@@ -16,6 +16,14 @@ final class TokenKeeper: Sendable {
     private let tokenChanges: AsyncStream<String>.Continuation
     private let state = Guarded(State())
 
+    /// The call of the closure in which the current task runs; nil outside of the closure.
+    @TaskLocal private static var enclosingCall: EnclosingCall?
+
+    private struct EnclosingCall: Sendable {
+        let keeper: ObjectIdentifier
+        let number: Int
+    }
+
     /// The outcome of the newest call that has ended or has timed out.
     enum Outcome: Hashable, Sendable {
         case unknown
@@ -107,10 +115,12 @@ final class TokenKeeper: Sendable {
 
     /// Calls the closure, or joins the call that is in progress, and waits for its result.
     ///
-    /// Each caller stops waiting after its own timeout, or when its own task is cancelled. The call continues.
+    /// Each caller stops waiting after its own timeout, or when its own task is cancelled. The call continues. The closure
+    /// itself does not wait for the call in which it runs.
     ///
     /// - Returns: Whether there is another token than before; false if the user has signed out.
     @discardableResult func refresh() async -> Bool {
+        if isInCall { return false }
         let before = current
         let now = runtime.uptime()
         let (waiter, begun, late) = state.withLock { state -> (Int, Int?, Task<Void, Never>?) in
@@ -145,10 +155,17 @@ final class TokenKeeper: Sendable {
         return after != nil && after != before
     }
 
+    /// Whether the current task runs in the call that is in progress.
+    private var isInCall: Bool {
+        guard let call = Self.enclosingCall, call.keeper == ObjectIdentifier(self) else { return false }
+        return state.withLock { $0.call?.number == call.number }
+    }
+
     private func call(_ number: Int) {
         let task = runtime.spawn { [self] in
             do {
-                let token = try await provider()
+                let enclosing = EnclosingCall(keeper: ObjectIdentifier(self), number: number)
+                let token = try await Self.$enclosingCall.withValue(enclosing) { try await provider() }
                 let isNew = state.withLock { number > $0.answered && $0.token != token }
                 finish(number) { state in
                     // A late result does not replace that of a newer call.
