@@ -316,6 +316,17 @@ import Testing
         } catch {
             #expect(error.code == .newerSchema)
             #expect(error.message.contains("age"))
+            // The build cannot know whether it has removed the field, or a newer build has created it.
+            #expect(error.message.contains("rename the Swift property and keep the stored name"))
+            #expect(error.message.contains("a newer build has created the fields"))
+        }
+        do throws(StoreError) {
+            _ = try scratch.open(SchemaCatalog([ModelSchema(collection: "people", fields: [.text("username")])]))
+            Issue.record("a schema without the collection was taken")
+        } catch {
+            #expect(error.code == .newerSchema)
+            #expect(error.message.contains("a collection users") && error.message.contains("declare it again"))
+            #expect(error.message.contains("a newer build has created the collection"))
         }
     }
 

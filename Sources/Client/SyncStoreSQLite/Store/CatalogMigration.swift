@@ -94,7 +94,11 @@ struct CatalogMigration {
         for name in stored.keys.sorted() where !tables.contains(where: { $0.name == name }) {
             throw StoreError(
                 .newerSchema,
-                "the database has a collection \(name), which this build does not know: a newer build created it")
+                """
+                the database has a collection \(name), which this build does not declare. If this build has removed or renamed \
+                the model, declare it again: the Swift type may have another name, and the collection keeps its name. \
+                Otherwise, a newer build has created the collection
+                """)
         }
         for table in tables {
             if let fields = stored[table.name] { try refuseOtherFields(than: fields, in: table) }
@@ -110,7 +114,11 @@ struct CatalogMigration {
             guard !new.isEmpty else {
                 throw StoreError(
                     .newerSchema,
-                    "\(table.name) has fields that this build does not know (\(names)): a newer build created them")
+                    """
+                    \(table.name) has fields that this build does not declare: \(names). If this build has removed them, declare \
+                    them again; to rename a field, rename the Swift property and keep the stored name. Otherwise, a newer build \
+                    has created the fields
+                    """)
             }
             throw StoreError(
                 .incompatibleModels,
