@@ -139,6 +139,30 @@ import TomboloModeling
         #expect(ned.favorite?.owner === ned)
     }
 
+    /// If the time grew with the square of the length, this would take many minutes.
+    @Test(.timeLimit(.minutes(2)))
+    func `the time to build a long chain of drafts grows with its length`() async throws {
+        let models = try ModelCatalog([Todo.self, Person.self])
+        let folder = try ScratchFolder()
+        let objects = LiveObjects(
+            source: StoredSource(store: try folder.open(.mock(), catalog: models.schemas), server: .none),
+            models: models, runtime: .mock())
+        var last = try objects.draft(Todo.self) { $0.title = "0" }
+        for number in 1...10_000 {
+            let person = try objects.draft(Person.self) {
+                $0.name = "Ned"
+                $0.favorite = last
+            }
+            last = try objects.draft(Todo.self) {
+                $0.title = "\(number)"
+                $0.owner = person
+            }
+        }
+        let failure = await #expect(throws: ModelError.self) { try await last.create() }
+        #expect(failure?.message.contains("at most 1000 are allowed") == true)
+        withExtendedLifetime(folder) {}
+    }
+
     @Test func `a deleted object keeps its values, and references to it read as nil`() async throws {
         let ned = try await objects.create(Person.self) { $0.name = "Ned" }
         let milk = try await objects.create(Todo.self) { todo in

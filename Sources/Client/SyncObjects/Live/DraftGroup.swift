@@ -20,6 +20,9 @@ final class DraftGroup: Sendable {
         return group
     }
 
+    /// The number of members, for a root.
+    var count: Int { state.withLock { $0.members.count } }
+
     func add(_ cell: LiveCell, id: RecordID) {
         state.withLock { $0.members[id] = cell }
     }

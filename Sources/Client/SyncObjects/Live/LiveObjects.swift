@@ -277,7 +277,8 @@ public final class LiveObjects: Sendable {
         groups.withLock { _ in
             let (first, second) = (one.root, other.root)
             guard first !== second else { return }
-            second.move(into: first)
+            // Moving the smaller group keeps the time for a chain of drafts from growing with its square.
+            if first.count < second.count { first.move(into: second) } else { second.move(into: first) }
         }
     }
 
