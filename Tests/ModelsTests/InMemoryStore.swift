@@ -64,7 +64,7 @@ final class InMemoryStore: LocalStore {
     }
 
     func commit(
-        _ edits: [RecordEdit], in space: SpaceID, now: WallTime
+        _ edits: [RecordEdit], seen: SeenVersions, in space: SpaceID, now: WallTime
     ) throws(StoreError) -> OutboxSequence? {
         let time = HybridTime(wall: now)
         let (sequence, change) = try state.withLock { (state) throws(StoreError) in

@@ -81,7 +81,9 @@ struct PlantedStore: LocalStore, EngineStore {
     func isPending(_ collection: CollectionName, _ id: RecordID) throws(StoreError) -> Bool {
         try base.isPending(collection, id)
     }
-    func commit(_ edits: [RecordEdit], in space: SpaceID, now: WallTime) throws(StoreError) -> OutboxSequence? {
+    func commit(
+        _ edits: [RecordEdit], seen: SeenVersions, in space: SpaceID, now: WallTime
+    ) throws(StoreError) -> OutboxSequence? {
         try onCommit(base, edits, space, now)
     }
     func followedSpaces() throws(StoreError) -> [StoredSpace] { try base.followedSpaces() }
@@ -111,8 +113,6 @@ struct PlantedStore: LocalStore, EngineStore {
     ) throws(StoreError) -> [OutboxSequence] {
         try onRestore(base, number, left, now, newID)
     }
-    func dismiss(journal number: Int64) throws(StoreError) { try base.dismiss(journal: number) }
-
     func retry(
         journal number: Int64, now: WallTime, newID: @escaping @Sendable () -> RecordID
     ) throws(StoreError) -> [OutboxSequence] {
@@ -123,6 +123,8 @@ struct PlantedStore: LocalStore, EngineStore {
     ) throws(StoreError) -> OutboxSequence? {
         try base.commit(edits, correcting: correction, in: space, now: now)
     }
+    func dismiss(journal number: Int64) throws(StoreError) { try base.dismiss(journal: number) }
+
     func session() throws(StoreError) -> StoredSession { try base.session() }
     func takeBatch(_ limit: BatchLimit, now: WallTime) throws(StoreError) -> PushBatch? {
         try onTakeBatch(base, limit, now)

@@ -41,9 +41,14 @@ public protocol LocalStore: Sendable {
     ///
     /// A record stays in its space and cannot refer to a record in another one.
     ///
-    /// - Parameter now: The device's wall clock, for the timestamps of the mutations.
+    /// - Parameters:
+    ///   - seen: The versions of the fields that the author of an update saw, where they may be older than those of the
+    ///     database. The server then treats the edits as concurrent with what the author did not see.
+    ///   - now: The device's wall clock, for the timestamps of the mutations.
     /// - Returns: The transaction's place in the outbox, or nil when the edits change nothing.
-    func commit(_ edits: [RecordEdit], in space: SpaceID, now: WallTime) throws(StoreError) -> OutboxSequence?
+    func commit(
+        _ edits: [RecordEdit], seen: SeenVersions, in space: SpaceID, now: WallTime
+    ) throws(StoreError) -> OutboxSequence?
 
     /// Returns a page of the outbox, oldest entry first.
     ///
@@ -106,11 +111,6 @@ public protocol LocalStore: Sendable {
         newID: @escaping @Sendable () -> RecordID
     ) throws(StoreError) -> [OutboxSequence]
 
-    /// Returns the client ids under which this device pushes and has pushed, the current one first.
-    ///
-    /// The stamps of the journal's conflicts name the client of each value.
-    func clients() throws(StoreError) -> [ClientID]
-
     /// Writes the changes of an active journal entry again, as `restore` does.
     ///
     /// The state is checked in the transaction of the write. Of several callers, in any processes, one succeeds.
@@ -132,6 +132,11 @@ public protocol LocalStore: Sendable {
     func commit(
         _ edits: [RecordEdit], correcting correction: JournalCorrection, in space: SpaceID, now: WallTime
     ) throws(StoreError) -> OutboxSequence?
+
+    /// Returns the client ids under which this device pushes and has pushed, the current one first.
+    ///
+    /// The stamps of the journal's conflicts name the client of each value.
+    func clients() throws(StoreError) -> [ClientID]
 
     /// Marks a journal entry as handled. Handled entries are deleted first when the journal reaches its limits.
     func dismiss(journal number: Int64) throws(StoreError)
@@ -169,6 +174,19 @@ public protocol LocalStore: Sendable {
     /// Publishes what each commit touched, once the commit is durable. Commits of other processes arrive some
     /// milliseconds later than those of this one.
     var changes: Broadcast<StoreChange> { get }
+}
+
+/// The versions of some fields that the author of an edit saw, by record.
+public typealias SeenVersions = [RecordAddress: [FieldName: Version]]
+
+extension LocalStore {
+    /// Writes edits whose author has seen all values of the database.
+    @discardableResult
+    public func commit(
+        _ edits: [RecordEdit], in space: SpaceID, now: WallTime
+    ) throws(StoreError) -> OutboxSequence? {
+        try commit(edits, seen: [:], in: space, now: now)
+    }
 }
 
 extension LocalStore {

@@ -21,6 +21,9 @@ final class LiveCell: Sendable {
         var shown: Record?
         /// Values that were set here and not written yet.
         var edits: Patch
+        /// The versions that the fields of `edits` had when they were first set. What the source has shown since is hidden
+        /// by the edits, so their author has not seen it.
+        var seen: [FieldName: Version] = [:]
         /// The default values of a draft, to which `revert()` returns.
         let initial: Patch
         /// The values that reads return, one per field: `shown` overlaid with `edits`.
@@ -34,6 +37,25 @@ final class LiveCell: Sendable {
         /// The latest read of the source that was applied.
         var lastRead = ReadSequence.none
         weak var group: DraftGroup?
+
+        /// Removes the edit of a field.
+        mutating func unstage(_ field: FieldName) {
+            edits.remove(field)
+            seen[field] = nil
+        }
+
+        /// The record as the authors of the edits saw it: fields with an edit have the versions that they had when they
+        /// were first set.
+        func shown(toAuthorsIn schema: ModelSchema) -> Record? {
+            guard var record = shown, !seen.isEmpty else { return shown }
+            var versions = schema.fields.indices.map { record.version(ofFieldAt: $0) }
+            for (name, version) in seen {
+                if let position = schema.position(of: name) { versions[position] = min(versions[position], version) }
+            }
+            record.fieldVersions = versions
+            return record
+        }
+
         /// The cell that replaces this one; nil if there is none. A placeholder that was requested by uid gets a
         /// successor when its record arrives and already has a cell under its id.
         var successor: LiveCell?
@@ -142,8 +164,11 @@ final class LiveCell: Sendable {
             if let successor = state.successor { return (successor, false) }
             state.refusals[field.name] = nil
             if let shown = state.shown, state.presence != .draft, shown.values[field.slot] == value {
-                state.edits.remove(field.name)
+                state.unstage(field.name)
             } else {
+                if state.edits[field.name] == nil {
+                    state.seen[field.name] = state.shown?.version(ofFieldAt: field.slot)
+                }
                 state.edits.set(field.name, to: value)
             }
             guard state.values[field.slot] != value else { return (nil, false) }
@@ -168,6 +193,7 @@ final class LiveCell: Sendable {
         let successor: LiveCell? = state.withLock { state in
             if let successor = state.successor { return successor }
             state.refusals = [:]
+            state.seen = [:]
             state.edits = state.presence == .draft ? state.initial : Patch()
             rebase(&state)
             state.revision += 1
@@ -194,7 +220,9 @@ final class LiveCell: Sendable {
     ///
     /// - Throws: The first refusal, the first rule that a value breaks, `notHere` for a placeholder, or `gone`.
     func edit() throws(ModelError) -> ModelEdit? {
-        let (key, presence, shown, edits, refusals) = read { ($0.key, $0.presence, $0.shown, $0.edits, $0.refusals) }
+        let (key, presence, shown, edits, refusals) = read {
+            ($0.key, $0.presence, $0.shown(toAuthorsIn: schema), $0.edits, $0.refusals)
+        }
         if let refusal = refusals.min(by: { $0.key < $1.key }) { throw refusal.value }
         guard case .id(let id) = key else {
             throw nothingHere
@@ -276,7 +304,7 @@ final class LiveCell: Sendable {
                     id: id, uid: .none, version: .zero, values: schema.fields.map { patch[$0.name] ?? .null })
                 // A null in a draft means that the value is absent. It is not part of the patch, and has been written
                 // by leaving it out.
-                for (name, value) in state.edits where value.isNull && patch[name] == nil { state.edits.remove(name) }
+                for (name, value) in state.edits where value.isNull && patch[name] == nil { state.unstage(name) }
                 rebase(&state)
             case .update(_, _, let patch):
                 for (name, value) in patch {
@@ -301,7 +329,7 @@ final class LiveCell: Sendable {
 
     /// Removes the edits that were written. A value that was set again during the write stays an edit.
     private func settle(_ patch: Patch, in state: inout State) {
-        for (name, value) in patch where state.edits[name] == value { state.edits.remove(name) }
+        for (name, value) in patch where state.edits[name] == value { state.unstage(name) }
     }
 
     private func rebase(_ state: inout State) {
@@ -327,15 +355,16 @@ final class LiveCell: Sendable {
     ///
     /// - Parameter other: The cell that is registered under the record's id, which is never redirected itself.
     func redirect(to other: LiveCell) {
-        let (edits, refusals, revision) = state.withLock { state in
+        let (edits, seen, refusals, revision) = state.withLock { state in
             defer {
                 state.successor = other
                 state.edits = Patch()
+                state.seen = [:]
                 state.refusals = [:]
             }
-            return (state.edits, state.refusals, state.revision)
+            return (state.edits, state.seen, state.refusals, state.revision)
         }
-        other.inherit(edits, refusals, revision)
+        other.inherit(edits, seen, refusals, revision)
         for observer in observers.withLock({ $0 }) {
             if let object = observer.object { other.attach(object) }
         }
@@ -346,10 +375,15 @@ final class LiveCell: Sendable {
     ///
     /// - Parameter revision: The revision of the other cell. The new one is greater than both, because a reader of the
     ///   other cell must notice that it sees another state.
-    private func inherit(_ edits: Patch, _ refusals: [FieldName: ModelError], _ revision: Int) {
+    private func inherit(
+        _ edits: Patch, _ seen: [FieldName: Version], _ refusals: [FieldName: ModelError], _ revision: Int
+    ) {
         state.withLock { state in
             let own = Set(state.edits.map { name, _ in name }).union(state.refusals.keys)
-            for (name, value) in edits where !own.contains(name) { state.edits.set(name, to: value) }
+            for (name, value) in edits where !own.contains(name) {
+                state.edits.set(name, to: value)
+                state.seen[name] = seen[name]
+            }
             for (name, refusal) in refusals where !own.contains(name) { state.refusals[name] = refusal }
             rebase(&state)
             state.revision = max(state.revision, revision) + 1

@@ -85,7 +85,8 @@ public enum LookupResult: Hashable, Sendable {
 public struct ModelEdit: Hashable, Sendable {
     /// The change.
     public let edit: RecordEdit
-    /// The record that the author saw; nil for a create.
+    /// The record that the author saw; nil for a create. Fields that the edit sets have the versions that they had when
+    /// the author first set them: later values were hidden by the edit.
     public let shown: Record?
     /// The space of a create; nil for the space of the other edits of its transaction, or else the default space of the
     /// source. Not used by other edits.

@@ -55,8 +55,23 @@ public struct StoredSource: ModelSource {
         let space = try space(of: edits)
         return WriteTicket(
             sequence: try asked {
-                try store.commit(edits.map(\.edit), in: space, now: now)
+                try store.commit(edits.map(\.edit), seen: seen(by: edits), in: space, now: now)
             })
+    }
+
+    /// Returns the versions of the fields that the authors of updates saw.
+    private func seen(by edits: [ModelEdit]) -> SeenVersions {
+        var seen: SeenVersions = [:]
+        for edit in edits {
+            guard case .update(let collection, let id, let patch) = edit.edit, let shown = edit.shown,
+                let schema = catalog[collection]
+            else { continue }
+            let versions = patch.compactMap { name, _ in
+                schema.position(of: name).map { (name, shown.version(ofFieldAt: $0)) }
+            }
+            seen[RecordAddress(collection, id)] = Dictionary(versions, uniquingKeysWith: min)
+        }
+        return seen
     }
 
     public func write(

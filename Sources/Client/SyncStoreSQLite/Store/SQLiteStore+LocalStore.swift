@@ -109,11 +109,11 @@ extension SQLiteStore: LocalStore {
     // MARK: Writing
 
     public func commit(
-        _ edits: [RecordEdit], in space: SpaceID, now: WallTime
+        _ edits: [RecordEdit], seen: SeenVersions, in space: SpaceID, now: WallTime
     ) throws(StoreError) -> OutboxSequence? {
         try write { transaction in
             try transaction.checkRoomInJournal()
-            let sequence = try transaction.commit(edits, in: space, now: now)
+            let sequence = try transaction.commit(edits, seen: seen, in: space, now: now)
             if sequence == nil { transaction.rollsBack = true }
             return sequence
         }

@@ -6,13 +6,16 @@ import SyncModel
 extension WriteTransaction {
     /// Writes the edits and their outbox entry.
     ///
-    /// - Parameter again: Fields that are written even if they have the value already.
+    /// - Parameters:
+    ///   - seen: the versions that the author saw, where they may be older than those of the rows.
+    ///   - again: Fields that are written even if they have the value already.
     /// - Returns: the sequence of the outbox entry; nil when the edits change nothing.
     func commit(
-        _ edits: [RecordEdit], in space: SpaceID, now: WallTime, again: Set<LostChange> = []
+        _ edits: [RecordEdit], seen: SeenVersions = [:], in space: SpaceID, now: WallTime,
+        again: Set<LostChange> = []
     ) throws -> OutboxSequence? {
         let spaceKey = try key(of: space)
-        let drafts = try drafts(of: edits, again: again, in: space, spaceKey)
+        let drafts = try drafts(of: edits, seen: seen, again: again, in: space, spaceKey)
         guard !drafts.isEmpty else { return nil }
 
         try correctClock(now: now)
@@ -65,7 +68,7 @@ extension WriteTransaction {
     }
 
     private func drafts(
-        of edits: [RecordEdit], again: Set<LostChange>, in space: SpaceID, _ spaceKey: Int64
+        of edits: [RecordEdit], seen: SeenVersions, again: Set<LostChange>, in space: SpaceID, _ spaceKey: Int64
     ) throws -> [Draft] {
         var drafts: [Draft] = []
         var indices: [RecordPlace: Int] = [:]
@@ -90,7 +93,9 @@ extension WriteTransaction {
                         kind: .update([]))
                 }
             }
-            let draft = try self.draft(edit, again: again, place: place, table: table, before: before, in: space)
+            let draft = try self.draft(
+                edit, seen: seen.isEmpty ? nil : seen[RecordAddress(edit.collection, edit.record)], again: again,
+                place: place, table: table, before: before, in: space)
             if let index {
                 drafts[index] = draft
             } else {
@@ -111,8 +116,8 @@ extension WriteTransaction {
     ///
     /// - Parameter before: the record with the earlier edits of this transaction; nil when it does not exist.
     private func draft(
-        _ edit: RecordEdit, again: Set<LostChange>, place: RecordPlace, table: RecordTable, before: Draft?,
-        in space: SpaceID
+        _ edit: RecordEdit, seen shown: [FieldName: Version]?, again: Set<LostChange>, place: RecordPlace,
+        table: RecordTable, before: Draft?, in space: SpaceID
     ) throws -> Draft {
         switch edit {
         case .create(_, let id, let patch):
@@ -142,10 +147,11 @@ extension WriteTransaction {
                     if value.isNull { created.remove(name) } else { created.set(name, to: value) }
                     draft.kind = .create(created)
                 case .update(var edits):
+                    let known = seen[name] ?? record.version(ofFieldAt: position)
                     edits.note(
                         FieldEdit(
                             field: name, value: value, before: record.values[position],
-                            seen: seen[name] ?? record.version(ofFieldAt: position)))
+                            seen: min(known, shown?[name] ?? known)))
                     draft.kind = .update(edits)
                 case .delete: break
                 }

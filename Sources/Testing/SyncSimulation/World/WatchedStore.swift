@@ -55,8 +55,10 @@ struct WatchedStore: LocalStore, EngineStore {
         try watch(.reading) { try store.isPending(collection, id) }
     }
 
-    func commit(_ edits: [RecordEdit], in space: SpaceID, now: WallTime) throws(StoreError) -> OutboxSequence? {
-        try watch(.writing) { try store.commit(edits, in: space, now: now) }
+    func commit(
+        _ edits: [RecordEdit], seen: SeenVersions, in space: SpaceID, now: WallTime
+    ) throws(StoreError) -> OutboxSequence? {
+        try watch(.writing) { try store.commit(edits, seen: seen, in: space, now: now) }
     }
 
     func followedSpaces() throws(StoreError) -> [StoredSpace] {
@@ -122,8 +124,6 @@ struct WatchedStore: LocalStore, EngineStore {
         try watch(.writing) { try store.restore(journal: number, leaving: left, now: now, newID: newID) }
     }
 
-    func dismiss(journal number: Int64) throws(StoreError) {
-        try watch(.writing) { try store.dismiss(journal: number) }
     func retry(
         journal number: Int64, now: WallTime, newID: @escaping @Sendable () -> RecordID
     ) throws(StoreError) -> [OutboxSequence] {
@@ -136,6 +136,8 @@ struct WatchedStore: LocalStore, EngineStore {
         try watch(.writing) { try store.commit(edits, correcting: correction, in: space, now: now) }
     }
 
+    func dismiss(journal number: Int64) throws(StoreError) {
+        try watch(.writing) { try store.dismiss(journal: number) }
     }
 
     // MARK: The engine's side

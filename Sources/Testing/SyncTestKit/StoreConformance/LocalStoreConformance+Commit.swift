@@ -54,6 +54,32 @@ extension LocalStoreConformance {
                 ])
                 try fixture.expect(intent, is: expected, "the mutation")
             },
+            Check("a mutation claims to have seen no more than its author saw") { fixture in
+                let id = try fixture.syncedUser("ada")
+                try fixture.pull(
+                    fixture.feed(
+                        [
+                            fixture.at(
+                                2,
+                                RecordChange(
+                                    collection: "users", id: id,
+                                    effect: .updated(["username": .text("eve"), "age": .integer(3)])))
+                        ], to: 2))
+                let seen = [
+                    RecordAddress("users", id): ["username": Version(1), "age": Version(9)] as [FieldName: Version]
+                ]
+                _ = try fixture.store.commit(
+                    [.update("users", id, ["username": .text("bo"), "age": .integer(4)])], seen: seen,
+                    in: fixture.space, now: fixture.now())
+                let intent = try fixture.store.outbox(limit: 1).first?.transaction.mutations.first?.intent
+                let expected = Mutation.Intent.update([
+                    FieldEdit(field: "age", value: .integer(4), before: .integer(3), seen: Version(2)),
+                    FieldEdit(field: "username", value: .text("bo"), before: .text("eve"), seen: Version(1)),
+                ])
+                try fixture.expect(intent, is: expected, "the mutation")
+                try fixture.expect(
+                    try fixture.user(id)?.values.first, is: .text("bo"), "the value that the device shows")
+            },
             Check("edits that change nothing write nothing") { fixture in
                 let (id, _) = try fixture.createUser("ada")
                 let before = try fixture.store.outbox(limit: 10)
