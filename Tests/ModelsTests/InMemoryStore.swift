@@ -168,7 +168,8 @@ final class InMemoryStore: LocalStore {
     ) throws(StoreError) -> [OutboxSequence] { [] }
 
     func commit(
-        _ edits: [RecordEdit], correcting correction: JournalCorrection, in space: SpaceID, now: WallTime
+        _ edits: [RecordEdit], seen: SeenVersions, correcting correction: JournalCorrection, in space: SpaceID,
+        now: WallTime
     ) throws(StoreError) -> OutboxSequence? {
         try commit(edits, in: space, now: now)
     }

@@ -132,7 +132,8 @@ import Testing
         let (store, other) = (try scratch.open(Samples.catalog), try scratch.open(Samples.catalog))
         let correction = JournalCorrection(entry: 1)
         func correct(_ store: SQLiteStore, _ name: String) throws -> OutboxSequence? {
-            try store.commit([Samples.create(2, name)], correcting: correction, in: .default, now: Samples.now)
+            try store.commit(
+                [Samples.create(2, name)], seen: [:], correcting: correction, in: .default, now: Samples.now)
         }
         let missing = #expect(throws: StoreError.self) { _ = try correct(store, "none") }
         #expect(missing?.code == .missingEntry)

@@ -119,9 +119,10 @@ struct PlantedStore: LocalStore, EngineStore {
         try base.retry(journal: number, now: now, newID: newID)
     }
     func commit(
-        _ edits: [RecordEdit], correcting correction: JournalCorrection, in space: SpaceID, now: WallTime
+        _ edits: [RecordEdit], seen: SeenVersions, correcting correction: JournalCorrection, in space: SpaceID,
+        now: WallTime
     ) throws(StoreError) -> OutboxSequence? {
-        try base.commit(edits, correcting: correction, in: space, now: now)
+        try base.commit(edits, seen: seen, correcting: correction, in: space, now: now)
     }
     func dismiss(journal number: Int64) throws(StoreError) { try base.dismiss(journal: number) }
 

@@ -126,11 +126,13 @@ public protocol LocalStore: Sendable {
     /// Other entries that refer to a record which the entry was to create follow it to its new id when they are
     /// restored. The edits may be empty.
     ///
+    /// - Parameter seen: As for `commit(_:seen:in:now:)`.
     /// - Returns: The transaction's place in the outbox, or nil when the edits change nothing.
     /// - Throws: `missingEntry`; `entryIsFrozen` when the entry has been restored or dismissed already; or a code that
     ///   `commit` throws.
     func commit(
-        _ edits: [RecordEdit], correcting correction: JournalCorrection, in space: SpaceID, now: WallTime
+        _ edits: [RecordEdit], seen: SeenVersions, correcting correction: JournalCorrection, in space: SpaceID,
+        now: WallTime
     ) throws(StoreError) -> OutboxSequence?
 
     /// Returns the client ids under which this device pushes and has pushed, the current one first.

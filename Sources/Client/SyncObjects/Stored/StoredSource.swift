@@ -80,7 +80,8 @@ public struct StoredSource: ModelSource {
         let space = try space(of: edits)
         do throws(StoreError) {
             return WriteTicket(
-                sequence: try store.commit(edits.map(\.edit), correcting: correction, in: space, now: now))
+                sequence: try store.commit(
+                    edits.map(\.edit), seen: seen(by: edits), correcting: correction, in: space, now: now))
         } catch {
             throw ModelError(decidingAbout: correction.entry, error)
         }

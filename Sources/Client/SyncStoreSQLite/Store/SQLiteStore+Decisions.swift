@@ -13,12 +13,13 @@ extension SQLiteStore {
     }
 
     public func commit(
-        _ edits: [RecordEdit], correcting correction: JournalCorrection, in space: SpaceID, now: WallTime
+        _ edits: [RecordEdit], seen: SeenVersions, correcting correction: JournalCorrection, in space: SpaceID,
+        now: WallTime
     ) throws(StoreError) -> OutboxSequence? {
         try write { transaction in
             let entry = try transaction.requireActive(journal: correction.entry)
             // The journal may be full, because the entry leaves room for another one.
-            let sequence = edits.isEmpty ? nil : try transaction.commit(edits, in: space, now: now)
+            let sequence = edits.isEmpty ? nil : try transaction.commit(edits, seen: seen, in: space, now: now)
             for edit in edits {
                 guard case .create(let collection, let id, _) = edit,
                     let creation = correction.creations.first(where: {

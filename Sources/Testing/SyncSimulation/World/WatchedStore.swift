@@ -131,9 +131,10 @@ struct WatchedStore: LocalStore, EngineStore {
     }
 
     func commit(
-        _ edits: [RecordEdit], correcting correction: JournalCorrection, in space: SpaceID, now: WallTime
+        _ edits: [RecordEdit], seen: SeenVersions, correcting correction: JournalCorrection, in space: SpaceID,
+        now: WallTime
     ) throws(StoreError) -> OutboxSequence? {
-        try watch(.writing) { try store.commit(edits, correcting: correction, in: space, now: now) }
+        try watch(.writing) { try store.commit(edits, seen: seen, correcting: correction, in: space, now: now) }
     }
 
     func dismiss(journal number: Int64) throws(StoreError) {
