@@ -91,14 +91,25 @@ package final class SimulatedWriter: Sendable {
     }
 }
 
-/// A history keeper for a server that is never restored.
+/// A history keeper for a server that is never restored. All servers have the same history, because no device of a
+/// benchmark meets two of them.
 private struct BenchmarkHistories: HistoryKeeper {
     func nextHistory() -> HistoryIdentity {
-        var random = SystemRandomNumberGenerator()
-        return .drawn(from: &random)
+        var numbers = MixedNumbers()
+        return .drawn(from: &numbers)
     }
 
     func historyWasLost(_ lost: LostHistory, next: Epoch) {
         preconditionFailure("a benchmark restores no server: \(lost)")
+    }
+}
+
+/// A generator of the same numbers in each run.
+private struct MixedNumbers: RandomNumberGenerator {
+    private var last: UInt64 = 0
+
+    mutating func next() -> UInt64 {
+        last += 1
+        return SimulatedUsers.mix(last)
     }
 }
