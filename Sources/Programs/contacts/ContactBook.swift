@@ -75,7 +75,7 @@ struct ContactBook: Sendable {
         var name: String?
         if change.collection == Contact.collection {
             let contact = try access.object(Contact.self, id: change.record)
-            name = change.value(contact.fields.name) ?? contact.name
+            name = change.value(contact.fields.name) ?? (contact.presence == .here ? contact.name : nil)
         }
         return (name.map { "\($0): " } ?? "") + "\(change)"
     }

@@ -21,6 +21,7 @@ public struct LostChange: Hashable, Sendable {
 ///
 /// - Its field has been changed since the entry was made. If another device has created the record again, a creation
 ///   fills only the fields that are still empty.
+/// - A restored server has its record's id in another space.
 /// - It would empty a field. The device does not know whether a user emptied the field, or it had no value yet in the
 ///   lost history.
 /// - Another entry has another value of its field. The value of a creation is preferred, and otherwise the value of the
@@ -31,6 +32,8 @@ package struct LostEntries: Sendable {
     package enum Obstacle: Hashable, Sendable {
         /// The field has been changed since the entry was made.
         case outdated
+        /// The id of the record is in use in another space.
+        case isElsewhere
         /// The field would lose its value.
         case emptiesField
         /// Another entry, which has this number, has another value of the field.
@@ -206,6 +209,10 @@ extension LocalStore {
                 isReplacement = true
             }
             guard let record else { continue }
+            guard try space(of: mutation.collection, record.id) == lost.space else {
+                for change in mutation.changes { obstacles[change] = .isElsewhere }
+                continue
+            }
             switch mutation.intent {
             case .create(let patch):
                 // The record has been created again.
@@ -224,6 +231,16 @@ extension LocalStore {
             }
         }
         return obstacles
+    }
+}
+
+extension Mutation {
+    /// The smallest parts of a lost mutation.
+    fileprivate var changes: [LostChange] {
+        switch intent {
+        case .create, .delete: [LostChange(address)]
+        case .update(let edits): edits.map { LostChange(address, $0.field) }
+        }
     }
 }
 

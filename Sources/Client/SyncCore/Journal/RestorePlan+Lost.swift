@@ -20,7 +20,7 @@ extension RestorePlan {
         for mutation in lost.mutations {
             guard let current = try records.space(mutation.address), current != space else { continue }
             return StoreError(
-                .danglingReference,
+                .duplicateRecord,
                 "the id of \(mutation.address) is in use in the space \(current) now, so the record cannot come back to the space \(space): create a new record with the values of the entry, and then dismiss the entry"
             )
         }

@@ -49,7 +49,7 @@ package struct RestoreQueue: Sendable {
         let failure = Failure(entry: entry, error: error)
         switch error.code {
         case .danglingReference: waiting.append(failure)
-        case .missingRecord, .invalidValue, .tooLarge: failures.append(failure)
+        case .missingRecord, .duplicateRecord, .invalidValue, .tooLarge: failures.append(failure)
         default: throw error
         }
     }

@@ -179,6 +179,7 @@ struct RestoreJournal: AsyncParsableCommand {
         var reasons: [TerminalText] = []
         if obstacles.values.contains(.outdated) { reasons.append("its fields have been changed since") }
         if obstacles.values.contains(.emptiesField) { reasons.append("it would empty fields") }
+        if obstacles.values.contains(.isElsewhere) { reasons.append("a record's id is in use in another space") }
         let others = Set(
             obstacles.values.compactMap { if case .otherEntry(let number) = $0 { number } else { nil } }
         ).sorted()
@@ -195,8 +196,11 @@ struct RestoreJournal: AsyncParsableCommand {
             options.terminal.say(line, after: nil)
         } else {
             let reason = reasons.dropFirst().reduce(reasons[0]) { "\($0), and \($1)" }
-            options.terminal.say(
-                "entry \(entry) was left: \(reason); restore it by its number if you want its values")
+            let advice: TerminalText =
+                obstacles.values.allSatisfy { $0 == .isElsewhere }
+                ? "if you want its values, create a new record with them, and then dismiss the entry"
+                : "restore it by its number if you want its values"
+            options.terminal.say("entry \(entry) was left: \(reason); \(advice)")
         }
     }
 

@@ -108,7 +108,9 @@ extension LocalStoreConformance {
                 guard case .lost(let transaction) = entry.event else { return }
                 try fixture.expect(transaction.space, is: fixture.space, "the space to which the values belong")
                 // The id is taken, so the record cannot come back under it.
-                try fixture.expect(.danglingReference) {
+                try fixture.expect(
+                    Set(try fixture.store.obstacles(to: transaction).values), is: [.isElsewhere], "the obstacles")
+                try fixture.expect(.duplicateRecord) {
                     _ = try fixture.store.restore(journal: entry.number, now: fixture.now(), newID: fixture.newID)
                 }
             },
