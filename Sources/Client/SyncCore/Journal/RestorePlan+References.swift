@@ -51,7 +51,7 @@ extension RestorePlan {
             if let new = newIDs[address] {
                 result.set(name, to: .reference(new))
             } else if let earlier = try records.replacement(address),
-                try records.space(RecordAddress(target, earlier)) != nil
+                try records.space(RecordAddress(target, earlier)) == space
             {
                 result.set(name, to: .reference(earlier))
             } else if !field.isRequired, try values(ofDeleted: address) == nil, try drops || !records.isOffered(address)

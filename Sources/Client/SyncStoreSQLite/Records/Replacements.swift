@@ -8,6 +8,11 @@ import SyncModel
 enum Replacements {
     /// Returns the newest record that was created in place of a deleted one; nil when there is none.
     static func newest(of record: RecordAddress, _ connection: Connection) throws -> RecordID? {
+        try chain(of: record, connection).first
+    }
+
+    /// Returns all records that were created in place of a deleted one, the newest first.
+    static func chain(of record: RecordAddress, _ connection: Connection) throws -> [RecordID] {
         let statement = try connection.statement(
             """
             WITH RECURSIVE chain (id, steps) AS (
@@ -15,13 +20,15 @@ enum Replacements {
                 UNION ALL
                 SELECT replacement, steps + 1 FROM chain
                 JOIN sync_replacement ON collection = ?1 AND sync_replacement.id = chain.id WHERE steps < ?3)
-            SELECT id FROM chain WHERE steps > 0 ORDER BY steps DESC LIMIT 1
+            SELECT id FROM chain WHERE steps > 0 ORDER BY steps DESC
             """)
         statement.bind(1, record.collection.rawValue)
         statement.bind(2, record.id)
         statement.bind(3, longestChain)
         defer { statement.reset() }
-        return try statement.step() ? try statement.recordID(0) : nil
+        var records: [RecordID] = []
+        while try statement.step() { records.append(try statement.recordID(0)) }
+        return records
     }
 
     /// Remembers the record that replaces a deleted one and all of its earlier replacements.

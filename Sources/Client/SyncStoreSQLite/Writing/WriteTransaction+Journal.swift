@@ -66,7 +66,8 @@ extension WriteTransaction {
         let bytes = values.reduce(0) { $0 + $1.reduce(StoreLimits.conflictOverhead) { $0 + $1.count } }
         let journal = try insert(
             event: event, in: space, sequence: sequence, payload: payload,
-            records: try recordsNeeded(by: conflicts).stored(in: space), otherBytes: bytes, rejection: nil, now: now)
+            records: try recordsNeeded(by: conflicts, in: space).stored(in: space), otherBytes: bytes, rejection: nil,
+            now: now)
         let statement = try connection.statement(
             """
             INSERT INTO sync_conflict (journal, position, collection, id, field, rule, base,

@@ -3,13 +3,19 @@ import SyncCore
 import SyncModel
 
 /// Records that restoring a journal entry may have to create again, each once.
+///
+/// All values are of the entry's space. After a restore of the server, an id may be in use in another space, whose values
+/// the members of the entry's space may not read.
 struct KeptRecords {
+    /// The key of the entry's space; nil when the device does not follow the space, and so has no records of it.
+    let space: Int64?
     private(set) var creates: [Mutation] = []
     private var known: Set<RecordAddress>
     private var bytes = 0
 
     /// - Parameter others: The records that the entry itself describes.
-    init(except others: Set<RecordAddress> = []) {
+    init(in space: Int64?, except others: Set<RecordAddress> = []) {
+        self.space = space
         known = others
     }
 
@@ -50,11 +56,12 @@ extension WriteTransaction {
     /// The records have their current values, or those from before a server deleted them.
     func recordsNeeded(by transaction: Transaction) throws -> KeptRecords {
         let creates = transaction.mutations.filter { if case .create = $0.intent { true } else { false } }
-        var kept = KeptRecords(except: Set(creates.map(\.address)))
+        var kept = KeptRecords(
+            in: try SpaceRow.find(transaction.space, connection)?.key, except: Set(creates.map(\.address)))
         var wholes: [(CollectionName, Patch)] = []
         for mutation in transaction.mutations {
             guard case .update = mutation.intent, let place = place(mutation.collection, mutation.record),
-                var whole = try values(of: place)
+                var whole = try values(of: place, in: kept.space)
             else { continue }
             for (field, value) in mutation.patch { whole.set(field, to: value) }
             kept.add(mutation.address, whole)
@@ -71,8 +78,8 @@ extension WriteTransaction {
     /// refer.
     ///
     /// `keepInJournal(_:of:)` keeps the other records of the conflicts when they are deleted.
-    func recordsNeeded(by conflicts: [FieldConflict]) throws -> KeptRecords {
-        var kept = KeptRecords()
+    func recordsNeeded(by conflicts: [FieldConflict], in space: SpaceID) throws -> KeptRecords {
+        var kept = KeptRecords(in: try SpaceRow.find(space, connection)?.key)
         for conflict in conflicts {
             if let place = place(conflict.collection, conflict.record), try row(place) == nil {
                 try keep(place, &kept)
@@ -85,7 +92,7 @@ extension WriteTransaction {
 
     /// Keeps a record, and the records that it requires.
     private func keep(_ place: RecordPlace, _ kept: inout KeptRecords) throws {
-        guard let values = try values(of: place) else { return }
+        guard let values = try values(of: place, in: kept.space) else { return }
         let collection = tables[place.table].model.collection
         kept.add(RecordAddress(collection, place.id), values)
         try keepTargets(of: values, in: collection, onlyRequired: true, &kept)
@@ -104,7 +111,8 @@ extension WriteTransaction {
                 guard kept.hasRoom, case .reference(let id) = value,
                     let field = catalog[collection]?.field(named: name), let target = field.target,
                     field.isRequired || !onlyRequired, case let address = RecordAddress(target, id),
-                    !kept.holds(address), let place = place(target, id), let values = try self.values(of: place)
+                    !kept.holds(address), let place = place(target, id),
+                    let values = try self.values(of: place, in: kept.space)
                 else { continue }
                 kept.add(address, values)
                 open.append((target, values, true))
@@ -112,14 +120,23 @@ extension WriteTransaction {
         }
     }
 
-    /// Returns the values that a record has here, or had before it was deleted; nil when nothing is known of it.
-    private func values(of place: RecordPlace) throws -> Patch? {
+    /// Returns the values that a record has in a space, or had there before it was deleted; nil when nothing is known of
+    /// it.
+    private func values(of place: RecordPlace, in space: Int64?) throws -> Patch? {
+        guard let space else { return nil }
         let table = tables[place.table]
-        if let record = try row(place)?.record { return record.patch(schema: table.model) }
-        if let base = try lastValues(of: place) { return base }
-        let statement = try connection.statement("SELECT fields FROM sync_deleted WHERE collection = ?1 AND id = ?2")
+        if let row = try row(place) {
+            if row.space == space { return row.record.patch(schema: table.model) }
+        } else if case (_, let home) = try shownBase(place), home == nil || home == space,
+            let base = try lastValues(of: place)
+        {
+            return base
+        }
+        let statement = try connection.statement(
+            "SELECT fields FROM sync_deleted WHERE collection = ?1 AND id = ?2 AND space = ?3")
         statement.bind(1, table.name)
         statement.bind(2, place.id)
+        statement.bind(3, space)
         defer { statement.reset() }
         guard try statement.step() else { return nil }
         return try StoredForm.patch(from: statement.bytes(0), of: "the deleted \(table.name) \(place.id)")
@@ -140,7 +157,7 @@ extension WriteTransaction {
         let insert = try connection.statement(
             "INSERT OR REPLACE INTO sync_deleted (collection, id, space, fields) VALUES (?1, ?2, ?3, ?4)")
         for place in places where referred.contains(place) {
-            var kept = KeptRecords()
+            var kept = KeptRecords(in: space.key)
             try keep(place, &kept)
             for create in kept.creates {
                 insert.bind(1, create.collection.rawValue)
@@ -177,7 +194,7 @@ extension WriteTransaction {
     private func keep(_ places: [RecordPlace], in entry: JournalEntry, of space: SpaceID) throws {
         let isActive = entry.state == .active
         guard !isActive || meta.journal.activeBytes < limits.activeJournalBytes else { return }
-        var kept = KeptRecords()
+        var kept = KeptRecords(in: try SpaceRow.find(space, connection)?.key)
         var whole: [Mutation] = []
         if case .overwritten(_, let deleted?) = entry.event { whole = deleted.mutations }
         let known = entry.records?.mutations ?? []

@@ -40,11 +40,12 @@ extension WriteTransaction {
         // Many changes can name one record.
         var offered: [RecordAddress: Bool] = [:]
         var restored: [RecordAddress: Patch?] = [:]
-        let search = CreationSearch()
+        let space = try JournalReading.space(of: entry.number, connection)
+        let search = CreationSearch(in: space)
         let plan = try RestorePlan(
-            of: entry, leaving: left, in: try JournalReading.space(of: entry.number, connection),
+            of: entry, leaving: left, in: space,
             RestorePlan.Records(
-                catalog, newID: newID, replacement: { try self.replacement(of: $0.collection, $0.id) },
+                catalog, newID: newID, replacement: { try self.replacement(of: $0, in: space) },
                 space: { try self.table($0.collection).space(of: $0.id, on: self.connection) },
                 isOffered: { record in
                     if let known = offered[record] { return known }
@@ -93,7 +94,7 @@ extension WriteTransaction {
                 keeping: entry.records?.mutations ?? [], isOwn: try isOwn(entry), now: now)
         }
         for made in try plan.replacements.filter(isHere) { try keep(made) }
-        for reference in plan.droppedReferences { try keep(reference) }
+        for reference in plan.droppedReferences { try keep(reference, in: space) }
         try setState(.restored, of: entry)
         return sequences
     }
@@ -133,7 +134,7 @@ extension WriteTransaction {
         for target in created {
             for dropped in try takeDroppedReferences(to: target.deleted) {
                 let (record, field) = (dropped.record, dropped.field)
-                let id = try replacement(of: record.collection, record.id) ?? record.id
+                let id = try replacement(of: record, in: space) ?? record.id
                 guard let position = tables.firstIndex(where: { $0.model.collection == record.collection }),
                     case let model = tables[position].model, let index = model.position(of: field),
                     model.fields[index].target == target.collection,
@@ -185,7 +186,7 @@ extension WriteTransaction {
     }
 
     /// Keeps a reference that a restore left out, with the one that its field has instead.
-    private func keep(_ reference: RestorePlan.DroppedReference) throws {
+    private func keep(_ reference: RestorePlan.DroppedReference, in space: SpaceID) throws {
         let record = reference.record
         guard let table = tables.first(where: { $0.model.collection == record.collection }),
             let row = try row(RecordPlace(table: table.position, id: record.id)),
@@ -195,7 +196,7 @@ extension WriteTransaction {
             "INSERT OR REPLACE INTO sync_dropped_reference (target, collection, id, field, held) VALUES (?1, ?2, ?3, ?4, ?5)"
         )
         // If an earlier restore gave the target another id, an entry creates it under that id.
-        insert.bind(1, try replacement(of: reference.target.collection, reference.target.id) ?? reference.target.id)
+        insert.bind(1, try replacement(of: reference.target, in: space) ?? reference.target.id)
         insert.bind(2, record.collection.rawValue)
         insert.bind(3, record.id)
         insert.bind(4, reference.field.rawValue)
@@ -239,7 +240,8 @@ extension WriteTransaction {
             }
         }
         var searches = 0
-        let search = CreationSearch()
+        let space = try JournalReading.space(of: entry.number, connection)
+        let search = CreationSearch(in: space)
         for record in needed where searches < StoreLimits.searchesForCreates {
             guard let table = tables.first(where: { $0.model.collection == record.collection }),
                 try table.space(of: record.id, on: connection) == nil
@@ -263,7 +265,7 @@ extension WriteTransaction {
         creating record: RecordAddress, in state: JournalEntry.State, besides number: Int64, _ search: CreationSearch
     ) throws -> (entry: Int64, record: RecordAddress)? {
         var names = [record]
-        if let id = try replacement(of: record.collection, record.id) {
+        if let id = try replacement(of: record, in: search.space) {
             names.append(RecordAddress(record.collection, id))
         }
         for name in names {
@@ -293,6 +295,8 @@ extension WriteTransaction {
         while try statement.step() {
             let found = statement.integer(0)
             let transaction = try StoredForm.transaction(from: statement.bytes(1), of: "journal entry \(found)")
+            // Another space may have used the same id in another history of the server.
+            guard transaction.space == search.space else { continue }
             for mutation in transaction.mutations where mutation.address == record {
                 if case .create(let patch) = mutation.intent { return (found, patch) }
             }
@@ -300,8 +304,14 @@ extension WriteTransaction {
         return nil
     }
 
-    private func replacement(of collection: CollectionName, _ id: RecordID) throws -> RecordID? {
-        try Replacements.newest(of: RecordAddress(collection, id), connection)
+    /// Returns the newest record of a space that was created in place of a deleted one or, if all are gone, the newest of
+    /// any space; nil when there is none.
+    ///
+    /// After a restore of the server, two spaces may have replaced records with one id.
+    private func replacement(of record: RecordAddress, in space: SpaceID) throws -> RecordID? {
+        let chain = try Replacements.chain(of: record, connection)
+        let table = try table(record.collection)
+        return try chain.first { try table.space(of: $0, on: connection) == space } ?? chain.first
     }
 
     private func keep(_ made: RestorePlan.Replacement) throws {
@@ -328,11 +338,17 @@ extension JournalEntry {
 /// A search reads the payloads of the whole journal. For one record, that takes less time than decoding them; for the
 /// records of a large entry, it would hold the write lock for as many reads.
 private final class CreationSearch {
+    /// The space of the records.
+    let space: SpaceID
     private var searches = 0
     private var ids: Set<RecordID>?
 
     /// The number of searches after which the payloads are decoded once.
     private static let fewSearches = 4
+
+    init(in space: SpaceID) {
+        self.space = space
+    }
 
     /// Returns the ids of all records that entries create; nil while a search is cheaper.
     func createdIDs(_ connection: Connection) throws -> Set<RecordID>? {

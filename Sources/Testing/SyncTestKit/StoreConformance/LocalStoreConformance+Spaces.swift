@@ -55,6 +55,30 @@ extension LocalStoreConformance {
                 try fixture.pull(fixture.snapshot([], at: 1))
                 try fixture.expect(try fixture.name(id), is: .text("theirs"), "its name while it is edited")
             },
+            Check("an entry of the journal keeps no values of a record that another space has under the same id") {
+                fixture in
+                let (id, _) = try fixture.createUser("mine")
+                try fixture.commit(.create("avatars", fixture.id(), ["author": .reference(id)]))
+                try fixture.sendHello()
+                let batch = try fixture.push()
+                let theirs = SnapshotRows(
+                    collection: "users", records: [fixture.shownUser(id, uid: 7, version: 1, "theirs")])
+                try fixture.pull(fixture.snapshot([theirs], at: 1, in: "elsewhere"))
+                for (sent, code) in zip(batch.transactions, [RejectionCode.duplicateRecord, .danglingReference]) {
+                    try fixture.response(sent.number, fixture.rejected(code))
+                }
+                let entries = try fixture.store.journal(state: .active, limit: 9)
+                try fixture.expect(entries.map(\.records), is: [nil, nil], "the records of both entries")
+                // The entry that creates the record is dismissed, so nothing can bring the record back.
+                try fixture.store.dismiss(journal: entries[1].number)
+                let error = #"restoring the picture of a record of another space"#
+                do {
+                    _ = try fixture.store.restore(journal: entries[0].number, now: fixture.now(), newID: fixture.newID)
+                    try fixture.expect(false, error)
+                } catch let failure as StoreError {
+                    try fixture.expect(failure.code, is: .danglingReference, error)
+                }
+            },
             Check("a pending record is visible once a restored server has lost the same id in another space") {
                 fixture in
                 let (id, _) = try fixture.createUser("mine")
