@@ -82,23 +82,10 @@ struct PushGroup {
             ledger.acknowledged = acknowledged
         }
         if ledger != known { try transaction.set(ledger, of: key) }
-        withholdConflicts(in: &response.results, rights)
         try addReceipts(to: &response.results, state.history, rights, in: transaction)
         response.serverTime = state.clock.tick(now: now)
         shared = state
         return .answered(response)
-    }
-
-    /// Removes the conflicts from outcomes in spaces that the principal may not read anymore, because they have the values
-    /// of others. The outcome of a repeated transaction may be older than the loss of the right.
-    private func withholdConflicts(in results: inout [TransactionResult], _ rights: SpaceRights) {
-        for (index, numbered) in zip(results.indices, transactions) {
-            guard case .applied(let version, let uids, let conflicts) = results[index].outcome, !conflicts.isEmpty,
-                !rights.mayRead(numbered.transaction.space, principal)
-            else { continue }
-            results[index] = TransactionResult(
-                number: results[index].number, outcome: .applied(version: version, uids: uids, conflicts: []))
-        }
     }
 
     /// Adds a receipt to the last transaction of the group that took effect in each space.

@@ -2,8 +2,7 @@
 public struct TransactionResult: Hashable, Sendable {
     /// The number under which the transaction was pushed.
     public let number: TransactionNumber
-    /// The final outcome. A repeated push gets the same one, but without its conflicts if the principal may no longer read
-    /// the space.
+    /// The final outcome. A repeated push gets the same one.
     public let outcome: Outcome
     /// Proof of the commit; nil when the server returns none. The server returns one for the last transaction that took
     /// effect in each space, and may return more.
