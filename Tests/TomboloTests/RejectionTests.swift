@@ -354,6 +354,27 @@ private struct LaxStep: Model {
         try testbed.finish()
     }
 
+    @Test func `an edit of an object that has not arrived has seen nothing`() throws {
+        let testbed = try SyncTestbed(models: [LaxTodo.self])
+        let (phone, tablet) = (try testbed.device("phone"), try testbed.device("tablet"))
+        tablet.isOnline = false
+        let milk = try testbed.run { try await phone.create(LaxTodo.self) { $0.title = "Milk" } }
+        try testbed.settle()
+        let awaited = try tablet.object(LaxTodo.self, uid: milk.uid)
+        awaited.title = "Oat milk"
+        tablet.isOnline = true
+        try testbed.settle()
+        try testbed.run { try await awaited.save() }
+        try testbed.settle()
+        #expect(milk.title == "Oat milk")
+        for device in [phone, tablet] {
+            let merge = try #require(try device.merges.all().first)
+            #expect(merge.fields.map { $0.lost(milk.fields.title) } == ["Milk"])
+            try merge.accept()
+        }
+        try testbed.finish()
+    }
+
     @Test func `a merge with a deletion tells the lost value, and that none stays`() throws {
         let testbed = try SyncTestbed(models: [LaxTodo.self])
         let (phone, tablet) = (try testbed.device("phone"), try testbed.device("tablet"))

@@ -21,8 +21,8 @@ final class LiveCell: Sendable {
         var shown: Record?
         /// Values that were set here and not written yet.
         var edits: Patch
-        /// The versions that the fields of `edits` had when they were first set. What the source has shown since is hidden
-        /// by the edits, so their author has not seen it.
+        /// The versions that the fields of `edits` had when they were first set; zero if nothing was shown then. What the
+        /// source has shown since is hidden by the edits, so their author has not seen it.
         var seen: [FieldName: Version] = [:]
         /// The default values of a draft, to which `revert()` returns.
         let initial: Patch
@@ -167,7 +167,7 @@ final class LiveCell: Sendable {
                 state.unstage(field.name)
             } else {
                 if state.edits[field.name] == nil {
-                    state.seen[field.name] = state.shown?.version(ofFieldAt: field.slot)
+                    state.seen[field.name] = state.shown?.version(ofFieldAt: field.slot) ?? .zero
                 }
                 state.edits.set(field.name, to: value)
             }
