@@ -66,6 +66,8 @@ CREATE TABLE sync_field (
     type TEXT NOT NULL,
     -- For a reference: the collection that it points into.
     target TEXT,
+    -- The place of the collection in the order in which the tables were created. It must be known to read them without a schema.
+    created INTEGER NOT NULL,
     PRIMARY KEY (collection, position)
 ) STRICT, WITHOUT ROWID;
 

@@ -219,7 +219,7 @@ import Testing
         if !isMissing { try run("CREATE SCHEMA \(configuration.schema)") }
         let failure = #expect(throws: AuthorityStoreError.self) { try open(configuration) }
         #expect(failure?.code == .corrupt)
-        #expect(failure?.message.contains("\(mark.path) shows that a server has used it") == true)
+        #expect(failure?.message.contains("\(mark.path) shows that this server has had data") == true)
         configuration.mark = mark.path + "-other"
         try open(configuration).close()
         configuration.mark = mark.path

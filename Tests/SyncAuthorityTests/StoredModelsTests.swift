@@ -85,4 +85,55 @@ import Testing
         let outcome = try old.push(&device, update("badge", 9, "name", .text("iron")))
         #expect(outcome.rejection == .unknownCollection)
     }
+
+    @Test func `a server stores its models again when the database has gone back to a state before them`() throws {
+        // The new server has read the models that were stored later.
+        _ = try new.pull(
+            PullRequest(space: .default, cursor: nil, limit: 100), by: Principal(name: "anna"), now: AuthorityWorld.now)
+        try store.write { transaction in try transaction.set(AuthorityWorld.catalog) }
+
+        try createBadge()
+
+        #expect(try store.read { view in try view.catalog() } == newCatalog)
+        guard case .page(let page) = try old.page(nil), case .snapshot(let groups, _, _) = page.content else {
+            Issue.record("no snapshot")
+            return
+        }
+        #expect(groups.map(\.collection) == ["badge", "user"])
+        var device = Device(1)
+        device.next = TransactionNumber.first.next
+        #expect(try old.push(&device, delete("user", 1, at: 5)).rejection == .stillReferenced)
+    }
+
+    @Test func `a server stores fields again, and keeps those that only another server knows`() throws {
+        let extended = ModelSchema(
+            collection: "user", fields: AuthorityWorld.catalog["user"]!.fields + [.text("motto")])
+        let others = AuthorityWorld.catalog.models.filter { $0.collection != "user" }
+        let third = Authority(
+            store: store, catalog: SchemaCatalog([extended] + others), histories: CountedHistories())
+        var device = Device(3)
+        let request = device.request([try device.number([update("user", 1, "motto", .text("nan"))])])
+
+        _ = try third.push(request, by: device.principal, now: AuthorityWorld.now)
+
+        let stored = try #require(try store.read { view in try view.catalog() })
+        #expect(stored["badge"] == newCatalog["badge"])
+        #expect(stored["user"] == extended)
+    }
+
+    @Test func `a server refuses pushes when the database has gone to models that contradict its own`() throws {
+        let other = ModelSchema(collection: "badge", fields: [.integer("name")])
+        try store.write { transaction in
+            try transaction.set(SchemaCatalog(AuthorityWorld.catalog.models + [other]))
+        }
+        #expect {
+            try createBadge()
+        } throws: { error in
+            (error as? AuthorityError)?.description.contains("badge.name") == true
+        }
+        #expect(
+            try new.fetch(
+                FetchRequest(space: .default, collection: "badge", key: .id(id(9))), by: Principal(name: "anna"),
+                now: AuthorityWorld.now) == nil)
+    }
 }

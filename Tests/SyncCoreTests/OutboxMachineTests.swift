@@ -74,6 +74,25 @@ import Testing
         #expect(harness.push != nil)
     }
 
+    @Test func `while a transaction is held back, a stream of hints that is open again sends a hello`() {
+        var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
+        harness.answerStore(.nothingToPush(OutboxSummary(waiting: 1, held: 1)))
+        let first = harness.hintStreams.max()!
+        harness.send(.server(.hint(first, Hint(space: .default, head: .zero))))
+        #expect(harness.openHello == nil)
+        // The server stops, and starts again with other models.
+        harness.send(.server(.hintsEnded(first, "cut")))
+        harness.wake(while: { $0.hintStreams.max() == first })
+        let second = harness.hintStreams.max()!
+        #expect(harness.openHello == nil)
+        harness.send(.server(.hint(second, Hint(space: .default, head: .zero))))
+        #expect(harness.openHello != nil)
+        harness.answerHello()
+        #expect(harness.storeActions == [.takeBatch(BatchLimit(transactions: 100, bytes: 500_000))])
+        harness.send(.server(.hint(second, Hint(space: .default, head: .zero))))
+        #expect(harness.openHello == nil)
+    }
+
     @Test func `a push without a response is sent again after its deadline and a new hello`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))

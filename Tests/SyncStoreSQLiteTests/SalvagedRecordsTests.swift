@@ -330,4 +330,71 @@ import Testing
         #expect(one.version(ofFieldAt: 1) == Version(9))
         #expect(one.version(ofFieldAt: 2) == Version(3))
     }
+
+    /// Zeroes the pages of the schema, salvages the database with these models, and returns the report, the values of
+    /// the record, and the journal.
+    private func salvageWithoutSchema(
+        _ scratch: Scratch, _ fields: [FieldSchema]
+    ) throws -> (report: SalvageReport, values: [FieldValue]?, store: SQLiteStore) {
+        let url = URL(filePath: scratch.file)
+        var bytes = Array(try Data(contentsOf: url))
+        for start in stride(from: 0, to: bytes.count, by: 4_096) {
+            let page = bytes[start..<start + 4_096]
+            guard start == 0 || page.firstRange(of: Array("CREATE TABLE".utf8)) != nil else { continue }
+            for offset in page.indices { bytes[offset] = 0 }
+        }
+        try Data(bytes).write(to: url)
+        let catalog = SchemaCatalog([ModelSchema(collection: "users", fields: fields)])
+        var random = SeededRandom(seed: 7)
+        let report = try SQLiteStore.salvage(
+            StoreConfiguration(file: scratch.file), catalog: catalog, now: Samples.now, random: &random)
+        let store = try scratch.open(catalog) { $0.connections = .single }
+        return (report, try store.record("users", .id(Samples.id(1)))?.values, store)
+    }
+
+    private static let ordered: [FieldSchema] = [.text("first"), .text("second"), .text("third")]
+
+    /// Returns a database whose only record was downloaded, with a table of these fields.
+    private static func withRecord(_ fields: [FieldSchema]) throws -> Scratch {
+        let scratch = try Scratch()
+        let schema = ModelSchema(collection: "users", fields: fields)
+        let store = try scratch.open(SchemaCatalog([schema])) { $0.connections = .single }
+        _ = try store.adopt(epoch, as: account)
+        _ = try store.follow(.default)
+        let record = Record(
+            id: Samples.id(1), uid: UID(1), version: Version(1),
+            creating: ["first": .text("one"), "second": .text("two"), "third": .text("three")], schema: schema)
+        _ = try store.apply(snapshot([record], at: 1), after: nil, brake: nil, now: Samples.now)
+        try store.checkpointNow()
+        store.close()
+        return scratch
+    }
+
+    @Test func `records are read without the schema if the tables were created in the order of the models`() throws {
+        let scratch = try Self.withRecord(Self.ordered)
+        let found = try salvageWithoutSchema(scratch, Self.ordered)
+        #expect(found.report.records == SalvageReport.Count(saved: 1, lost: 0))
+        #expect(found.values == [.text("one"), .text("two"), .text("three")])
+    }
+
+    /// Regression test: the values were read as those of other fields.
+    @Test(arguments: [[2, 0, 1], [0, 3, 1, 2], [3, 0, 1, 2]])
+    func `without the schema, records are not read in an order that they may not have`(order: [Int]) throws {
+        let scratch = try Self.withRecord(Self.ordered)
+        let fields = order.map { (Self.ordered + [.text("fresh")])[$0] }
+        let found = try salvageWithoutSchema(scratch, fields)
+        #expect(found.report.records.saved == 0)
+        #expect(found.report.records.lost != 0)
+        #expect(found.values == nil)
+        try found.store.verify()
+    }
+
+    @Test func `without the schema, records are not read if the models were extended in the middle`() throws {
+        let scratch = try Self.withRecord(Self.ordered)
+        let extended = [Self.ordered[0], .text("fresh"), Self.ordered[1], Self.ordered[2]]
+        let schema = ModelSchema(collection: "users", fields: extended)
+        try scratch.open(SchemaCatalog([schema])) { $0.connections = .single }.close()
+        let found = try salvageWithoutSchema(scratch, extended)
+        #expect(found.values == nil)
+    }
 }

@@ -3,7 +3,8 @@ public import SyncModel
 
 /// The server's policy over a store: it orders, authorizes, and merges transactions, and remembers their outcomes.
 ///
-/// An authority keeps nothing between calls but copies of the stored models and members, and of recent pages. Several
+/// An authority keeps nothing between calls but copies of the stored models and members, and of recent pages, and a measure of what each
+/// account stores. Several
 /// authorities may serve one store, if that store can be shared by several processes. Their models may differ while they
 /// are upgraded; see `StoredModels`.
 public struct Authority: AuthorityService {
@@ -16,6 +17,7 @@ public struct Authority: AuthorityService {
     let histories: any HistoryKeeper
     let models: StoredModels
     let members: StoredMembers
+    let usage = AccountUsage()
     let pages = PageCache()
 
     /// Creates an authority.

@@ -200,6 +200,8 @@ public struct AuthorityError: Error, Hashable, Sendable {
         case malformed
         /// The request exceeds the limits that `hello` reports.
         case tooLarge
+        /// The account stores as much as it may.
+        case quotaExceeded
         /// The store is temporarily unavailable: for example, the disk is full, or the database is busy.
         case unavailable
     }

@@ -40,6 +40,7 @@ struct Refusal: Error {
         case .otherAccount: self.init(.forbidden, .otherAccount, failure.message)
         case .malformed: self.init(.badRequest, .malformed, failure.message)
         case .tooLarge: self.init(.contentTooLarge, .tooLarge, failure.message)
+        case .quotaExceeded: self.init(.tooManyRequests, .throttled, failure.message)
         case .unavailable: self.init(.serviceUnavailable, .unavailable, failure.message)
         }
         detail = failure.detail

@@ -34,6 +34,11 @@ public struct ByteSink: Sendable {
             if count < 0 {
                 let code = errno
                 if code == EINTR { continue }
+                // The descriptor does not wait by itself.
+                if code == EAGAIN, end == nil {
+                    _ = waitForRoom(until: .now + .seconds(1))
+                    continue
+                }
                 return code
             }
             bytes = bytes.dropFirst(count)

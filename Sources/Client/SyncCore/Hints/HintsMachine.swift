@@ -48,6 +48,9 @@ package struct HintsMachine: Hashable, Sendable {
         return true
     }
 
+    /// Whether a stream has ended since the last hint.
+    var hasEnded: Bool { backoff.failures > 0 }
+
     /// Whether the last two streams have ended without a hint in between: the server may be gone.
     ///
     /// The end of one stream is usually harmless, and the next one opens at once. Later failures say nothing new.

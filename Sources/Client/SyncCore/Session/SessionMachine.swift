@@ -251,9 +251,11 @@ package struct SessionMachine: Hashable, Sendable {
     }
 
     private mutating func hinted(_ stream: Serial, _ hint: Hint, _ turn: inout Turn) -> [SyncAction] {
+        let isOpenAgain = hints.hasEnded
         guard hints.hintReceived(stream) else { return [] }
         let hello = contact
-        return atPull(of: hint.space) { $0.requested(by: .hint(hint.head), hello: hello, &turn) } ?? []
+        let actions = atPull(of: hint.space) { $0.requested(by: .hint(hint.head), hello: hello, &turn) } ?? []
+        return isOpenAgain ? actions + checkForUpgrade(&turn) : actions
     }
 
     private mutating func hintsEnded(
@@ -302,8 +304,8 @@ package struct SessionMachine: Hashable, Sendable {
     }
 
     /// Sends a hello if transactions are held back, to learn whether the server has been upgraded. Called with each
-    /// poll and each requested sync. A restart of the server between two requests breaks no connection, so nothing else
-    /// would show the upgrade.
+    /// poll and each requested sync, because a restart of the server between two requests breaks no connection, and
+    /// whenever the stream of hints is open again after it has ended.
     private mutating func checkForUpgrade(_ turn: inout Turn) -> [SyncAction] {
         outbox.summary.held > 0 ? link.helloRequested(&turn) : []
     }

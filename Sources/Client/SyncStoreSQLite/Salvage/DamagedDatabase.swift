@@ -65,6 +65,12 @@ final class DamagedDatabase {
         return (0..<statement.columnCount).map { statement.columnName($0) }
     }
 
+    /// Whether the tables of records were created as in another database: the same columns in the same order.
+    func hasTables(like other: Connection) throws -> Bool {
+        let wanted = try StoredModels.createdColumns(in: other)
+        return (try? StoredModels.createdColumns(in: connection)) == wanted
+    }
+
     /// Whether SQLite can visit all rows of a table. Only their keys are read.
     func isWhole(_ table: String, by key: String) -> Bool {
         (try? walk("SELECT \(key) FROM \(table) WHERE \(key) > ?1 ORDER BY \(key)", from: 0, key) { _, _ in true })

@@ -13,7 +13,8 @@ struct Salvage {
     let damaged: DamagedDatabase
     let transaction: WriteTransaction
     let connection: Connection
-    /// The tables of records that the damaged database has, with the order of their columns there.
+    /// The tables of records that the damaged database has, with the order of their columns there. None, if it has lost
+    /// its schema, and may have other tables than a new database with the same models.
     let shownTables: [RecordTable]
     /// Tables whose upper pages or schema were rebuilt, so that rows may be missing without SQLite noticing.
     private let repaired: Set<String>
@@ -21,8 +22,8 @@ struct Salvage {
     private let refusesOtherModels: Bool
 
     private init(
-        kept: KeptFiles, damaged: DamagedDatabase, repaired: Set<String>, refusesOtherModels: Bool,
-        transaction: WriteTransaction
+        kept: KeptFiles, damaged: DamagedDatabase, repaired: Set<String>, hasKnownTables: Bool,
+        refusesOtherModels: Bool, transaction: WriteTransaction
     ) {
         self.kept = kept
         self.refusesOtherModels = refusesOtherModels
@@ -30,7 +31,7 @@ struct Salvage {
         self.repaired = repaired
         self.transaction = transaction
         connection = transaction.connection
-        shownTables = Self.shownTables(of: transaction.tables, in: damaged)
+        shownTables = hasKnownTables ? Self.shownTables(of: transaction.tables, in: damaged) : []
     }
 
     // MARK: Files
@@ -83,13 +84,13 @@ struct Salvage {
             uri: SQLiteStore.uri(configuration, creating: true), configuration: configuration, tables: tables,
             newClient: newClient)
         try writer.checkpointAlone()
-        let (damaged, repaired) = try open(kept, as: copy, schemaOf: work, writer.connection)
+        let (damaged, repaired, hasKnownTables) = try open(kept, as: copy, schemaOf: work, writer.connection)
         let report = try writer.inTransaction { connection in
             let transaction = try WriteTransaction(
                 on: connection, catalog: catalog, tables: writer.tables, limits: configuration.limits)
             let salvage = Salvage(
-                kept: kept, damaged: damaged, repaired: repaired, refusesOtherModels: refusesOtherModels,
-                transaction: transaction)
+                kept: kept, damaged: damaged, repaired: repaired, hasKnownTables: hasKnownTables,
+                refusesOtherModels: refusesOtherModels, transaction: transaction)
             let report = try salvage.run(newClient: newClient, now: now)
             try transaction.finish()
             return .commit(report)
@@ -101,9 +102,13 @@ struct Salvage {
     /// Opens a copy of the damaged database, after repairing the pages that lead to its rows.
     ///
     /// - Parameter connection: a connection to the new database, `new`.
+    /// - Returns: the copy, the repaired tables, and whether the schema describes the tables of records. The schema of a
+    ///   new database does only if the damaged one had created the same tables in the same order. Otherwise, values would
+    ///   be read as those of other fields.
     private static func open(
         _ kept: KeptFiles, as copy: DatabaseFiles, schemaOf new: DatabaseFiles, _ connection: Connection
-    ) throws -> (DamagedDatabase, repaired: Set<String>) {
+    ) throws -> (DamagedDatabase, repaired: Set<String>, hasKnownTables: Bool) {
+        var hasKnownTables = true
         try kept.copy(to: copy.path)
         var repaired: Set<String> = []
         if !isReadable(copy) { try? DamagedDatabase(copy.path).repairSchema() }
@@ -112,9 +117,10 @@ struct Salvage {
             copy.remove()
             try kept.copy(to: copy.path)
             try SchemaPages(of: try new.bytes()).write(to: copy.path)
+            hasKnownTables = try DamagedDatabase(copy.path).hasTables(like: connection)
         }
         for tree in trees where try repair(tree, in: copy, schemaOf: connection) { repaired.insert(tree.table) }
-        return (try DamagedDatabase(copy.path), repaired)
+        return (try DamagedDatabase(copy.path), repaired, hasKnownTables)
     }
 
     /// Whether the schema gives the location of the tables. As a side effect, the contents of the copy's WAL move into

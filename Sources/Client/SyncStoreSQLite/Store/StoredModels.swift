@@ -70,6 +70,16 @@ struct StoredModels {
         return fields
     }
 
+    /// Returns the columns of all tables in the order in which they were created.
+    static func createdColumns(in connection: Connection) throws -> [[String]] {
+        let select = try connection.prepare(
+            """
+            SELECT created, position, collection, field, type, coalesce(target, '') FROM sync_field
+            ORDER BY created, position
+            """)
+        return try select.rows { row in (0..<6).map { row.text($0) } }
+    }
+
     // MARK: Comparison
 
     /// Whether the database still has exactly these tables, with their columns in this order.

@@ -14,4 +14,17 @@ public enum StandardStreams {
             guard Glibc.open("/dev/null", mode) == descriptor else { _exit(1) }
         }
     }
+
+    /// Lets writes to standard error fail instead of waiting for its reader, if it is a pipe.
+    ///
+    /// The log of this package does not wait anyway. But C libraries write to standard error directly: libpq does so while
+    /// it connects. The pipe is opened again, so that other processes that write to it still wait.
+    public static func stopWaitingForReadersOfErrors() {
+        var status = stat()
+        guard fstat(STDERR_FILENO, &status) == 0, status.st_mode & S_IFMT == S_IFIFO else { return }
+        let descriptor = Glibc.open("/proc/self/fd/\(STDERR_FILENO)", O_WRONLY | O_NONBLOCK | O_CLOEXEC)
+        guard descriptor >= 0 else { return }
+        dup2(descriptor, STDERR_FILENO)
+        close(descriptor)
+    }
 }

@@ -5,6 +5,7 @@ import SyncAuthority
 import SyncConcurrency
 import SyncModel
 import SyncProgram
+import SyncServerHTTP
 
 /// The store that the settings select, opened.
 struct OpenStore {
@@ -16,10 +17,17 @@ struct OpenStore {
         _ settings: ServerSettings, newHistory: HistoryIdentity, _ opening: ServerRecipes.StoreOpening
     ) throws(ConfigurationError) {
         let isCreating = opening == .creatingIfMissing
+        // A server that has lost its setting must not begin an empty history: its devices would remove their records.
+        if settings.postgres == nil, !Self.exists(settings.file), Self.exists(settings.postgresMark) {
+            throw ConfigurationError(
+                "authority.postgres is not set, but \(settings.postgresMark) shows that this server keeps its data in PostgreSQL",
+                advice: "set authority.postgres, or give a new server a folder of its own")
+        }
+        let marks = [settings.postgresMark, settings.fileMark]
         postgres = settings.postgres.map { connection in
             PostgresConfiguration(
                 connection: connection, schema: settings.postgresSchema, durability: settings.durability,
-                mark: settings.markFile)
+                mark: marks.first(where: Self.exists))
         }
         do throws(AuthorityStoreError) {
             if let postgres {
@@ -44,6 +52,8 @@ struct OpenStore {
             throw ConfigurationError(error, isPostgres: settings.postgres != nil)
         }
     }
+
+    private static func exists(_ path: String) -> Bool { FileStatus(path, followsLinks: false) != nil }
 
     /// Returns a closure that begins to publish the commits of other servers; nil for SQLite, which has one server.
     func follow(_ authority: Authority, _ logger: Logger) -> (@Sendable () throws -> @Sendable () -> Void)? {

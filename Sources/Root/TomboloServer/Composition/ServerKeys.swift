@@ -27,6 +27,8 @@ package struct ServerKeys: SettingValues {
     var connectionsPerAddress = 256
     var requestsPerSecond = 300
     var bytesPerSecond = 16 * 1_024 * 1_024
+    var accountBytes: Int?
+    var accountClients: Int?
     var metricsHost = "127.0.0.1"
     var metricsPort: Int?
     var shutdownDeadline = Duration.seconds(10)
@@ -64,6 +66,15 @@ package struct ServerKeys: SettingValues {
                 "account.bytes-per-second", \.bytesPerSecond,
                 .integer(65_536...1_000_000_000_000, "bytes per second"),
                 "Number of bytes of requests and responses per second that one account may transfer, with the same allowance after idle time."
+            ),
+            Setting(
+                "account.stored-bytes", \.accountBytes, .integer(1_048_576...1_000_000_000_000_000, "bytes"),
+                defaultInWords: "no limit",
+                "Number of bytes that the records created by one account may have, with 300 more for each of them, deleted ones included. A write that would exceed it is rejected. What is stored is measured every ten minutes."
+            ),
+            Setting(
+                "account.devices", \.accountClients, .integer(1...1_000_000_000, "devices"), defaultInWords: "no limit",
+                "Number of devices with which one account may write. A device whose database is lost or copied counts again."
             ),
             Setting(
                 "authority.folder", \.folder, .path, defaultInWords: "a folder of the program's name in ~/.local/share",

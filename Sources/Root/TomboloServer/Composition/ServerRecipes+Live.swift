@@ -34,7 +34,7 @@ extension ServerRecipes {
                     isPostgres: settings.postgres != nil, logger)
                 let authority = Authority(
                     store: opened.store, catalog: application.catalog,
-                    policy: AuthorityPolicy(access: application.access ?? .members),
+                    policy: AuthorityPolicy(accounts: settings.accounts, access: application.access ?? .members),
                     histories: histories)
                 return OpenAuthority(
                     authority, catalog: stored, follow: opened.follow(authority, logger), close: opened.close)

@@ -1,3 +1,4 @@
+public import SyncAuthority
 public import SyncModel
 public import SyncProgram
 
@@ -23,6 +24,8 @@ public struct ServerSettings: Sendable {
     public let requestsPerSecond: Int
     /// Number of bytes of request and response bodies per second that one account may transfer.
     public let bytesPerSecond: Int
+    /// The limits on what one account stores.
+    public let accounts: AccountLimits
     /// The folder of the SQLite database, and of the other files of the server.
     public let folder: String
     /// The connection string of PostgreSQL; nil for SQLite in the folder.
@@ -75,7 +78,11 @@ public struct ServerSettings: Sendable {
     /// The database file of SQLite.
     public var file: String { folder + "/authority.sqlite" }
     /// The file of the mark, which records how far this server's history has come.
-    public var markFile: String { postgres == nil ? file + "-mark" : folder + "/authority.postgres-mark" }
+    public var markFile: String { postgres == nil ? fileMark : postgresMark }
+    /// The mark of a server that keeps its data in the file.
+    var fileMark: String { file + "-mark" }
+    /// The mark of a server that keeps its data in PostgreSQL.
+    var postgresMark: String { folder + "/authority.postgres-mark" }
 
     /// Checks the settings against each other.
     package init(_ configuration: ResolvedConfiguration<ServerKeys>) throws(ConfigurationError) {
@@ -95,6 +102,7 @@ public struct ServerSettings: Sendable {
         connectionsPerAddress = keys.connectionsPerAddress
         requestsPerSecond = keys.requestsPerSecond
         bytesPerSecond = keys.bytesPerSecond
+        accounts = AccountLimits(bytes: keys.accountBytes ?? .max, clients: keys.accountClients ?? .max)
         folder = try configuration.required(keys.folder, "authority.folder")
         postgres = keys.postgres
         postgresSchema = keys.postgresSchema

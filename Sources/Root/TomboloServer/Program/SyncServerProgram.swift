@@ -56,6 +56,7 @@ public enum SyncServerProgram {
     /// Must be called first, because `configure` may open files, and each error is reported on a standard stream.
     private static func prepareProcess() {
         StandardStreams.open()
+        StandardStreams.stopWaitingForReadersOfErrors()
         ProgramSignals.ignoreWriteSignals()
     }
 

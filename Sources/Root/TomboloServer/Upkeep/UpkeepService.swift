@@ -3,7 +3,8 @@ import ServiceLifecycle
 import SyncAuthority
 import SyncCore
 
-/// Removes old commits and conflicts from a server's database, a slice at a time, so that it does not grow forever.
+/// Removes old commits and conflicts from a server's database, a slice at a time, so that it does not grow forever, and
+/// measures what each account stores.
 ///
 /// A device whose cursor needs a removed commit starts again with a snapshot. The service blocks its thread while
 /// SQLite works, and therefore runs on the executor that the runtime provides.
@@ -19,6 +20,8 @@ actor UpkeepService: Service {
     /// The time between two checks when everything is within its bound. A busy space gets some thousands of commits
     /// meanwhile.
     static let interval = Duration.seconds(60)
+    /// The number of intervals between two measurements of what each account stores, which read all records.
+    static let measuredIntervals = 10
 
     /// Creates the service.
     ///
@@ -41,7 +44,21 @@ actor UpkeepService: Service {
 
     /// Removes old data until the task is canceled.
     func keepUp() async throws {
-        while true { try await clock.sleep(for: trim() ? Self.pause : Self.interval) }
+        var intervals = 0
+        while true {
+            if intervals.isMultiple(of: Self.measuredIntervals) { measure() }
+            intervals += 1
+            while trim() { try await clock.sleep(for: Self.pause) }
+            try await clock.sleep(for: Self.interval)
+        }
+    }
+
+    private func measure() {
+        do throws(AuthorityError) {
+            try authority.measureUsage()
+        } catch {
+            logger.warning("What each account stores was not measured.", metadata: ["reason": "\(error)"])
+        }
     }
 
     /// Removes one slice.

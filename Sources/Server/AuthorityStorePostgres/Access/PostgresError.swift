@@ -17,6 +17,9 @@ struct PostgresError: DatabaseFailure, CustomStringConvertible {
         self.message = message
     }
 
+    /// This error of a commit, with a note that the commit may have taken effect.
+    var withUnknownEffect: PostgresError { PostgresError(code, "\(message); the change may take effect nevertheless") }
+
     /// The error of a result.
     init(_ result: OpaquePointer?, on connection: OpaquePointer) {
         code = Self.code(of: PQresultErrorField(result, Self.sqlState).map { String(cString: $0) })

@@ -38,7 +38,12 @@ final class PostgresPool: Sendable {
         defer { put(connection) }
         do {
             let result = try body(PostgresSession(connection))
-            let tag = try connection.run("COMMIT")
+            let tag: String
+            do throws(PostgresError) {
+                tag = try connection.run("COMMIT")
+            } catch {
+                throw connection.isLost ? error.withUnknownEffect : error
+            }
             // In a transaction in which a statement failed, COMMIT rolls back, without an error.
             guard tag == "COMMIT" else { throw PostgresError(.inputOutput, "the transaction was rolled back") }
             return result

@@ -64,7 +64,7 @@ struct PostgresOpening {
             if let mark = configuration.mark, access(mark, F_OK) == 0 {
                 throw AuthorityStoreError(
                     .corrupt,
-                    "the schema \(schema) is missing or empty, but \(mark) shows that a server has used it: its contents are lost, or this is not its database"
+                    "the schema \(schema) is missing or empty, but \(mark) shows that this server has had data: it is lost, or it is in another database"
                 )
             }
             guard creating else {

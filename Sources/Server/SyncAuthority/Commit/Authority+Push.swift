@@ -39,6 +39,7 @@ extension Authority {
             do throws(AuthorityError) {
                 switch try apply([group])[0] {
                 case .refused(let refusal): return answered?.response ?? .refused(refusal)
+                case .tooManyClients: throw tooManyClients(of: push.principal)
                 case .lost(let lost):
                     let epoch = try renewHistory(because: lost)
                     return answered?.response ?? .refused(.epochChanged(epoch))
@@ -82,10 +83,11 @@ extension Authority {
         var heads = SpaceHeads(heads: [:])
         for case .answered(let push) in verdicts { heads.absorb(SpaceHeads(heads: push.heads)) }
         if !heads.heads.isEmpty { commits.publish(heads) }
-        return verdicts.map { verdict in
+        return zip(verdicts, pushes).map { verdict, push in
             Result { () throws(AuthorityError) in
                 switch verdict {
                 case .refused(let refusal): .refused(refusal)
+                case .tooManyClients: throw tooManyClients(of: push.principal)
                 case .lost(let lost): .refused(.epochChanged(try renewHistory(because: lost)))
                 case .answered(let push): push.response
                 }
@@ -97,7 +99,8 @@ extension Authority {
     /// has proved a lost history, because the others belong to the next one, or after many bytes of conflicts.
     private func apply(_ groups: [PushGroup]) throws(AuthorityError) -> [PushGroup.Verdict] {
         try write { transaction in
-            let before = try transaction.state()
+            var before = try transaction.state()
+            try models.restore(at: &before, in: transaction)
             var state = before
             var verdicts: [PushGroup.Verdict] = []
             var conflictBytes = 0
@@ -106,7 +109,7 @@ extension Authority {
                 verdicts.append(verdict)
                 switch verdict {
                 case .lost: break applying
-                case .refused: break
+                case .refused, .tooManyClients: break
                 case .answered(let push): conflictBytes += push.conflictBytes
                 }
             }
@@ -135,8 +138,15 @@ extension Authority {
     ) -> PushGroup {
         PushGroup(
             transactions: transactions, request: push.request, principal: push.principal, now: now, catalog: catalog,
-            models: models, members: members, policy: policy, rejections: push.rejections,
+            models: models, members: members, policy: policy, usage: usage, rejections: push.rejections,
             waited: .milliseconds(max(0, now.milliseconds - (push.received ?? now).milliseconds)))
+    }
+
+    private func tooManyClients(of principal: Principal) -> AuthorityError {
+        AuthorityError(
+            .quotaExceeded,
+            "\(principal.name) has pushed with \(policy.accounts.clients) clients, and may not push with another one",
+            retryAfter: AuthorityLimits.clientsRetry)
     }
 
     /// Checks everything that can be checked without the store.

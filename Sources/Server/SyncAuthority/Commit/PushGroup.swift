@@ -12,6 +12,7 @@ struct PushGroup {
     let models: StoredModels
     let members: StoredMembers
     let policy: AuthorityPolicy
+    let usage: AccountUsage
     /// The application's rejections, by transaction number.
     let rejections: [TransactionNumber: Rejection]
     /// The time that the push has waited on this server. Its edits are older by that time than the device has said.
@@ -21,6 +22,8 @@ struct PushGroup {
         case answered(AcceptedPush)
         /// The push was refused. Nothing was written.
         case refused(PushRefusal)
+        /// The account may not push with one more client. Nothing was written.
+        case tooManyClients
         /// The client has proved that the store was restored from an older copy. Nothing was written.
         case lost(LostHistory)
     }
@@ -53,7 +56,11 @@ struct PushGroup {
 
         let stored = try models.catalog(at: state, in: transaction)
         let rights = try members.rights(at: state, in: transaction)
-        if owner == nil { try transaction.bind(request.identity.client, to: principal) }
+        if owner == nil {
+            guard usage.stored(by: principal).clients < policy.accounts.clients else { return .tooManyClients }
+            try transaction.bind(request.identity.client, to: principal)
+            if policy.accounts != .unlimited { usage.add(StoredUsage(clients: 1), of: principal) }
+        }
         var ledger = known
         var response = AcceptedPush(results: repeats, heads: [:], epoch: state.epoch, serverTime: .zero)
         var conflictBytes = response.conflictBytes
@@ -165,7 +172,9 @@ struct PushGroup {
         case .commit(let plan):
             let author = CommitAuthor(
                 principal: principal, identity: request.identity, number: numbered.number, committedAt: now)
-            return try plan.carryOut(in: transaction, by: author, catalog: stored)
+            let effect = try plan.carryOut(in: transaction, by: author, catalog: stored)
+            if policy.accounts != .unlimited { usage.add(plan.growth, of: principal) }
+            return effect
         }
     }
 
@@ -206,7 +215,21 @@ struct PushGroup {
                         "its conflicts have \(bytes) bytes of values, at most \(AuthorityLimits.conflictBytes) allowed in one transaction",
                     mutation: nil))
         }
-        return decision
+        return rejectionByUsage(of: plan).map { .reject($0) } ?? decision
+    }
+
+    /// Returns the rejection of a plan that would exceed what its account may store; nil if there is room for it.
+    private func rejectionByUsage(of plan: CommitPlan) -> Rejection? {
+        let limit = policy.accounts.bytes
+        guard limit < .max else { return nil }
+        let growth = plan.growth.bytes
+        let stored = usage.stored(by: principal).bytes
+        guard growth > 0, stored + growth > limit else { return nil }
+        return Rejection(
+            code: .quotaExceeded,
+            message:
+                "the account \(principal.name) stores \(stored) bytes, and \(growth) more would exceed its limit of \(limit)",
+            mutation: nil)
     }
 
     private func stampPolicy(of numbered: NumberedTransaction) -> StampPolicy {

@@ -41,6 +41,11 @@ public enum AuthorityLimits {
     /// Maximum number of commits or conflicts that one maintenance step removes. If they are small, the step holds the
     /// write lock for milliseconds.
     public static let trimSlice = 200
+    /// The size by which a record counts against the limit of its account, besides its fields: its ids, versions, and
+    /// indexes, in bytes.
+    public static let recordBytes = 300
+    /// The time after which a client should retry when its account has too many clients. The operator has to act first.
+    public static let clientsRetry = Duration.seconds(3_600)
     /// Maximum length of a cursor, in bytes. The server never creates a longer one.
     public static let cursorBytes = 400
     /// Maximum number of members of one space.

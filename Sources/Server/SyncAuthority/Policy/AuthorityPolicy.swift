@@ -12,6 +12,8 @@ public struct AuthorityPolicy: Hashable, Sendable {
     public var pageBytes: Int
     /// Maximum number of transactions, of one push or of several, that are made durable together.
     public var transactionsPerWrite: Int
+    /// The limits on what one account stores.
+    public var accounts: AccountLimits
     /// The rights of principals. By default, everyone reads and writes in the space `default`.
     public var access: AccessRules
 
@@ -22,7 +24,8 @@ public struct AuthorityPolicy: Hashable, Sendable {
             pushBytes: AuthorityLimits.pushBytes, pushTransactions: AuthorityLimits.pushTransactions,
             pageRows: AuthorityLimits.pageRows),
         permittedSkew: Duration = SchemaLimits.permittedSkew, pageBytes: Int = AuthorityLimits.pageBytes,
-        transactionsPerWrite: Int = AuthorityLimits.transactionsPerWrite, access: AccessRules = .everyoneInDefaultSpace
+        transactionsPerWrite: Int = AuthorityLimits.transactionsPerWrite, accounts: AccountLimits = .unlimited,
+        access: AccessRules = .everyoneInDefaultSpace
     ) {
         precondition(limits.pushBytes > 0 && limits.pushTransactions > 0 && limits.pageRows > 0, "\(limits)")
         precondition(pageBytes > 0 && transactionsPerWrite > 0, "\(pageBytes), \(transactionsPerWrite)")
@@ -30,6 +33,7 @@ public struct AuthorityPolicy: Hashable, Sendable {
         self.permittedSkew = permittedSkew
         self.pageBytes = pageBytes
         self.transactionsPerWrite = transactionsPerWrite
+        self.accounts = accounts
         self.access = access
     }
 }

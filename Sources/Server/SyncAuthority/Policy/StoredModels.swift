@@ -9,7 +9,9 @@ import SyncModel
 final class StoredModels: Sendable {
     private let served: SchemaCatalog
     /// The models that were read last, and their revision. They are read again only when the revision has changed.
-    private let known: Guarded<(revision: Int64, catalog: SchemaCatalog)>
+    private let known: Guarded<(revision: Int64, stored: SchemaCatalog)>
+    /// The revision at which the stored models contained all that this server serves.
+    private let complete = Guarded(Int64(0))
 
     init(served: SchemaCatalog) {
         self.served = served
@@ -19,10 +21,33 @@ final class StoredModels: Sendable {
     /// Returns the models that the store holds at the moment of a database transaction with this state.
     func catalog(at state: AuthorityState, in view: some AuthorityView) throws(AuthorityStoreError) -> SchemaCatalog {
         let last = known.withLock { $0 }
-        guard state.catalogRevision != last.revision else { return last.catalog }
-        let catalog = try view.catalog() ?? served
-        known.withLock { $0 = (state.catalogRevision, catalog) }
-        return catalog
+        guard state.catalogRevision != last.revision else { return last.stored }
+        let stored = try view.catalog() ?? served
+        known.withLock { $0 = (state.catalogRevision, stored) }
+        return stored
+    }
+
+    /// Adds to the stored models those that this server serves, before it writes anything with them.
+    ///
+    /// A server stores its models when it starts. But a restore or a failover under running servers can put the database
+    /// back to an earlier state. Records of a collection that is not stored would then be missing in snapshots.
+    func restore(
+        at state: inout AuthorityState, in transaction: some AuthorityTransaction
+    ) throws(AuthorityStoreError) {
+        guard complete.withLock({ $0 }) != state.catalogRevision else { return }
+        let stored = try catalog(at: state, in: transaction)
+        let all: SchemaCatalog
+        do { all = try stored.adding(served) } catch {
+            throw AuthorityStoreError(
+                .otherSchema, "the database has other models than this server: \(error.name) differs")
+        }
+        if all != stored {
+            try transaction.set(all)
+            state.catalogRevision = try transaction.state().catalogRevision
+        }
+        // If this transaction fails, the database has the former revision, and the next one compares again.
+        let revision = state.catalogRevision
+        complete.withLock { $0 = revision }
     }
 }
 

@@ -120,6 +120,11 @@ public protocol AuthorityView: RecordLookup {
     /// Returns the number of clients that have pushed.
     func clientCount() throws(AuthorityStoreError) -> Int
 
+    /// Returns what each account has stored. An account that has never pushed is missing.
+    ///
+    /// The store counts row by row, a million in the order of a second.
+    func usage() throws(AuthorityStoreError) -> [Principal: StoredUsage]
+
     /// Returns the time at which a transaction was committed as this version of its space; nil when no change feed has
     /// that commit any more.
     func commitTime(

@@ -61,6 +61,14 @@ extension Authority {
         } > 0
     }
 
+    /// Measures what each account stores, for the limits of accounts. Does nothing without such limits.
+    ///
+    /// Until the first measurement, only what this server has taken itself counts.
+    public func measureUsage() throws(AuthorityError) {
+        guard policy.accounts != .unlimited else { return }
+        try usage.measure { () throws(AuthorityError) in try read { view in try view.usage() } }
+    }
+
     /// Returns the conflicts of a space after `number`, oldest first, with their winners, losers, and authors.
     public func conflicts(
         in space: SpaceID, after number: Int64, limit: Int

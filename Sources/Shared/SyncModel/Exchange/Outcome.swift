@@ -93,6 +93,8 @@ public struct RejectionCode: RawRepresentable, Hashable, Sendable, CustomStringC
     public static let unseenEdits = RejectionCode(rawValue: "unseen_edits")
     /// The account may not write in the space.
     public static let forbidden = RejectionCode(rawValue: "forbidden")
+    /// The account stores as much as it may.
+    public static let quotaExceeded = RejectionCode(rawValue: "quota_exceeded")
     /// A rejection that the client itself produces: the transaction depends on a rejected one.
     public static let dependsOnRejected = RejectionCode(rawValue: "depends_on_rejected")
 }

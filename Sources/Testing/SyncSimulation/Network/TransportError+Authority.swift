@@ -9,6 +9,7 @@ extension TransportError {
             case .otherAccount: .otherAccount
             case .malformed: .refused
             case .tooLarge: .tooLarge
+            case .quotaExceeded: .throttled
             case .unavailable: .serverFailed
             }
         self.init(code, failure.message, retryAfter: failure.retryAfter, isDefinite: true)

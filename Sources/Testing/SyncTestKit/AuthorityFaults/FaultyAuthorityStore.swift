@@ -202,6 +202,11 @@ extension Counted {
         return try view.clientCount()
     }
 
+    func usage() throws(AuthorityStoreError) -> [Principal: StoredUsage] {
+        try store.step("usage")
+        return try view.usage()
+    }
+
     func commitTime(
         of number: TransactionNumber, from identity: ClientIdentity, at version: Version
     ) throws(AuthorityStoreError) -> WallTime? {

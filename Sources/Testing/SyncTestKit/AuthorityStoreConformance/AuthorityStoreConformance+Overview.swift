@@ -131,6 +131,39 @@ extension AuthorityStoreConformance {
                 try fixture.expect(
                     try fixture.read { view in try view.clientCount() }, 5, "the number of clients")
             },
+            Check("a record counts for the account that created it, also when it is deleted") { fixture in
+                func record(_ number: Int64, by client: ClientID, _ fields: Patch, isDeleted: Bool = false)
+                    -> StoredRecord
+                {
+                    let stamp = Stamp(time: .zero, client: client)
+                    let origin = FieldOrigin(version: Version(1), stamp: stamp, incarnation: 0)
+                    return StoredRecord(
+                        address: RecordAddress("users", RecordID(bits: Identifier128(high: 5, low: UInt64(number)))),
+                        uid: UID(number), space: .default, version: Version(1),
+                        creation: RecordCreation(origin: origin, claimedTime: .zero), deletion: isDeleted ? stamp : nil,
+                        fields: fields.map { StoredField(name: $0.field, value: $0.value, origin: origin) })
+                }
+                let clients = (1...3).map { ClientID(bits: Identifier128(high: 6, low: UInt64($0))) }
+                try fixture.write { transaction in
+                    for client in clients.prefix(2) { try transaction.bind(client, to: Principal(name: "anna")) }
+                    try transaction.bind(clients[2], to: Principal(name: "eve"))
+                    _ = try transaction.takeVersion(in: .default)
+                    try transaction.put(
+                        record(1, by: clients[0], ["name": .text(String(repeating: "n", count: 1_000))]))
+                    try transaction.put(record(2, by: clients[1], [:], isDeleted: true))
+                }
+                let usage = try fixture.read { view in try view.usage() }
+                try fixture.expect(usage.count, 2, "the number of accounts")
+                let anna = usage[Principal(name: "anna")]
+                try fixture.expect(anna?.records, 2, "the records of an account")
+                try fixture.expect(anna?.clients, 2, "the clients of an account")
+                // Stores differ in the bytes around the values.
+                let bytes = 2 * AuthorityLimits.recordBytes + 1_000
+                try fixture.expect(
+                    anna.map { (bytes...bytes + 100).contains($0.bytes) }, true, "the bytes of an account")
+                try fixture.expect(
+                    usage[Principal(name: "eve")], StoredUsage(clients: 1), "an account without records")
+            },
             Check("the time of a commit is found by its transaction and version, in any space") { fixture in
                 try append((1...3).map { AuthorityStoreFixture.commit(Int64($0)) }, to: .default, in: fixture)
                 let author = AuthorityStoreFixture.author(7)

@@ -215,6 +215,18 @@ final class InMemoryTransaction: AuthorityTransaction {
 
     func clientCount() -> Int { tables.owners.count }
 
+    func usage() -> [Principal: StoredUsage] {
+        var usage: [Principal: StoredUsage] = [:]
+        for owner in tables.owners.values { usage[owner, default: StoredUsage()].clients += 1 }
+        for record in tables.records.values {
+            guard let owner = tables.owners[record.creation.origin.stamp.client] else { continue }
+            usage[owner, default: StoredUsage()].records += 1
+            usage[owner, default: StoredUsage()].bytes +=
+                AuthorityLimits.recordBytes + record.fields.reduce(0) { $0 + $1.value.byteCount }
+        }
+        return usage
+    }
+
     func commitTime(
         of number: TransactionNumber, from identity: ClientIdentity, at version: Version
     ) -> WallTime? {

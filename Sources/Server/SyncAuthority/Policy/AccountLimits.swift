@@ -1,0 +1,37 @@
+/// The limits on what one account may store on a server.
+///
+/// An account that has reached one keeps all its rights, except that it may not store more.
+public struct AccountLimits: Hashable, Sendable {
+    /// Maximum size of the records that the account has created, in bytes. See `StoredUsage`.
+    public var bytes: Int
+    /// Maximum number of clients with which the account has pushed. A device is one client, unless its database is lost or
+    /// copied.
+    public var clients: Int
+
+    /// Creates limits.
+    public init(bytes: Int = .max, clients: Int = .max) {
+        self.bytes = bytes
+        self.clients = clients
+    }
+
+    /// No limits.
+    public static let unlimited = AccountLimits()
+}
+
+/// The amount of data that one account has stored on a server.
+public struct StoredUsage: Hashable, Sendable {
+    /// The number of records that the account has created. Deleted records count, because their ids stay.
+    public var records: Int
+    /// The size of these records: the stored length of their fields, whoever has written them, and
+    /// `AuthorityLimits.recordBytes` for each record.
+    public var bytes: Int
+    /// The number of clients with which the account has pushed. A client never ceases to belong to its account.
+    public var clients: Int
+
+    /// Creates a usage.
+    public init(records: Int = 0, bytes: Int = 0, clients: Int = 0) {
+        self.records = records
+        self.bytes = bytes
+        self.clients = clients
+    }
+}
