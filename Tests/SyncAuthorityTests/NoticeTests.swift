@@ -2,6 +2,7 @@ import SyncAuthority
 import SyncModel
 import SyncTestKit
 import SyncWire
+import TestRings
 import Testing
 
 /// Tests which clients get a notice when a value loses a conflict.
@@ -183,7 +184,9 @@ import Testing
         try page(of: authority, to: device, after: notice.number, fingerprint: notice.fingerprint)
     }
 
-    @Test func `the longest record, with as many notices as a page may have, fits into a response`() throws {
+    @Test(.ring(.check)) func `the longest record, with as many notices as a page may have, fits into a response`()
+        throws
+    {
         let fields = (0..<SchemaLimits.fields).map { FieldName(rawValue: "f\($0)")! }
         let catalog = SchemaCatalog([ModelSchema(collection: "doc", fields: fields.map { .text($0) })])
         let authority = Authority(

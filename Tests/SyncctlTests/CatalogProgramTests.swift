@@ -95,7 +95,7 @@ import Testing
                 == "changes todo.due has the default 3\nthe models fit the stored ones\n")
     }
 
-    @Test(.timeLimit(.minutes(10)))
+    @Test(.ring(.check), .timeLimit(.minutes(10)))
     func `a sync beside another one ends when only writes for a newer server are left, and waits when it is upgraded`()
         throws
     {
@@ -195,7 +195,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.ring(.check), .timeLimit(.minutes(5)))
     func `a record that is restored before the record it refers to gets the reference later`() throws {
         let file = try catalog("linked", fields: title, #"{"name": "next", "type": "reference", "target": "todo"}"#)
         let token = programs.folder + "/token"

@@ -408,7 +408,7 @@ import Testing
     }
 
     /// Previously, the device ignored the server's changes of such a record forever, and reported that it was in sync.
-    @Test func `a sync replaces a record whose version the server has not reached`() throws {
+    @Test(.ring(.check)) func `a sync replaces a record whose version the server has not reached`() throws {
         let programs = try Programs()
         #expect(try programs.run("syncd", ["token", "add", "ned", "--output", programs.folder + "/token"]).status == 0)
         let (_, url) = try programs.serve()
@@ -430,8 +430,8 @@ import Testing
     }
 
     /// If the stored version of a space is wrong, every pull contradicts it until the device downloads a new copy.
-    @Test(.timeLimit(.minutes(10))) func `doctor --fix replaces a database that the server keeps contradicting`() throws
-    {
+    @Test(.ring(.check), .timeLimit(.minutes(10)))
+    func `doctor --fix replaces a database that the server keeps contradicting`() throws {
         let programs = try Programs()
         #expect(try programs.run("syncd", ["token", "add", "ned", "--output", programs.folder + "/token"]).status == 0)
         let (_, url) = try programs.serve()
@@ -460,7 +460,7 @@ import Testing
     }
 
     /// A response with a wrong version puts the server's history in doubt for good.
-    @Test(.timeLimit(.minutes(10)))
+    @Test(.ring(.check), .timeLimit(.minutes(10)))
     func `doctor --fix asks again about transactions that were confirmed at a version which the server does not have`()
         throws
     {

@@ -38,7 +38,7 @@ import Testing
 
     private static let hasScript = FileManager.default.isExecutableFile(atPath: "/usr/bin/script")
 
-    @Test(.enabled(if: hasScript, "script(1) is not installed, which makes a terminal for a program"))
+    @Test(.ring(.check), .enabled(if: hasScript, "script(1) is not installed, which makes a terminal for a program"))
     func `a server's error text is escaped in the progress line of a terminal`() throws {
         let server = try ScriptedServer(ScriptedServer.json("503 Service Unavailable", Self.body))
         defer { withExtendedLifetime(server) {} }

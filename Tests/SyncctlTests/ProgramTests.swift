@@ -177,7 +177,7 @@ import Testing
         #expect(try other.syncctl("digest", "--json").output == one.syncctl("digest", "--json").output)
     }
 
-    @Test(arguments: ["missing", "empty", "open", "link", "folder"])
+    @Test(.ring(.check), arguments: ["missing", "empty", "open", "link", "folder"])
     func `commands that need no server work without a token file, and doctor reports it`(state: String) throws {
         let programs = try Programs()
         try programs.syncctl("init")
@@ -227,7 +227,7 @@ import Testing
         }
     }
 
-    @Test func `if the response of a command cannot be written, it says what was saved`() throws {
+    @Test(.ring(.check)) func `if the response of a command cannot be written, it says what was saved`() throws {
         let programs = try Programs()
         let full = ["sh", "-c", "exec \"$0\" \"$@\" >/dev/full"]
         let made = try programs.syncctl("init", launcher: full)
@@ -726,7 +726,7 @@ import Testing
         #expect([128 + SIGTERM, 128 + SIGINT].contains(watch.terminationStatus))
     }
 
-    @Test(.timeLimit(.minutes(10)))
+    @Test(.ring(.check), .timeLimit(.minutes(10)))
     func `a sync that would delete many records stops until the deletes are allowed`() throws {
         let programs = try Programs()
         let token = programs.folder + "/a.token"

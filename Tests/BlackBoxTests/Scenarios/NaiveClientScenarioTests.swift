@@ -3,7 +3,7 @@ import TestRings
 import Testing
 
 /// Tests a client that was written only from the description of the protocol, together with real devices.
-@Suite(.ring(.test), .serialized, .enabled(if: NaiveClient.isAvailable, "there is no python3 on this machine"))
+@Suite(.ring(.check), .serialized, .enabled(if: NaiveClient.isAvailable, "there is no python3 on this machine"))
 struct BlackBoxNaiveClientTests {
     @Test(.timeLimit(.minutes(15))) func `an independent client ends with the same rows as the devices`()
         async throws

@@ -5,7 +5,7 @@ import Testing
 
 /// Tests devices on a network that loses, delays, or damages data.
 @Suite(.ring(.test), .serialized) struct BlackBoxNetworkTests {
-    @Test(.timeLimit(.minutes(15))) func `a silent connection is abandoned and replaced by a new one`()
+    @Test(.ring(.check), .timeLimit(.minutes(15))) func `a silent connection is abandoned and replaced by a new one`()
         async throws
     {
         try await inTestbed { testbed, ledger, writers in
@@ -39,7 +39,8 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(15))) func `a device whose server is unreachable reports it and retries with pauses`()
+    @Test(.ring(.check), .timeLimit(.minutes(15)))
+    func `a device whose server is unreachable reports it and retries with pauses`()
         async throws
     {
         try await inTestbed { testbed, ledger, writers in
@@ -63,7 +64,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(15)))
+    @Test(.ring(.check), .timeLimit(.minutes(15)))
     func `after a connection is cut within a request or a response, the request takes effect once`()
         async throws
     {
@@ -113,7 +114,8 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(15))) func `a damaged response head in plain text ends the attempt and loses no write`()
+    @Test(.ring(.check), .timeLimit(.minutes(15)))
+    func `a damaged response head in plain text ends the attempt and loses no write`()
         async throws
     {
         try await inTestbed { testbed, ledger, writers in

@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(15)))
+    @Test(.ring(.check), .timeLimit(.minutes(15)))
     func `a sync with a stopped server ends at its deadline and loses nothing`()
         async throws
     {
@@ -68,7 +68,7 @@ import Testing
         case besideTheMark
     }
 
-    @Test(.timeLimit(.minutes(15)), arguments: Restore.allCases)
+    @Test(.timeLimit(.minutes(15)), arguments: TestRing.sample([.silent], Restore.allCases))
     func `writes that a restored server has lost come back from a device's journal`(
         restore: Restore
     ) async throws {
@@ -109,7 +109,7 @@ import Testing
     }
 
     /// A push whose edits all lose makes no commit, so the restored server has lost no version. It numbers its conflicts again.
-    @Test(.timeLimit(.minutes(15)))
+    @Test(.ring(.check), .timeLimit(.minutes(15)))
     func `a device learns of each lost value after a restored server has lost only conflicts`() async throws {
         try await inTestbed(devices: ["laptop", "phone", "tablet"]) { testbed, _, _ in
             let (laptop, phone, tablet) = (testbed.devices[0], testbed.devices[1], testbed.devices[2])
@@ -145,7 +145,7 @@ import Testing
     }
 
     /// Restores a backup as the guide says: stop, delete the WAL, move the file in, start.
-    @Test(.timeLimit(.minutes(15)))
+    @Test(.ring(.check), .timeLimit(.minutes(15)))
     func `a backup that was made during pushes is restored, and devices offer what it lacks`() async throws {
         try await inTestbed { testbed, ledger, writers in
             let writer = writers[0]

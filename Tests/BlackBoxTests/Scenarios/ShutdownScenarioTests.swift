@@ -5,7 +5,7 @@ import Testing
 
 /// Tests that `syncd` shuts down while connections in various states are open.
 @Suite(.ring(.test), .serialized) struct BlackBoxShutdownTests {
-    @Test(.timeLimit(.minutes(15)), arguments: [false, true])
+    @Test(.ring(.check), .timeLimit(.minutes(15)), arguments: [false, true])
     func `a server with a shutdown deadline ends in any state of its connections`(isEncrypted: Bool) async throws {
         try await inTestbed(
             devices: ["laptop", "phone", "kiosk"], isEncrypted: isEncrypted,

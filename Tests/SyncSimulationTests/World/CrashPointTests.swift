@@ -20,7 +20,8 @@ import Testing
         #expect(points > 0, "the fault has never struck")
     }
 
-    @Test func `series names are unique, and the crash points of a series have different seeds`() throws {
+    @Test(.ring(.check)) func `series names are unique, and the crash points of a series have different seeds`() throws
+    {
         #expect(Set(CrashSeries.all.map(\.description)).count == CrashSeries.all.count)
         for series in CrashSeries.all {
             let scripts = (0..<10).map { series.script(at: $0) }

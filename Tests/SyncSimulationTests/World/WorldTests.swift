@@ -16,7 +16,7 @@ struct WorldTests {
         #expect(report.timeToRest < .seconds(60))
     }
 
-    @Test func `a device with more former identities than a push can name learns what it lost`()
+    @Test(.ring(.check)) func `a device with more former identities than a push can name learns what it lost`()
         throws
     {
         let most = Guarded(0)
