@@ -165,7 +165,7 @@ private final class DatabaseCheck {
                     Finding(
                         check: "models", level: .fixed,
                         sentence:
-                            "the models are those of the file; if it lacked collections or fields that the database had, their values are only in \(salvaged.keptFile): put that file back in place of the new database, and run the command with the right models"
+                            "the models are those of the file; if it lacked collections or fields that the database had, or had them in another order, values are only in \(salvaged.keptFile): put that file back in place of the new database, and run the command with the right models"
                     ))
             }
             return true

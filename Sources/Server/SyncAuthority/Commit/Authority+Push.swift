@@ -145,7 +145,7 @@ extension Authority {
     private func tooManyClients(of principal: Principal) -> AuthorityError {
         AuthorityError(
             .quotaExceeded,
-            "\(principal.name) has pushed with \(policy.accounts.clients) clients, and may not push with another one",
+            "the account \(principal.name) writes with \(policy.accounts.clients) devices already, which is its limit on this server",
             retryAfter: AuthorityLimits.clientsRetry)
     }
 
