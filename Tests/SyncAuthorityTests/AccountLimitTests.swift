@@ -88,7 +88,8 @@ import Testing
             Issue.record("a third client has pushed")
         } catch let error as AuthorityError {
             #expect(error.code == .quotaExceeded)
-            #expect(error.message == "the account anna writes with 2 devices already, which is its limit on this server")
+            #expect(
+                error.message == "the account anna writes with 2 devices already, which is its limit on this server")
             #expect(error.retryAfter == .seconds(3_600))
         }
         var eve = Device(4, principal: "eve")
