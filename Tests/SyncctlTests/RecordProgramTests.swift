@@ -153,4 +153,55 @@ import Testing
         let list = try programs.run("syncctl", ["record", "list", "todo", "--json"] + other)
         #expect(try lines(list).map { $0["title"] as? String } == ["Milk"])
     }
+
+    private func imported(_ arguments: String..., input: String) throws -> Programs.CommandResult {
+        try programs.run("syncctl", ["import"] + arguments + store, input: input)
+    }
+
+    @Test func `rows of the database's own collections are imported, and again without a change`() throws {
+        let rows = #"""
+            {"type": "todo", "key": "milk", "title": "Milk", "stars": 3, "parent": "@food", "field.type": "errand"}
+            {"type": "todo", "key": "food", "title": "Food", "labels": {"a": [1]}, "weight": 1}
+            {"type": "todo", "key": "bad", "titel": "Bad"}
+            {"type": "user", "key": "ned", "username": "Ned"}
+            """#
+        let first = try imported("--jsonl", "-", input: rows)
+        #expect(first.status == 3)
+        #expect(first.output.contains("2 created"), "\(first)")
+        #expect(first.errors.contains("todo has no field 'titel'"), "\(first)")
+        #expect(first.errors.contains("there is no collection 'user'; expected one of todo"), "\(first)")
+        let again = try imported("--jsonl", "-", input: rows)
+        #expect(again.output.contains("0 created, 0 changed, 2 unchanged"), "\(again)")
+        let todos = try lines(try record("list", "todo", "--json"))
+        let milk = try #require(todos.first { $0["title"] as? String == "Milk" })
+        let food = try #require(todos.first { $0["title"] as? String == "Food" })
+        #expect(milk["parent"] as? String == food["id"] as? String)
+        #expect(milk["field.type"] as? String == "errand")
+        #expect(milk["stars"] as? Int == 3)
+    }
+
+    @Test func `the output of record list can be imported into another database of the same models`() throws {
+        #expect(
+            try record("create", "todo", "title=Milk", "stars=3", "done=true", "weight=1.5", "type=errand").status == 0)
+        let text = try record("list", "todo", "--json").output
+        let other = ["--store", programs.folder + "/other"]
+        let made = try programs.run("syncctl", ["init", "--catalog", programs.folder + "/todo.json"] + other)
+        #expect(made.status == 0)
+        let result = try programs.run("syncctl", ["import", "--jsonl", "-"] + other, input: text)
+        #expect(result.status == 0, "\(result)")
+        let digest = try programs.run("syncctl", ["digest", "--json"] + store).output
+        #expect(try programs.run("syncctl", ["digest", "--json"] + other).output == digest)
+    }
+
+    @Test func `CSV needs the collection of its rows, and accounts need the models of users`() throws {
+        let rows = "key,title,stars,parent\nmilk,Milk,3,@food\nfood,Food,,\n"
+        let wrong = try imported("--csv", "-", input: rows)
+        #expect(wrong.status == 64)
+        #expect(wrong.errors.contains("this database has no collection 'user'"), "\(wrong)")
+        let result = try imported("--csv", "--type", "todo", "-", input: rows)
+        #expect(result.status == 0 && result.output.contains("2 created"), "\(result)")
+        let accounts = try imported("--passwd", "-", input: "ned:x:1:1:Ned:/home/ned:/bin/sh\n")
+        #expect(accounts.status == 64)
+        #expect(accounts.errors.contains("this database has no collection user"), "\(accounts)")
+    }
 }

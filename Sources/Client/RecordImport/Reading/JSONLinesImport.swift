@@ -5,7 +5,7 @@ public import SyncModel
 ///
 /// `type` names the collection, and `key` or `id` identifies the record; in an object with both, the `id` counts.
 /// `uid`, `version`, and `pending` are ignored, so that the output of `list --json` can be imported. The other members
-/// are fields.
+/// are fields. A field with one of these names is the member `field.type`, for example.
 public struct JSONLinesImport: Sendable {
     let catalog: SchemaCatalog
     let fallbackKeys: [CollectionName: FieldName]

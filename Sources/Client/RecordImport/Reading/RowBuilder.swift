@@ -35,11 +35,15 @@ struct RowBuilder {
         identity = .record(id)
     }
 
-    /// Returns the field with a name.
+    /// The prefix that an export gives to fields whose names have another meaning in a row.
+    static let fieldPrefix = "field."
+
+    /// Returns the field with a name, which may have the prefix of exported fields.
     ///
     /// - Throws: An `ImportError` when the collection has no such field.
     func field(_ name: String) throws(ImportError) -> FieldSchema {
-        guard let fieldName = FieldName(rawValue: name), let field = schema.field(named: fieldName) else {
+        let plain = name.hasPrefix(Self.fieldPrefix) ? String(name.dropFirst(Self.fieldPrefix.count)) : name
+        guard let fieldName = FieldName(rawValue: plain), let field = schema.field(named: fieldName) else {
             let known = schema.fields.map(\.name.rawValue).joined(separator: ", ")
             throw ImportError(
                 line: line, "\(schema.collection) has no field '\(name.prefix(64))'; expected key, id, \(known)")

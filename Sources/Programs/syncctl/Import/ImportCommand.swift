@@ -17,10 +17,10 @@ struct ImportCommand: AsyncParsableCommand {
                       comment a profile with the full name, its picture (from
                       AccountsService or ~/.face) an avatar. Without FILE, reads the
                       accounts of this machine.
-            --jsonl   One object per line, as list --json prints them:
+            --jsonl   One object per line, as list --json prints them, of any collection:
                       {"type": "user", "key": "ned", "username": "Ned", "avatar": "@ned"}
             --csv     RFC 4180. The first row names the columns: key or id, and fields.
-                      --type names the kind of the rows.
+                      --type names the collection of the rows.
 
             A key is unique among the rows of a source. @key refers to the row with that key, a UUID to a record. Users need \
             no key: the username is the key. The same source and key always give the same record, so importing twice changes \
@@ -38,7 +38,7 @@ struct ImportCommand: AsyncParsableCommand {
     @Flag(help: "Read the accounts of this machine. The default without FILE.") var passwd = false
     @Flag(help: "Read JSON Lines.") var jsonl = false
     @Flag(help: "Read CSV.") var csv = false
-    @Option(help: ArgumentHelp("With --csv: user, avatar or profile.", valueName: "type")) var type: String?
+    @Option(help: ArgumentHelp("With --csv: the collection. Default: user.", valueName: "type")) var type: String?
     @Option(
         help: ArgumentHelp(
             "Name of the source, which distinguishes equal keys. Default: this machine for accounts, 'file' for files.",
@@ -79,7 +79,7 @@ struct ImportCommand: AsyncParsableCommand {
         let format = try format()
         let space = try space.map { name throws(CommandError) in try SpaceID(argument: name) } ?? .default
         let terminal = options.terminal
-        let input = try read(format)
+        let input = try input(in: format)
         try await options.withClient { client in
             let store = try client.store
             let runtime = client.runtime
@@ -87,12 +87,12 @@ struct ImportCommand: AsyncParsableCommand {
                 store: store, space: space,
                 identity: RecordIdentity(
                     source: source ?? (format == .passwd ? "machine " + ImportInput.machine() : "file")),
-                rules: CommunityRules.prepared, now: runtime.now)
+                rules: { [catalog = store.catalog] in try catalog.prepared($0, for: $1) }, now: runtime.now)
             let progress = Progress(terminal, uptime: runtime.uptime)
             let summary: ImportSummary
             var rows = (done: 0, total: 0)
             do {
-                summary = try importer.run(input.rows, strict: strict) { done, total in
+                summary = try importer.run(try read(input, format, store.catalog), strict: strict) { done, total in
                     rows = (done, total)
                     progress.show("importing", done, of: total)
                 }
@@ -110,28 +110,30 @@ struct ImportCommand: AsyncParsableCommand {
         }
     }
 
-    private func read(_ format: Format) throws -> (rows: ImportedRows, name: String) {
+    /// Reads the input, before the database is opened.
+    private func input(in format: Format) throws -> ImportInput {
+        guard format == .passwd else { return try ImportInput(file: try named()) }
+        return try file.map { try ImportInput(file: $0) } ?? ImportInput.accounts()
+    }
+
+    private func read(_ input: ImportInput, _ format: Format, _ catalog: SchemaCatalog) throws -> ImportedRows {
         switch format {
         case .passwd:
-            let input = try file.map { try ImportInput(file: $0) } ?? ImportInput.accounts()
-            return (
-                AccountImport(mapping: .community, pictureExists: ImportInput.isPicture).read(input.bytes), input.name
-            )
-        case .jsonl:
-            let input = try ImportInput(file: try named())
-            let reader = JSONLinesImport(catalog: CommunityCatalog.catalog, fallbackKeys: RecordNames.fields)
-            return (reader.read(input.bytes), input.name)
-        case .csv:
-            let input = try ImportInput(file: try named())
-            let name = type ?? "user"
-            guard let collection = CollectionName(rawValue: name), let schema = CommunityCatalog.catalog[collection]
-            else {
-                throw CommandError(.usage, "--type \(name): expected user, avatar or profile")
+            let missing = CommunityCatalog.catalog.models.filter { catalog[$0.collection] == nil }
+            guard missing.isEmpty else {
+                throw CommandError(
+                    .usage,
+                    "accounts become users, profiles, and avatars, and this database has no collection \(missing[0].collection)",
+                    advice: "import --jsonl and --csv read rows of its own collections")
             }
-            return (
-                CSVImport(schema: schema, fallbackKey: RecordNames.nameField(of: collection)).read(input.bytes),
-                input.name
-            )
+            return AccountImport(mapping: .community, pictureExists: ImportInput.isPicture).read(input.bytes)
+        case .jsonl:
+            let names = RecordNames.fields.filter { catalog[$0.key]?.field(named: $0.value) != nil }
+            return JSONLinesImport(catalog: catalog, fallbackKeys: names).read(input.bytes)
+        case .csv:
+            let schema = try catalog.schema(named: type ?? UserSchema.schema.collection.rawValue)
+            let name = RecordNames.nameField(of: schema.collection).flatMap { schema.field(named: $0) }
+            return CSVImport(schema: schema, fallbackKey: name?.name).read(input.bytes)
         }
     }
 
@@ -167,6 +169,16 @@ struct ImportCommand: AsyncParsableCommand {
             if summary.broken > 0 { parts.append("\(summary.broken) invalid and skipped") }
             terminal.say("\(name): \(parts.joined(separator: ", ")), in \(time.shortText)", after: effect)
         }
+    }
+}
+
+extension SchemaCatalog {
+    /// Returns the values in the form in which they are written: normalized and checked.
+    fileprivate func prepared(_ patch: Patch, for collection: CollectionName) throws(InvalidValueError) -> Patch {
+        guard let schema = self[collection] else { return patch }
+        let patch = schema.normalized(patch)
+        try schema.check(updating: patch)
+        return patch
     }
 }
 

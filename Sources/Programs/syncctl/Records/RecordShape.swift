@@ -65,7 +65,7 @@ extension FieldName {
     /// The JSON key of the field. A field with the name of a key that lines about records have gets the prefix `field.`.
     var key: String {
         switch self {
-        case "type", "id", "uid", "version", "pending", "result", "intent": "field.\(self)"
+        case "type", "key", "id", "uid", "version", "pending", "result", "intent": "field.\(self)"
         default: rawValue
         }
     }
