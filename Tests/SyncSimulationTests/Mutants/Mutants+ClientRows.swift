@@ -162,7 +162,8 @@ extension Mutant {
                 plan.rates.restoreServer = 0.06
                 plan.rates.dropLink = 0.15
                 plan.rates.recover = 0.15
-            }),
+            }
+        ).rare,
         rows(
             "outbox emptied by a new epoch", breaks: [.I15, .I1, .I18],
             "a new epoch deletes the outbox",

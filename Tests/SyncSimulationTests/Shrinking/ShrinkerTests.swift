@@ -4,7 +4,7 @@ import TestRings
 import Testing
 
 @Suite(.ring(.test), .onWorldThreads) struct ShrinkerTests {
-    @Test func `a failing world is reduced to the few events that make it fail`() throws {
+    @Test(.ring(.check)) func `a failing world is reduced to the few events that make it fail`() throws {
         let (script, failure) = try Self.failing(.appliesRepeatsAgain)
         var shrinker = Shrinker(budget: 300) { Self.run($0, .appliesRepeatsAgain) }
         let found = shrinker.shrink(script)

@@ -50,7 +50,7 @@ struct WorldTests {
     }
 
     @Test func `the same seed gives the same world`() throws {
-        for seed in TestRing.sample(0..<2, 0..<4) as Range<UInt64> {
+        for seed in TestRing.sample(0..<1, 0..<4) as Range<UInt64> {
             let first = try World(.drawn(seed: seed, steps: 60), parts: .onSQLite()).run()
             let second = try World(.drawn(seed: seed, steps: 60), parts: .onSQLite()).run()
             #expect(first == second)
