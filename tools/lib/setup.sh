@@ -67,12 +67,8 @@ need_postgres() {
   need_packages postgresql
 }
 
-# build_debug ARGUMENTS...: makes a debug build without the index for editors, which takes a quarter of the time. All tools
-# build this way, because another selection of options would build everything again.
-build_debug() { swift build --disable-index-store "$@"; }
-
-# build_tests ARGUMENTS...: makes the debug build of everything, including tests.
-build_tests() { build_debug --build-tests "$@"; }
+# build_tests: makes the debug build of everything, including tests.
+build_tests() { swift build --build-tests; }
 
 # run_tests RING LOG ARGUMENTS...: runs the tests of the debug build, and shows progress, failures, and durations.
 # All output goes to LOG. Fails if a test failed.
