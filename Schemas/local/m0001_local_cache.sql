@@ -66,8 +66,8 @@ CREATE TABLE sync_field (
     type TEXT NOT NULL,
     -- For a reference: the collection that it points into.
     target TEXT,
-    -- The place of the collection in the order in which the tables were created. It must be known to read them without a schema.
-    created INTEGER NOT NULL,
+    -- The root page of the collection's table. The schema of a new database can replace a lost one only if it is the same there.
+    root INTEGER NOT NULL,
     PRIMARY KEY (collection, position)
 ) STRICT, WITHOUT ROWID;
 

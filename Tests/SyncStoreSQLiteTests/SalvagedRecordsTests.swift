@@ -334,7 +334,7 @@ import Testing
     /// Zeroes the pages of the schema, salvages the database with these models, and returns the report, the values of
     /// the record, and the journal.
     private func salvageWithoutSchema(
-        _ scratch: Scratch, _ fields: [FieldSchema]
+        _ scratch: Scratch, _ catalog: SchemaCatalog
     ) throws -> (report: SalvageReport, values: [FieldValue]?, store: SQLiteStore) {
         let url = URL(filePath: scratch.file)
         var bytes = Array(try Data(contentsOf: url))
@@ -344,12 +344,15 @@ import Testing
             for offset in page.indices { bytes[offset] = 0 }
         }
         try Data(bytes).write(to: url)
-        let catalog = SchemaCatalog([ModelSchema(collection: "users", fields: fields)])
         var random = SeededRandom(seed: 7)
         let report = try SQLiteStore.salvage(
             StoreConfiguration(file: scratch.file), catalog: catalog, now: Samples.now, random: &random)
         let store = try scratch.open(catalog) { $0.connections = .single }
         return (report, try store.record("users", .id(Samples.id(1)))?.values, store)
+    }
+
+    private static func catalog(_ fields: [FieldSchema]) -> SchemaCatalog {
+        SchemaCatalog([ModelSchema(collection: "users", fields: fields)])
     }
 
     private static let ordered: [FieldSchema] = [.text("first"), .text("second"), .text("third")]
@@ -372,7 +375,7 @@ import Testing
 
     @Test func `records are read without the schema if the tables were created in the order of the models`() throws {
         let scratch = try Self.withRecord(Self.ordered)
-        let found = try salvageWithoutSchema(scratch, Self.ordered)
+        let found = try salvageWithoutSchema(scratch, Self.catalog(Self.ordered))
         #expect(found.report.records == SalvageReport.Count(saved: 1, lost: 0))
         #expect(found.values == [.text("one"), .text("two"), .text("three")])
     }
@@ -382,7 +385,7 @@ import Testing
     func `without the schema, records are not read in an order that they may not have`(order: [Int]) throws {
         let scratch = try Self.withRecord(Self.ordered)
         let fields = order.map { (Self.ordered + [.text("fresh")])[$0] }
-        let found = try salvageWithoutSchema(scratch, fields)
+        let found = try salvageWithoutSchema(scratch, Self.catalog(fields))
         #expect(found.report.records.saved == 0)
         #expect(found.report.records.lost != 0)
         #expect(found.values == nil)
@@ -394,7 +397,31 @@ import Testing
         let extended = [Self.ordered[0], .text("fresh"), Self.ordered[1], Self.ordered[2]]
         let schema = ModelSchema(collection: "users", fields: extended)
         try scratch.open(SchemaCatalog([schema])) { $0.connections = .single }.close()
-        let found = try salvageWithoutSchema(scratch, extended)
+        let found = try salvageWithoutSchema(scratch, Self.catalog(extended))
         #expect(found.values == nil)
+    }
+
+    /// The table of a model that was added later is at another page than in a new database.
+    @Test func `without the schema, records are not read if a model was added after many records`() throws {
+        let scratch = try Scratch()
+        let users = ModelSchema(collection: "users", fields: Self.ordered)
+        let store = try scratch.open(SchemaCatalog([users])) { $0.connections = .single }
+        _ = try store.adopt(Self.epoch, as: Self.account)
+        _ = try store.follow(.default)
+        let records = (1...400).map { number in
+            Record(
+                id: Samples.id(UInt64(number)), uid: UID(Int64(number)), version: Version(1),
+                creating: ["first": .text("one"), "second": .text("two")], schema: users)
+        }
+        _ = try store.apply(Self.snapshot(records, at: 1), after: nil, brake: nil, now: Samples.now)
+        store.close()
+        let places = ModelSchema(collection: "places", fields: Self.ordered)
+        let later = try scratch.open(SchemaCatalog([users, places])) { $0.connections = .single }
+        try later.checkpointNow()
+        later.close()
+        let found = try salvageWithoutSchema(scratch, SchemaCatalog([users, places]))
+        #expect(found.report.records.saved == 0)
+        #expect(found.report.records.lost != 0)
+        #expect(try found.store.records(matching: RecordQuery("places")).isEmpty)
     }
 }

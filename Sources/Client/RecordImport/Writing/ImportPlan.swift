@@ -101,7 +101,6 @@ struct ImportPlan {
             return .failure(ImportError(line: row.line, "\(error)"))
         }
         let existing = try store.record(row.collection, .id(address.id))
-        let values = existing == nil ? store.catalog[row.collection]?.withDefaults(patch) ?? patch : patch
         if existing == nil, store.catalog[row.collection] != nil, try store.isPending(row.collection, address.id) {
             return .failure(
                 ImportError(
@@ -117,7 +116,7 @@ struct ImportPlan {
                 ))
         }
         let current = existing == nil ? nil : try store.space(of: row.collection, address.id)
-        return .success(Target(row: row, id: address.id, existing: existing, space: current ?? space, patch: values))
+        return .success(Target(row: row, id: address.id, existing: existing, space: current ?? space, patch: patch))
     }
 
     private static func id(of row: ImportRow, _ identity: RecordIdentity) -> RecordID {

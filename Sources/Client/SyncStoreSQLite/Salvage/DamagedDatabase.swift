@@ -65,10 +65,10 @@ final class DamagedDatabase {
         return (0..<statement.columnCount).map { statement.columnName($0) }
     }
 
-    /// Whether the tables of records were created as in another database: the same columns in the same order.
+    /// Whether the tables of records are as in another database: the same columns in the same order, at the same pages.
     func hasTables(like other: Connection) throws -> Bool {
-        let wanted = try StoredModels.createdColumns(in: other)
-        return (try? StoredModels.createdColumns(in: connection)) == wanted
+        let wanted = try StoredModels.placedColumns(in: other)
+        return (try? StoredModels.placedColumns(in: connection)) == wanted
     }
 
     /// Whether SQLite can visit all rows of a table. Only their keys are read.

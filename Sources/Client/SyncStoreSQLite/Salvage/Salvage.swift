@@ -103,8 +103,8 @@ struct Salvage {
     ///
     /// - Parameter connection: a connection to the new database, `new`.
     /// - Returns: the copy, the repaired tables, and whether the schema describes the tables of records. The schema of a
-    ///   new database does only if the damaged one had created the same tables in the same order. Otherwise, values would
-    ///   be read as those of other fields.
+    ///   new database does only if the damaged one had the same tables at the same pages. Otherwise, values would be read as
+    ///   those of other fields or records.
     private static func open(
         _ kept: KeptFiles, as copy: DatabaseFiles, schemaOf new: DatabaseFiles, _ connection: Connection
     ) throws -> (DamagedDatabase, repaired: Set<String>, hasKnownTables: Bool) {

@@ -243,8 +243,8 @@ struct CatalogMigration {
     private func describe(_ table: RecordTable, from first: Int) throws {
         let insert = try connection.prepare(
             """
-            INSERT INTO sync_field (collection, position, field, type, target, created) VALUES (?1, ?2, ?3, ?4, ?5, coalesce(
-                (SELECT created FROM sync_field WHERE collection = ?1), (SELECT max(created) + 1 FROM sync_field), 1))
+            INSERT INTO sync_field (collection, position, field, type, target, root) VALUES (?1, ?2, ?3, ?4, ?5,
+                (SELECT rootpage FROM sqlite_schema WHERE type = 'table' AND name = ?1))
             """)
         if table.model.fields.isEmpty {
             insert.bind(1, table.name)

@@ -70,12 +70,12 @@ struct StoredModels {
         return fields
     }
 
-    /// Returns the columns of all tables in the order in which they were created.
-    static func createdColumns(in connection: Connection) throws -> [[String]] {
+    /// Returns the columns of all tables, with the root pages of the tables.
+    static func placedColumns(in connection: Connection) throws -> [[String]] {
         let select = try connection.prepare(
             """
-            SELECT created, position, collection, field, type, coalesce(target, '') FROM sync_field
-            ORDER BY created, position
+            SELECT collection, position, field, type, coalesce(target, ''), root FROM sync_field
+            ORDER BY collection, position
             """)
         return try select.rows { row in (0..<6).map { row.text($0) } }
     }

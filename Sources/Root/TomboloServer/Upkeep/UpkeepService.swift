@@ -20,8 +20,8 @@ actor UpkeepService: Service {
     /// The time between two checks when everything is within its bound. A busy space gets some thousands of commits
     /// meanwhile.
     static let interval = Duration.seconds(60)
-    /// The number of intervals between two measurements of what each account stores, which read all records.
-    static let measuredIntervals = 10
+    /// The time between two measurements of what each account stores, which read all records.
+    static let measurementInterval = Duration.seconds(600)
 
     /// Creates the service.
     ///
@@ -44,12 +44,15 @@ actor UpkeepService: Service {
 
     /// Removes old data until the task is canceled.
     func keepUp() async throws {
-        var intervals = 0
+        var sinceMeasurement = Self.measurementInterval
         while true {
-            if intervals.isMultiple(of: Self.measuredIntervals) { measure() }
-            intervals += 1
-            while trim() { try await clock.sleep(for: Self.pause) }
-            try await clock.sleep(for: Self.interval)
+            if sinceMeasurement >= Self.measurementInterval {
+                measure()
+                sinceMeasurement = .zero
+            }
+            let pause = trim() ? Self.pause : Self.interval
+            try await clock.sleep(for: pause)
+            sinceMeasurement += pause
         }
     }
 

@@ -5,6 +5,12 @@ import SyncAuthority
 struct PostgresSession: SQLSession {
     private let connection: PostgresConnection
 
+    static let recordsOfAccounts: StaticString =
+        """
+        SELECT client.principal, count(*), CAST(sum(octet_length(record.fields)) AS bigint)
+        FROM record JOIN client ON client.id = substr(record.creation, 17, 16) GROUP BY client.principal
+        """
+
     init(_ connection: PostgresConnection) {
         self.connection = connection
     }

@@ -287,13 +287,8 @@ extension SQLTransaction: AuthorityView {
             "count the clients of accounts", "SELECT principal, count(*) FROM client GROUP BY principal", []
         ) { row in (Principal(name: row.text(0)), Int(row.integer(1))) }
         for (principal, count) in clients { usage[principal] = StoredUsage(clients: count) }
-        // Bytes 16 to 32 of a creation are the id of the client.
         let records = try rows(
-            "measure the records of accounts",
-            """
-            SELECT client.principal, count(*), CAST(sum(length(record.fields)) AS bigint)
-            FROM record JOIN client ON client.id = substr(record.creation, 17, 16) GROUP BY client.principal
-            """, []
+            "measure the records of accounts", Session.recordsOfAccounts, []
         ) { row in (Principal(name: row.text(0)), Int(row.integer(1)), Int(row.integer(2))) }
         for (principal, count, length) in records {
             usage[principal, default: StoredUsage()].records = count

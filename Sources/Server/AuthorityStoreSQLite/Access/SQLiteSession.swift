@@ -6,6 +6,12 @@ import SyncAuthority
 struct SQLiteSession: SQLSession {
     private let connection: SharedConnection
 
+    static let recordsOfAccounts: StaticString =
+        """
+        SELECT client.principal, count(*), sum(length(CAST(record.fields AS BLOB)))
+        FROM record JOIN client ON client.id = substr(record.creation, 17, 16) GROUP BY client.principal
+        """
+
     /// Calls `body` in a transaction that reads one snapshot.
     static func read<Result>(
         on connection: SharedConnection, _ body: (SQLTransaction<SQLiteSession>) throws -> Result

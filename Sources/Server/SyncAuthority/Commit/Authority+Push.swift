@@ -98,14 +98,15 @@ extension Authority {
     /// Applies groups, one after the other, in one database transaction: at least the first, and no more after one that
     /// has proved a lost history, because the others belong to the next one, or after many bytes of conflicts.
     private func apply(_ groups: [PushGroup]) throws(AuthorityError) -> [PushGroup.Verdict] {
-        try write { transaction in
+        let (verdicts, added) = try write { transaction -> ([PushGroup.Verdict], [Principal: StoredUsage]) in
             var before = try transaction.state()
             try models.restore(at: &before, in: transaction)
             var state = before
             var verdicts: [PushGroup.Verdict] = []
+            var added: [Principal: StoredUsage] = [:]
             var conflictBytes = 0
             applying: for group in groups where conflictBytes <= policy.pageBytes {
-                let verdict = try group.apply(in: transaction, at: &state)
+                let verdict = try group.apply(in: transaction, at: &state, adding: &added)
                 verdicts.append(verdict)
                 switch verdict {
                 case .lost: break applying
@@ -114,8 +115,11 @@ extension Authority {
                 }
             }
             if state != before { try transaction.set(state) }
-            return verdicts
+            return (verdicts, added)
         }
+        // A transaction that was rolled back has added nothing.
+        for (principal, addition) in added { usage.add(addition, of: principal) }
+        return verdicts
     }
 
     /// Returns the groups of the first pushes, each complete, that together have at most as many transactions and bytes

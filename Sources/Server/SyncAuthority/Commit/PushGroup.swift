@@ -31,11 +31,16 @@ struct PushGroup {
     private var key: LedgerKey { LedgerKey(principal: principal, identity: request.identity) }
 
     /// - Parameter shared: the server's state, which all groups of a database transaction share. It changes only if the
-    ///   group is answered.
+    ///   group is answered, and so does `added`.
+    /// - Parameter added: what the groups of the database transaction add to what accounts store.
     func apply(
-        in transaction: some AuthorityTransaction, at shared: inout AuthorityState
+        in transaction: some AuthorityTransaction, at shared: inout AuthorityState,
+        adding added: inout [Principal: StoredUsage]
     ) throws(AuthorityStoreError) -> Verdict {
         var state = shared
+        var stored = usage.stored(by: principal)
+        let before = stored
+        stored.add(added[principal] ?? StoredUsage())
         _ = state.clock.correct(now: now, permitting: policy.permittedSkew)
         if let epoch = request.epoch, epoch != state.epoch { return .refused(.epochChanged(state.epoch)) }
         let check = HistoryCheck(history: state.history, witness: .client(principal))
@@ -54,12 +59,12 @@ struct PushGroup {
         case .outcomes(let results): repeats = results
         }
 
-        let stored = try models.catalog(at: state, in: transaction)
+        let models = try self.models.catalog(at: state, in: transaction)
         let rights = try members.rights(at: state, in: transaction)
         if owner == nil {
-            guard usage.stored(by: principal).clients < policy.accounts.clients else { return .tooManyClients }
+            guard stored.clients < policy.accounts.clients else { return .tooManyClients }
             try transaction.bind(request.identity.client, to: principal)
-            if policy.accounts != .unlimited { usage.add(StoredUsage(clients: 1), of: principal) }
+            stored.clients += 1
         }
         var ledger = known
         var response = AcceptedPush(results: repeats, heads: [:], epoch: state.epoch, serverTime: .zero)
@@ -72,7 +77,7 @@ struct PushGroup {
                 effect = CommitPlan.Effect(outcome: outcome, newVersion: nil)
             } else {
                 observe(numbered, with: &state.clock)
-                effect = try carryOut(numbered, stored, rights, in: transaction)
+                effect = try carryOut(numbered, models, rights, in: transaction, adding: &stored)
             }
             try transaction.keep(
                 StoredOutcome(hash: numbered.hash, outcome: effect.outcome), of: key, numbered.number)
@@ -92,6 +97,10 @@ struct PushGroup {
         try addReceipts(to: &response.results, state.history, rights, in: transaction)
         response.serverTime = state.clock.tick(now: now)
         shared = state
+        if policy.accounts != .unlimited {
+            stored.subtract(before)
+            added[principal] = stored
+        }
         return .answered(response)
     }
 
@@ -163,24 +172,24 @@ struct PushGroup {
     // MARK: New transactions
 
     private func carryOut(
-        _ numbered: NumberedTransaction, _ stored: SchemaCatalog, _ rights: SpaceRights,
-        in transaction: some AuthorityTransaction
+        _ numbered: NumberedTransaction, _ models: SchemaCatalog, _ rights: SpaceRights,
+        in transaction: some AuthorityTransaction, adding stored: inout StoredUsage
     ) throws(AuthorityStoreError) -> CommitPlan.Effect {
-        switch try decide(numbered, stored, rights, over: transaction) {
+        switch try decide(numbered, models, rights, over: transaction, stored) {
         case .reject(let rejection):
             return CommitPlan.Effect(outcome: .rejected(rejection), newVersion: nil)
         case .commit(let plan):
             let author = CommitAuthor(
                 principal: principal, identity: request.identity, number: numbered.number, committedAt: now)
-            let effect = try plan.carryOut(in: transaction, by: author, catalog: stored)
-            if policy.accounts != .unlimited { usage.add(plan.growth, of: principal) }
+            let effect = try plan.carryOut(in: transaction, by: author, catalog: models)
+            if policy.accounts != .unlimited { stored.add(plan.growth) }
             return effect
         }
     }
 
     private func decide(
-        _ numbered: NumberedTransaction, _ stored: SchemaCatalog, _ rights: SpaceRights,
-        over records: some RecordLookup
+        _ numbered: NumberedTransaction, _ models: SchemaCatalog, _ rights: SpaceRights,
+        over records: some RecordLookup, _ stored: StoredUsage
     ) throws(AuthorityStoreError) -> CommitPlanner.Decision {
         let transaction = numbered.transaction
         guard rights.mayWrite(transaction.space, principal) else {
@@ -199,7 +208,7 @@ struct PushGroup {
                     mutation: nil))
         }
         let planner = CommitPlanner(
-            catalog: catalog, stored: stored,
+            catalog: catalog, stored: models,
             author: TransactionAuthor(
                 principal: principal, identity: request.identity,
                 formerClients: numbered.formerNumbers.map(\.identity.client)),
@@ -215,20 +224,19 @@ struct PushGroup {
                         "its conflicts have \(bytes) bytes of values, at most \(AuthorityLimits.conflictBytes) allowed in one transaction",
                     mutation: nil))
         }
-        return rejectionByUsage(of: plan).map { .reject($0) } ?? decision
+        return rejection(of: plan, beside: stored).map { .reject($0) } ?? decision
     }
 
     /// Returns the rejection of a plan that would exceed what its account may store; nil if there is room for it.
-    private func rejectionByUsage(of plan: CommitPlan) -> Rejection? {
+    private func rejection(of plan: CommitPlan, beside stored: StoredUsage) -> Rejection? {
         let limit = policy.accounts.bytes
         guard limit < .max else { return nil }
         let growth = plan.growth.bytes
-        let stored = usage.stored(by: principal).bytes
-        guard growth > 0, stored + growth > limit else { return nil }
+        guard growth > 0, stored.bytes + growth > limit else { return nil }
         return Rejection(
             code: .quotaExceeded,
             message:
-                "the account \(principal.name) stores \(stored) bytes, and \(growth) more would exceed its limit of \(limit)",
+                "the account \(principal.name) stores \(stored.bytes) bytes, and \(growth) more would exceed its limit of \(limit)",
             mutation: nil)
     }
 

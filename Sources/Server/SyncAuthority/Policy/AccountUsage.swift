@@ -18,7 +18,7 @@ final class AccountUsage: Sendable {
         }
     }
 
-    /// Counts what a push adds, until the next measurement.
+    /// Counts what committed pushes have added, until the next measurement.
     func add(_ addition: StoredUsage, of principal: Principal) {
         usage.withLock { $0.added[principal, default: StoredUsage()].add(addition) }
     }
@@ -36,13 +36,13 @@ final class AccountUsage: Sendable {
 }
 
 extension StoredUsage {
-    fileprivate mutating func add(_ other: StoredUsage) {
+    mutating func add(_ other: StoredUsage) {
         records += other.records
         bytes += other.bytes
         clients += other.clients
     }
 
-    fileprivate mutating func subtract(_ other: StoredUsage) {
+    mutating func subtract(_ other: StoredUsage) {
         records -= other.records
         bytes -= other.bytes
         clients -= other.clients

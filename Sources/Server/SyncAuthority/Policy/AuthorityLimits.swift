@@ -44,8 +44,9 @@ public enum AuthorityLimits {
     /// The size by which a record counts against the limit of its account, besides its fields: its ids, versions, and
     /// indexes, in bytes.
     public static let recordBytes = 300
-    /// The time after which a client should retry when its account has too many clients. The operator has to act first.
-    public static let clientsRetry = Duration.seconds(3_600)
+    /// The time after which a client should retry when its account has too many clients. The operator has to act first. A
+    /// device that is started again waits with its pulls, too.
+    public static let clientsRetry = Duration.seconds(60)
     /// Maximum length of a cursor, in bytes. The server never creates a longer one.
     public static let cursorBytes = 400
     /// Maximum number of members of one space.

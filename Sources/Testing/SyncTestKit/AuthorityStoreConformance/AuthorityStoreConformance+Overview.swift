@@ -149,7 +149,7 @@ extension AuthorityStoreConformance {
                     try transaction.bind(clients[2], to: Principal(name: "eve"))
                     _ = try transaction.takeVersion(in: .default)
                     try transaction.put(
-                        record(1, by: clients[0], ["name": .text(String(repeating: "n", count: 1_000))]))
+                        record(1, by: clients[0], ["name": .text(String(repeating: "é", count: 500))]))
                     try transaction.put(record(2, by: clients[1], [:], isDeleted: true))
                 }
                 let usage = try fixture.read { view in try view.usage() }
