@@ -66,6 +66,32 @@ import Testing
         try simulation.finish()
     }
 
+    @Test func `the stored amounts are measured shortly after the start, and again after ten minutes`() throws {
+        let store = InMemoryAuthorityStore(epoch: Self.epoch)
+        try write(0..<10, to: Authority(store: store, catalog: SchemaCatalog([Self.schema])))
+        let usage = try #require(try store.read { view in try view.usage() }.values.first)
+        func server(withRoomFor bytes: Int) -> Authority {
+            let policy = AuthorityPolicy(accounts: AccountLimits(bytes: usage.bytes + bytes))
+            return Authority(store: store, catalog: SchemaCatalog([Self.schema]), policy: policy)
+        }
+        // A note takes a little more than `recordBytes`.
+        let (full, roomy) = (server(withRoomFor: 1), server(withRoomFor: AuthorityLimits.recordBytes * 5 / 2))
+        let simulation = Simulation(seed: 1)
+        let tasks = [startUpkeep(of: full, in: simulation), startUpkeep(of: roomy, in: simulation)]
+        try simulation.advance(by: .seconds(1))
+        try write(10..<11, to: full)
+        #expect(try extent(of: store).head == Version(10))
+        try write(11..<12, to: roomy)
+        // Another server of the database takes a note, which counts after the next measurement.
+        try write(12..<13, to: Authority(store: store, catalog: SchemaCatalog([Self.schema])))
+        #expect(try extent(of: store).head == Version(12))
+        try simulation.advance(by: UpkeepService.measurementInterval)
+        try write(13..<14, to: roomy)
+        #expect(try extent(of: store).head == Version(12))
+        for task in tasks { task.cancel() }
+        try simulation.finish()
+    }
+
     @Test func `the upkeep retries after a store failure`() throws {
         let store = InMemoryAuthorityStore(epoch: Self.epoch)
         let faulty = FaultyAuthorityStore(store)

@@ -66,6 +66,7 @@ final class DamagedDatabase {
     }
 
     /// Whether the tables of records are as in another database: the same columns in the same order, at the same pages.
+    /// False if they cannot be read.
     func hasTables(like other: Connection) throws -> Bool {
         let wanted = try StoredModels.placedColumns(in: other)
         return (try? StoredModels.placedColumns(in: connection)) == wanted

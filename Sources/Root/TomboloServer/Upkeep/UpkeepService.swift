@@ -60,7 +60,7 @@ actor UpkeepService: Service {
         do throws(AuthorityError) {
             try authority.measureUsage()
         } catch {
-            logger.warning("What each account stores was not measured.", metadata: ["reason": "\(error)"])
+            logger.warning("The amounts that accounts store were not measured.", metadata: ["reason": "\(error)"])
         }
     }
 

@@ -100,7 +100,7 @@ extension Authority {
     private func apply(_ groups: [PushGroup]) throws(AuthorityError) -> [PushGroup.Verdict] {
         let (verdicts, added) = try write { transaction -> ([PushGroup.Verdict], [Principal: StoredUsage]) in
             var before = try transaction.state()
-            try models.restore(at: &before, in: transaction)
+            try models.storeMissing(at: &before, in: transaction)
             var state = before
             var verdicts: [PushGroup.Verdict] = []
             var added: [Principal: StoredUsage] = [:]

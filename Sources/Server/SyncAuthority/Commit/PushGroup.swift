@@ -32,15 +32,15 @@ struct PushGroup {
 
     /// - Parameter shared: the server's state, which all groups of a database transaction share. It changes only if the
     ///   group is answered, and so does `added`.
-    /// - Parameter added: what the groups of the database transaction add to what accounts store.
+    /// - Parameter added: the amounts by which the groups of the database transaction have added to the storage of accounts.
     func apply(
         in transaction: some AuthorityTransaction, at shared: inout AuthorityState,
         adding added: inout [Principal: StoredUsage]
     ) throws(AuthorityStoreError) -> Verdict {
         var state = shared
-        var stored = usage.stored(by: principal)
-        let before = stored
-        stored.add(added[principal] ?? StoredUsage())
+        let before = usage.stored(by: principal)
+        var account = before
+        account.add(added[principal] ?? StoredUsage())
         _ = state.clock.correct(now: now, permitting: policy.permittedSkew)
         if let epoch = request.epoch, epoch != state.epoch { return .refused(.epochChanged(state.epoch)) }
         let check = HistoryCheck(history: state.history, witness: .client(principal))
@@ -59,12 +59,12 @@ struct PushGroup {
         case .outcomes(let results): repeats = results
         }
 
-        let models = try self.models.catalog(at: state, in: transaction)
+        let stored = try models.catalog(at: state, in: transaction)
         let rights = try members.rights(at: state, in: transaction)
         if owner == nil {
-            guard stored.clients < policy.accounts.clients else { return .tooManyClients }
+            guard account.clients < policy.accounts.clients else { return .tooManyClients }
             try transaction.bind(request.identity.client, to: principal)
-            stored.clients += 1
+            account.clients += 1
         }
         var ledger = known
         var response = AcceptedPush(results: repeats, heads: [:], epoch: state.epoch, serverTime: .zero)
@@ -77,7 +77,7 @@ struct PushGroup {
                 effect = CommitPlan.Effect(outcome: outcome, newVersion: nil)
             } else {
                 observe(numbered, with: &state.clock)
-                effect = try carryOut(numbered, models, rights, in: transaction, adding: &stored)
+                effect = try carryOut(numbered, stored, rights, in: transaction, adding: &account)
             }
             try transaction.keep(
                 StoredOutcome(hash: numbered.hash, outcome: effect.outcome), of: key, numbered.number)
@@ -98,8 +98,8 @@ struct PushGroup {
         response.serverTime = state.clock.tick(now: now)
         shared = state
         if policy.accounts != .unlimited {
-            stored.subtract(before)
-            added[principal] = stored
+            account.subtract(before)
+            added[principal] = account
         }
         return .answered(response)
     }
@@ -172,24 +172,24 @@ struct PushGroup {
     // MARK: New transactions
 
     private func carryOut(
-        _ numbered: NumberedTransaction, _ models: SchemaCatalog, _ rights: SpaceRights,
-        in transaction: some AuthorityTransaction, adding stored: inout StoredUsage
+        _ numbered: NumberedTransaction, _ stored: SchemaCatalog, _ rights: SpaceRights,
+        in transaction: some AuthorityTransaction, adding account: inout StoredUsage
     ) throws(AuthorityStoreError) -> CommitPlan.Effect {
-        switch try decide(numbered, models, rights, over: transaction, stored) {
+        switch try decide(numbered, stored, rights, over: transaction, account) {
         case .reject(let rejection):
             return CommitPlan.Effect(outcome: .rejected(rejection), newVersion: nil)
         case .commit(let plan):
             let author = CommitAuthor(
                 principal: principal, identity: request.identity, number: numbered.number, committedAt: now)
-            let effect = try plan.carryOut(in: transaction, by: author, catalog: models)
-            if policy.accounts != .unlimited { stored.add(plan.growth) }
+            let effect = try plan.carryOut(in: transaction, by: author, catalog: stored)
+            if policy.accounts != .unlimited { account.add(plan.growth) }
             return effect
         }
     }
 
     private func decide(
-        _ numbered: NumberedTransaction, _ models: SchemaCatalog, _ rights: SpaceRights,
-        over records: some RecordLookup, _ stored: StoredUsage
+        _ numbered: NumberedTransaction, _ stored: SchemaCatalog, _ rights: SpaceRights,
+        over records: some RecordLookup, _ account: StoredUsage
     ) throws(AuthorityStoreError) -> CommitPlanner.Decision {
         let transaction = numbered.transaction
         guard rights.mayWrite(transaction.space, principal) else {
@@ -208,7 +208,7 @@ struct PushGroup {
                     mutation: nil))
         }
         let planner = CommitPlanner(
-            catalog: catalog, stored: models,
+            catalog: catalog, stored: stored,
             author: TransactionAuthor(
                 principal: principal, identity: request.identity,
                 formerClients: numbered.formerNumbers.map(\.identity.client)),
@@ -224,19 +224,19 @@ struct PushGroup {
                         "its conflicts have \(bytes) bytes of values, at most \(AuthorityLimits.conflictBytes) allowed in one transaction",
                     mutation: nil))
         }
-        return rejection(of: plan, beside: stored).map { .reject($0) } ?? decision
+        return rejection(of: plan, beside: account).map { .reject($0) } ?? decision
     }
 
     /// Returns the rejection of a plan that would exceed what its account may store; nil if there is room for it.
-    private func rejection(of plan: CommitPlan, beside stored: StoredUsage) -> Rejection? {
+    private func rejection(of plan: CommitPlan, beside account: StoredUsage) -> Rejection? {
         let limit = policy.accounts.bytes
         guard limit < .max else { return nil }
         let growth = plan.growth.bytes
-        guard growth > 0, stored.bytes + growth > limit else { return nil }
+        guard growth > 0, account.bytes + growth > limit else { return nil }
         return Rejection(
             code: .quotaExceeded,
             message:
-                "the account \(principal.name) stores \(stored.bytes) bytes, and \(growth) more would exceed its limit of \(limit)",
+                "the account \(principal.name) stores \(account.bytes) bytes, and \(growth) more would exceed its limit of \(limit)",
             mutation: nil)
     }
 

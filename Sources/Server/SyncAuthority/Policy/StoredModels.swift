@@ -31,7 +31,7 @@ final class StoredModels: Sendable {
     ///
     /// A server stores its models when it starts. But a restore or a failover under running servers can put the database
     /// back to an earlier state. Records of a collection that is not stored would then be missing in snapshots.
-    func restore(
+    func storeMissing(
         at state: inout AuthorityState, in transaction: some AuthorityTransaction
     ) throws(AuthorityStoreError) {
         guard complete.withLock({ $0 }) != state.catalogRevision else { return }
