@@ -192,10 +192,17 @@ let package = Package(
                 "CFaultVFS", "SyncConcurrency", "SyncModel", "SyncCore", "SyncAuthority", "SyncStoreSQLite",
                 "AuthorityStoreSQLite", "SyncSimulation",
             ]),
+        // Bugs that are planted in worlds to check the oracles.
+        .target(
+            name: "PlantedBugs",
+            dependencies: [
+                "SyncConcurrency", "SyncModel", "SyncCore", "SyncAuthority", "SQLiteDatabase", "SyncStoreSQLite",
+                "AuthorityStoreSQLite", "SyncSimulation", "SimulationRecipes",
+            ]),
         .executableTarget(
             name: "syncsim",
             dependencies: [
-                "SyncConcurrency", "SyncCore", "SyncSimulation", "SimulationRecipes", "SyncRuntimeLive",
+                "SyncConcurrency", "SyncCore", "SyncSimulation", "SimulationRecipes", "PlantedBugs", "SyncRuntimeLive",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
 
@@ -392,9 +399,9 @@ let package = Package(
         .testTarget(
             name: "SyncSimulationTests",
             dependencies: [
-                "TestRings", "SyncSimulation", "SimulationRecipes", "CFaultVFS", "SyncConcurrency", "SyncCore",
-                "SyncModel", "SyncAuthority", "SyncStoreSQLite", "AuthorityStoreSQLite", "SyncWire", "SyncRecording",
-                "SyncTestKit", "SQLiteDatabase",
+                "TestRings", "SyncSimulation", "SimulationRecipes", "PlantedBugs", "CFaultVFS", "SyncConcurrency",
+                "SyncCore", "SyncModel", "SyncAuthority", "SyncStoreSQLite", "AuthorityStoreSQLite", "SyncWire",
+                "SyncRecording", "SyncTestKit", "SQLiteDatabase",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -486,8 +493,7 @@ let sides = [
     "Root": ["SyncProgram", "LoopbackPage", "SyncBootstrap", "Tombolo", "TomboloServer"],
     "Programs": ["syncctl", "syncd", "syncsim", "syncbench", "synccount", "contacts", "CRawSQLite", "BenchmarkUsers"],
     "Testing": [
-        "SyncTestKit", "SyncSimulation", "SimulationRecipes", "CFaultVFS",
-        "CConcurrencyTripwire",
+        "SyncTestKit", "SyncSimulation", "SimulationRecipes", "PlantedBugs", "CFaultVFS", "CConcurrencyTripwire",
     ],
 ]
 

@@ -88,8 +88,8 @@ enum ImportArrows {
         "contacts": ["Tombolo", "Foundation"],
         "syncd": ["TomboloServer", "TomboloCommunity", "SyncModel"],
         "syncsim": [
-            "SyncConcurrency", "SyncCore", "SyncSimulation", "SimulationRecipes", "SyncRuntimeLive", "ArgumentParser",
-            "Dispatch", "Foundation",
+            "SyncConcurrency", "SyncCore", "SyncSimulation", "SimulationRecipes", "PlantedBugs", "SyncRuntimeLive",
+            "ArgumentParser", "Dispatch", "Foundation",
         ],
         "BenchmarkUsers": ["SyncModel", "SyncAuthority", "AuthorityStoreSQLite", "SyncRuntimeLive"],
         "synccount": [
@@ -115,6 +115,10 @@ enum ImportArrows {
         "SimulationRecipes": [
             "SyncModel", "SyncCore", "SyncConcurrency", "SyncAuthority", "SyncSimulation", "SyncStoreSQLite",
             "AuthorityStoreSQLite", "CFaultVFS",
+        ],
+        "PlantedBugs": [
+            "SyncModel", "SyncCore", "SyncConcurrency", "SyncAuthority", "SQLiteDatabase", "SyncStoreSQLite",
+            "AuthorityStoreSQLite", "SyncSimulation", "SimulationRecipes",
         ],
         "SyncSimulation": [
             "SyncModel", "SyncCore", "SyncAuthority", "SyncWire", "SyncConcurrency", "CFaultVFS",

@@ -54,7 +54,6 @@ import Testing
         "Tests/BlackBoxTests/Scenarios/NetworkScenarioTests.swift":
             "a time in which too much must not happen; less happens on a slow machine",
         "Tests/ModelsTests/LiveWorld.swift": "the real engine's clock; nothing is timed",
-        "Tests/SyncSimulationTests/Mutants/MutantTests.swift": "prints how long it took",
         "Tests/SyncTransportTests/SyncServerTests.swift": "waits for a count that tells nobody of its changes",
         "Tests/SyncTransportTests/TestServer.swift": "the real client's clock; nothing is timed",
         "Tests/SyncWireTests/DecoderWorkTests.swift":

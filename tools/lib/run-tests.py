@@ -22,7 +22,7 @@ import tempfile
 import threading
 import time
 
-NOISE = re.compile(r"^◇ |^✔ (Test|Suite) |^➜ |^↳ (Testing Library Version|Target Platform)|^mutant  |^\s*$|^Building|^\[\d+/\d+\]")
+NOISE = re.compile(r"^◇ |^✔ (Test|Suite) |^➜ |^↳ (Testing Library Version|Target Platform)|^\s*$|^Building|^\[\d+/\d+\]")
 COLOR = re.compile(r"\x1b\[[0-9;]*m")
 CLOSING = re.compile(r"^[✔✘] Test run with (\d+) tests? in (\d+) suites? (passed|failed) after [\d.]+ seconds(?: with (\d+) issues?)?")
 FAILED = re.compile(r"^✘ Test .* failed after ")

@@ -15,7 +15,10 @@ import SyncSimulation
             Exit status: 0 if every promise was kept, 1 if one was broken, 64 if the command line is invalid, 66 if a \
             script cannot be read or the world to shrink keeps every promise, 74 if a file cannot be written.
             """,
-        subcommands: [RunCommand.self, ShrinkCommand.self, SoakCommand.self, CrashCommand.self, ExploreCommand.self],
+        subcommands: [
+            RunCommand.self, ShrinkCommand.self, SoakCommand.self, CrashCommand.self, ExploreCommand.self,
+            BugsCommand.self,
+        ],
         defaultSubcommand: RunCommand.self)
 
     static func main() {

@@ -5,6 +5,8 @@ import SyncSimulation
 import TestRings
 import Testing
 
+@testable import PlantedBugs
+
 @Suite(.ring(.test), .onWorldThreads)
 struct HTMLReportTests {
     /// Texts that could end an HTML element or be altered by escaping.
@@ -124,7 +126,7 @@ struct HTMLReportTests {
         let failure = WorldRecording()
         _ = try #require(throws: WorldError.self) {
             let plan = WorldPlan.drawnForPlain(seed: 1, steps: 150)
-            _ = try World(plan, parts: .plain(mutant: .repeatsUIDs), recording: failure).run()
+            _ = try World(plan, parts: .plain(bug: .repeatsUIDs), recording: failure).run()
         }
         let data = try Self.data(Self.page(of: failure))
         #expect(data["failure"] as? String == failure.failure)

@@ -3,6 +3,8 @@ import SyncSimulation
 import TestRings
 import Testing
 
+@testable import PlantedBugs
+
 @Suite(.ring(.check), .onWorldThreads)
 struct WorldRecordingTests {
     @Test(arguments: [0, 3, 5, 9, 10, 12] as [UInt64])
@@ -17,11 +19,11 @@ struct WorldRecordingTests {
     @Test func `recording a failing run does not change the failure`() throws {
         let plan = WorldPlan.drawnForPlain(seed: 1, steps: 150)
         let alone = try #require(throws: WorldError.self) {
-            _ = try World(plan, parts: .plain(mutant: .repeatsUIDs)).run()
+            _ = try World(plan, parts: .plain(bug: .repeatsUIDs)).run()
         }
         let recording = WorldRecording()
         let heard = try #require(throws: WorldError.self) {
-            _ = try World(plan, parts: .plain(mutant: .repeatsUIDs), recording: recording).run()
+            _ = try World(plan, parts: .plain(bug: .repeatsUIDs), recording: recording).run()
         }
         #expect("\(alone)" == "\(heard)")
         #expect(recording.failure == "\(heard.cause)")

@@ -4,6 +4,8 @@ import SyncSimulation
 import TestRings
 import Testing
 
+@testable import PlantedBugs
+
 /// Tests that no principal receives or overwrites data that it may not read (I21).
 @Suite(.ring(.test), .onWorldThreads)
 struct ScopeTests {

@@ -8,6 +8,8 @@ import SyncStoreSQLite
 import SyncTestKit
 import SyncWire
 
+@testable import PlantedBugs
+
 /// Two principals that each have a space of their own, and share a third. The text of each record names its space. All
 /// responses of the server are kept as bytes, grouped by the principal that received them.
 final class ScopeWorld {

@@ -7,6 +7,8 @@ import SyncSimulation
 import TestRings
 import Testing
 
+@testable import PlantedBugs
+
 /// Tests that restore the server's folder from a copy without telling any device. At rest, all parties must hold the
 /// same data, and each lost write must be current, sent again, or in a journal (I1, I4, I15).
 @Suite(.ring(.test), .onWorldThreads) struct SilentRestoreTests {

@@ -3,6 +3,8 @@ import SyncSimulation
 import TestRings
 import Testing
 
+@testable import PlantedBugs
+
 @Suite(.ring(.test), .onWorldThreads) struct ShrinkerTests {
     @Test(.ring(.check)) func `a failing world is reduced to the few events that make it fail`() throws {
         let (script, failure) = try Self.failing(.appliesRepeatsAgain)
@@ -45,17 +47,17 @@ import Testing
 
     // MARK: Worlds that fail
 
-    private static func failing(_ mutant: PlainAuthority.Mutant) throws -> (WorldScript, Shrinker.Failure) {
+    private static func failing(_ bug: PlainAuthority.Bug) throws -> (WorldScript, Shrinker.Failure) {
         for seed in 0..<60 as Range<UInt64> {
             let script = WorldPlan.drawnForPlain(seed: seed, steps: 100).script
-            if let failure = run(script, mutant) { return (script, failure) }
+            if let failure = run(script, bug) { return (script, failure) }
         }
-        throw Violation(.I2, "\(mutant) was not found")
+        throw Violation(.I2, "\(bug) was not found")
     }
 
-    private static func run(_ script: WorldScript, _ mutant: PlainAuthority.Mutant?) -> Shrinker.Failure? {
+    private static func run(_ script: WorldScript, _ bug: PlainAuthority.Bug?) -> Shrinker.Failure? {
         do throws(WorldError) {
-            _ = try World(script, parts: .plain(mutant: mutant)).run()
+            _ = try World(script, parts: .plain(bug: bug)).run()
             return nil
         } catch {
             return Shrinker.Failure(error)

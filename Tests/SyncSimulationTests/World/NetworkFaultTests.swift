@@ -7,6 +7,8 @@ import SyncSimulation
 import TestRings
 import Testing
 
+@testable import PlantedBugs
+
 /// Tests which requests a fault of the simulated network affects, and how the fault is counted.
 @Suite(.ring(.test), .onWorldThreads) struct NetworkFaultTests {
     @Test func `a false refusal of a push is counted before the server has handled the push`() throws {

@@ -6,6 +6,8 @@ import SyncSimulation
 import TestRings
 import Testing
 
+@testable import PlantedBugs
+
 /// Tests how the oracles read the outbox: an entry is decoded again only after its row in the file has changed.
 @Suite(.ring(.unit)) struct OutboxReaderTests {
     private let process = SimulatedDisk(seed: 1).makeProcess()

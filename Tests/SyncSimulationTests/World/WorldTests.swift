@@ -6,6 +6,8 @@ import SyncSimulation
 import TestRings
 import Testing
 
+@testable import PlantedBugs
+
 @Suite(.ring(.test), .onWorldThreads)
 struct WorldTests {
     @Test func `a calm world comes to rest`() throws {

@@ -1,22 +1,22 @@
 import SyncSimulation
 
-extension Mutant {
+extension PlantedBug {
     private static func rows(
         _ name: String, breaks: [Invariant], _ sentence: String, _ body: String,
         shape: @escaping @Sendable (inout WorldPlan) -> Void = { _ in }
-    ) -> Mutant {
+    ) -> PlantedBug {
         sql(name, breaks: breaks, sentence, "CREATE TRIGGER IF NOT EXISTS planted \(body)", shape: shape)
     }
 
     private static func sql(
         _ name: String, breaks: [Invariant], _ sentence: String, _ sql: String,
         shape: @escaping @Sendable (inout WorldPlan) -> Void = { _ in }
-    ) -> Mutant {
-        Mutant(name, breaks: breaks, sentence, parts: { .plantingInServer(sql) }, shape: shape)
+    ) -> PlantedBug {
+        PlantedBug(name, breaks: breaks, sentence, parts: { .plantingInServer(sql) }, shape: shape)
     }
 
     /// Bugs in the rows that the server writes.
-    static let serverRows: [Mutant] = [
+    static let serverRows: [PlantedBug] = [
         rows(
             "client ids not bound", breaks: [.I21, .I1, .I15],
             "the server does not store which principal owns a client id",

@@ -8,7 +8,7 @@ import SyncModel
 /// `SchemaCatalog` with the real authority, so it cannot serve as an oracle for these.
 final class PlainAuthority: AuthorityService {
     /// A bug that can be switched on.
-    enum Mutant: String, Hashable, Sendable, CaseIterable {
+    enum Bug: String, Hashable, Sendable, CaseIterable {
         /// Applies a repeated transaction again under a new version.
         case appliesRepeatsAgain
         /// Responds to a repeat with a different outcome.
@@ -95,15 +95,15 @@ final class PlainAuthority: AuthorityService {
 
     let commits = Broadcast<SpaceHeads>()
     private let disk: Disk
-    private let mutant: Mutant?
-    /// The client data in the memory of this process, used by the mutant `ignoresStoredLedger`.
+    private let bug: Bug?
+    /// The client data in the memory of this process, used by the bug `ignoresStoredLedger`.
     private let remembered: Guarded<[ClientIdentity: Client]>
     private static let epoch = Epoch(rawValue: "first")
     private static let limits = ServerLimits(pushBytes: 1_000_000, pushTransactions: 1_000, pageRows: 200)
 
-    init(disk: Disk, mutant: Mutant? = nil) {
+    init(disk: Disk, bug: Bug? = nil) {
         self.disk = disk
-        self.mutant = mutant
+        self.bug = bug
         remembered = Guarded(disk.state.withLock { $0.clients })
     }
 
@@ -120,8 +120,8 @@ final class PlainAuthority: AuthorityService {
     ) throws(AuthorityError) -> PushResponse {
         try principal.check(isMeantBy: request.account)
         let (response, head) = disk.state.withLock { state in
-            if mutant == .ignoresStoredLedger { state.clients = remembered.withLock { $0 } }
-            let response = state.push(request, now: now, mutant: mutant, epoch: Self.epoch)
+            if bug == .ignoresStoredLedger { state.clients = remembered.withLock { $0 } }
+            let response = state.push(request, now: now, bug: bug, epoch: Self.epoch)
             remembered.withLock { $0 = state.clients }
             return (response, state.head)
         }
@@ -134,7 +134,7 @@ final class PlainAuthority: AuthorityService {
     ) throws(AuthorityError) -> PullResponse {
         try principal.check(isMeantBy: request.account)
         return try disk.state.withLock { state throws(AuthorityError) in
-            try state.pull(request, now: now, mutant: mutant, epoch: Self.epoch)
+            try state.pull(request, now: now, bug: bug, epoch: Self.epoch)
         }
     }
 
@@ -159,19 +159,19 @@ extension PlainAuthority.State {
     // MARK: Push
 
     fileprivate mutating func push(
-        _ request: PushRequest, now: WallTime, mutant: PlainAuthority.Mutant?, epoch: Epoch
+        _ request: PushRequest, now: WallTime, bug: PlainAuthority.Bug?, epoch: Epoch
     ) -> PushResponse {
         pushes += 1
         if let known = request.epoch, known != epoch { return .refused(.epochChanged(epoch)) }
         var results: [TransactionResult] = []
         for numbered in request.transactions {
             let client = clients[request.identity] ?? PlainAuthority.Client()
-            if let seen = client.outcomes[numbered.number], mutant != .appliesRepeatsAgain {
+            if let seen = client.outcomes[numbered.number], bug != .appliesRepeatsAgain {
                 guard seen.hash == numbered.hash else {
                     return .refused(.identityConflict(number: numbered.number))
                 }
                 var outcome = seen.outcome
-                if mutant == .changesOutcomesOfRepeats, case .applied(_, let uids, _) = outcome {
+                if bug == .changesOutcomesOfRepeats, case .applied(_, let uids, _) = outcome {
                     outcome = .applied(version: head, uids: uids, conflicts: [])
                 }
                 results.append(TransactionResult(number: numbered.number, outcome: outcome))
@@ -188,24 +188,24 @@ extension PlainAuthority.State {
             let author = PlainAuthority.Author(
                 identity: request.identity, formerClients: numbered.formerNumbers.map(\.identity.client),
                 stamps: StampPolicy(now: now, age: numbered.age, permittedSkew: SchemaLimits.permittedSkew))
-            let outcome = repeated ?? outcome(of: numbered.transaction, by: author, mutant: mutant)
+            let outcome = repeated ?? outcome(of: numbered.transaction, by: author, bug: bug)
             clients[request.identity, default: PlainAuthority.Client()].next = max(client.next, numbered.number.next)
             clients[request.identity, default: PlainAuthority.Client()].outcomes[numbered.number] =
                 (numbered.hash, outcome)
             results.append(TransactionResult(number: numbered.number, outcome: outcome))
         }
-        if mutant == .reordersResponses, results.count > 1 { results.swapAt(0, 1) }
+        if bug == .reordersResponses, results.count > 1 { results.swapAt(0, 1) }
         return .answered(results, epoch: epoch, serverTime: HybridTime(wall: now))
     }
 
     private mutating func outcome(
-        of transaction: Transaction, by author: PlainAuthority.Author, mutant: PlainAuthority.Mutant?
+        of transaction: Transaction, by author: PlainAuthority.Author, bug: PlainAuthority.Bug?
     ) -> Outcome {
-        if mutant == .refusesAtRandom, pushes % 13 == 0 {
+        if bug == .refusesAtRandom, pushes % 13 == 0 {
             return .rejected(Rejection(code: .forbidden, message: "because", mutation: nil))
         }
         if let rejection = catalog.rejection(of: transaction) { return .rejected(rejection) }
-        if mutant == .acknowledgesWithoutApplying, pushes % 7 == 0 {
+        if bug == .acknowledgesWithoutApplying, pushes % 7 == 0 {
             commits.append(Commit(version: head.next, changes: []))
             return .applied(version: head, uids: [], conflicts: [])
         }
@@ -215,7 +215,7 @@ extension PlainAuthority.State {
         var conflicts: [FieldConflict] = []
         for (position, mutation) in transaction.mutations.enumerated() {
             if let code = apply(
-                mutation, in: transaction, by: author, mutant, &changes, &uids, &conflicts)
+                mutation, in: transaction, by: author, bug, &changes, &uids, &conflicts)
             {
                 (rows, dead, origins, nextUID) = before
                 return .rejected(Rejection(code: code, message: "refused: \(code)", mutation: position))
@@ -225,7 +225,7 @@ extension PlainAuthority.State {
             (rows, dead, origins, nextUID) = before
             return .rejected(Rejection(code: code, message: "refused: \(code)", mutation: nil))
         }
-        if mutant == .dropsLastChange, changes.count > 1 { changes.removeLast() }
+        if bug == .dropsLastChange, changes.count > 1 { changes.removeLast() }
         commits.append(Commit(version: head.next, changes: changes))
         return .applied(version: head, uids: uids, conflicts: conflicts)
     }
@@ -233,12 +233,12 @@ extension PlainAuthority.State {
     /// Merges edits into a record that exists.
     private mutating func merge(
         _ edits: [FieldEdit], into id: RecordID, _ schema: ModelSchema, _ stamp: Stamp,
-        by author: PlainAuthority.Author, _ mutant: PlainAuthority.Mutant?, _ changes: inout [RecordChange],
+        by author: PlainAuthority.Author, _ bug: PlainAuthority.Bug?, _ changes: inout [RecordChange],
         _ conflicts: inout [FieldConflict]
     ) -> RejectionCode? {
         let (collection, version) = (schema.collection, head.next)
         var taken = Patch()
-        for edit in mutant == .losesFields ? edits.dropLast() : edits[...] {
+        for edit in bug == .losesFields ? edits.dropLast() : edits[...] {
             guard let place = schema.position(of: edit.field), let cell = rows[collection]?[id]?.cells[place]
             else { return .unknownField }
             let isUnset = cell.value == .null && cell.version == rows[collection]?[id]?.created
@@ -248,7 +248,7 @@ extension PlainAuthority.State {
             let decision = FieldMerge.decide(
                 edit, pushed: Contender(value: edit.value, stamp: stamp),
                 stored: Contender(value: cell.value, stamp: cell.stamp), hasSeen: hasSeen,
-                rule: mutant == .lastPushWins ? .clientWins : schema.fields[place].mergeRule,
+                rule: bug == .lastPushWins ? .clientWins : schema.fields[place].mergeRule,
                 collection: collection, record: id)
             switch decision {
             case .take(let winner, let conflict):
@@ -269,7 +269,7 @@ extension PlainAuthority.State {
 
     private mutating func apply(
         _ mutation: Mutation, in transaction: Transaction, by author: PlainAuthority.Author,
-        _ mutant: PlainAuthority.Mutant?, _ changes: inout [RecordChange], _ uids: inout [AssignedUID],
+        _ bug: PlainAuthority.Bug?, _ changes: inout [RecordChange], _ uids: inout [AssignedUID],
         _ conflicts: inout [FieldConflict]
     ) -> RejectionCode? {
         guard let schema = catalog[mutation.collection] else { return .unknownCollection }
@@ -294,13 +294,13 @@ extension PlainAuthority.State {
                     FieldEdit(field: $0.field, value: $0.value, before: .null, seen: .zero)
                 }
                 uids.append(AssignedUID(collection: mutation.collection, record: id, uid: row.uid))
-                return merge(edits, into: id, schema, stamp, by: author, mutant, &changes, &conflicts)
+                return merge(edits, into: id, schema, stamp, by: author, bug, &changes, &conflicts)
             }
             guard !dead.contains(id) else { return .recordDeleted }
             origins[id] = Stamp(time: mutation.time, client: client)
             let uid = nextUID[mutation.collection, default: 0]
-            if mutant != .repeatsUIDs || uid % 5 != 0 { nextUID[mutation.collection, default: 0] += 1 }
-            if mutant == .repeatsUIDs, uid % 5 == 0 { nextUID[mutation.collection, default: 0] += Int64(pushes % 2) }
+            if bug != .repeatsUIDs || uid % 5 != 0 { nextUID[mutation.collection, default: 0] += 1 }
+            if bug == .repeatsUIDs, uid % 5 == 0 { nextUID[mutation.collection, default: 0] += Int64(pushes % 2) }
             rows[mutation.collection, default: [:]][id] = PlainAuthority.Row(
                 uid: UID(uid), created: version, version: version,
                 cells: schema.fields.map {
@@ -311,7 +311,7 @@ extension PlainAuthority.State {
                 RecordChange(collection: mutation.collection, id: id, effect: .created(uid: UID(uid), patch)))
             uids.append(AssignedUID(collection: mutation.collection, record: id, uid: UID(uid)))
         case .update(let edits):
-            if rows[mutation.collection]?[id] == nil, mutant == .resurrects, dead.contains(id) {
+            if rows[mutation.collection]?[id] == nil, bug == .resurrects, dead.contains(id) {
                 rows[mutation.collection, default: [:]][id] = PlainAuthority.Row(
                     uid: UID(0), created: version, version: version,
                     cells: schema.fields.map { _ in
@@ -321,7 +321,7 @@ extension PlainAuthority.State {
             guard rows[mutation.collection]?[id] != nil else {
                 return dead.contains(id) ? .recordDeleted : .missingRecord
             }
-            return merge(edits, into: id, schema, stamp, by: author, mutant, &changes, &conflicts)
+            return merge(edits, into: id, schema, stamp, by: author, bug, &changes, &conflicts)
         case .delete(let seen):
             if let row = rows[mutation.collection]?[id] {
                 let unseen = zip(schema.fields, row.cells).filter { _, cell in
@@ -377,7 +377,7 @@ extension PlainAuthority.State {
 
     /// Cursors are "s VERSION COLLECTION ID" in a snapshot, and "f VERSION" in the feed.
     fileprivate func pull(
-        _ request: PullRequest, now: WallTime, mutant: PlainAuthority.Mutant?, epoch: Epoch
+        _ request: PullRequest, now: WallTime, bug: PlainAuthority.Bug?, epoch: Epoch
     ) throws(AuthorityError) -> PullResponse {
         let words = request.cursor?.rawValue.split(separator: " ").map(String.init) ?? []
         func page(_ content: PullPage.Content, _ cursor: String, _ version: Version, _ hasMore: Bool) -> PullResponse {
@@ -390,11 +390,11 @@ extension PlainAuthority.State {
             guard let from = Int(words[1]), from <= commits.count else {
                 throw AuthorityError(.malformed, "the cursor was not issued by this server")
             }
-            let end = mutant == .hidesFeed ? min(from, 3) : min(from + max(request.limit, 1), commits.count)
+            let end = bug == .hidesFeed ? min(from, 3) : min(from + max(request.limit, 1), commits.count)
             var shown = Array(commits[from..<max(from, end)])
-            if mutant == .skipsCommits, shown.count > 2 { shown.remove(at: 1) }
+            if bug == .skipsCommits, shown.count > 2 { shown.remove(at: 1) }
             let to = max(from, end)
-            return page(.commits(shown), "f \(to)", Version(Int64(to)), to < commits.count && mutant != .hidesFeed)
+            return page(.commits(shown), "f \(to)", Version(Int64(to)), to < commits.count && bug != .hidesFeed)
         }
         let all = catalog.models.flatMap { schema in
             (rows[schema.collection] ?? [:]).sorted { $0.key < $1.key }.map {

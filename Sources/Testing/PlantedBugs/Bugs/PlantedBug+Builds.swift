@@ -4,10 +4,10 @@ import SyncCore
 import SyncModel
 import SyncSimulation
 
-extension Mutant {
+extension PlantedBug {
     /// Bugs that take effect when devices and the server have different builds.
-    static let builds: [Mutant] = [
-        Mutant(
+    static let builds: [PlantedBug] = [
+        PlantedBug(
             "unknown fields dropped", breaks: [.I5, .I4], "a device forgets the fields that its build does not know",
             parts: {
                 .plantingInStores(
@@ -23,7 +23,7 @@ extension Mutant {
             }, shape: earlierDevice
         )
         .ofStoredRows,
-        Mutant(
+        PlantedBug(
             "unknown records dropped", breaks: [.I5, .I4, .I8],
             "a device forgets the records of collections that its build does not know",
             parts: {
@@ -36,7 +36,7 @@ extension Mutant {
             }, shape: earlierDevice
         )
         .ofStoredRows,
-        Mutant(
+        PlantedBug(
             "held writes forgotten", breaks: [.I1, .I5],
             "a write that waits for a newer server is deleted when the server is upgraded",
             parts: {
@@ -52,7 +52,7 @@ extension Mutant {
             }, shape: earlierServer
         )
         .ofStoredRows,
-        Mutant(
+        PlantedBug(
             "repeats in the order of writing", breaks: [.I3],
             "a write that has waited for a newer server is repeated before those that have smaller numbers",
             parts: {
@@ -63,7 +63,7 @@ extension Mutant {
                     }
                 }
             }, shape: earlierServer),
-        Mutant(
+        PlantedBug(
             "server hides what it knows", breaks: [.I17],
             "the hello omits the server's models, so a device sends writes that the server must reject",
             parts: { .wrappingAuthority { $0.onHello = \.withoutModels } }, shape: earlierServer),

@@ -1,16 +1,17 @@
 import SyncSimulation
 
-extension Mutant {
+extension PlantedBug {
     private static func rows(
         _ name: String, breaks: [Invariant], _ sentence: String, _ body: String,
         shape: @escaping @Sendable (inout WorldPlan) -> Void = { _ in }
-    ) -> Mutant {
+    ) -> PlantedBug {
         let trigger = "CREATE TRIGGER IF NOT EXISTS planted \(body)"
-        return Mutant(name, breaks: breaks, sentence, parts: { .plantingInStores(trigger) }, shape: shape).ofStoredRows
+        return PlantedBug(name, breaks: breaks, sentence, parts: { .plantingInStores(trigger) }, shape: shape)
+            .ofStoredRows
     }
 
     /// Bugs in the rows that a device's store writes.
-    static let clientRows: [Mutant] = [
+    static let clientRows: [PlantedBug] = [
         rows(
             "outbox row lost", breaks: [.I1, .I5], "every fifth write has no entry in the outbox",
             """

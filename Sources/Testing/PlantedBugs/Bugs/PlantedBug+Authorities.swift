@@ -4,17 +4,17 @@ import SyncConcurrency
 import SyncModel
 import SyncSimulation
 
-extension Mutant {
+extension PlantedBug {
     private static func authority(
         _ name: String, breaks: [Invariant], _ sentence: String, settings: SQLiteParts = SQLiteParts(),
         shape: @escaping @Sendable (inout WorldPlan) -> Void = { _ in },
         plant: @escaping @Sendable (inout PlantedAuthority) -> Void
-    ) -> Mutant {
-        Mutant(name, breaks: breaks, sentence, parts: { .wrappingAuthority(settings, plant) }, shape: shape)
+    ) -> PlantedBug {
+        PlantedBug(name, breaks: breaks, sentence, parts: { .wrappingAuthority(settings, plant) }, shape: shape)
     }
 
     /// Bugs in the server's responses to hellos, pushes, and pulls.
-    static let authorities: [Mutant] = [
+    static let authorities: [PlantedBug] = [
         authority(
             "acknowledged commit not applied", breaks: [.I1, .I5, .I9],
             "the last transaction of a push is confirmed but not applied"

@@ -4,11 +4,11 @@ import SyncCore
 import SyncModel
 import SyncSimulation
 
-extension Mutant {
+extension PlantedBug {
     /// Bugs that the users' oracle must detect: a user never learns that a value was lost, although each message and
     /// each outcome looks correct.
-    static let users: [Mutant] = [
-        Mutant(
+    static let users: [PlantedBug] = [
+        PlantedBug(
             "notices not sent", breaks: [.I1], "the server sends no notices of conflicts",
             parts: {
                 .wrappingAuthority {
@@ -19,7 +19,7 @@ extension Mutant {
                     }
                 }
             }, shape: writeConcurrently),
-        Mutant(
+        PlantedBug(
             "notices not kept", breaks: [.I1, .I15], "a device ignores notices of values that lost to a deletion",
             parts: {
                 .wrappingStores {
@@ -29,7 +29,7 @@ extension Mutant {
                     }
                 }
             }, shape: writeConcurrently),
-        Mutant(
+        PlantedBug(
             "notices of copies ignored", breaks: [.I1],
             "a device ignores notices of values that a copy of its database has overwritten under a shared client id",
             parts: {
@@ -47,7 +47,7 @@ extension Mutant {
                 plan.setting.devices = 2
                 plan.rates.cloneDevice = 0.03
             }),
-        Mutant(
+        PlantedBug(
             "oldest identities forgotten", breaks: [.I1],
             "a device asks for notices under its last few identities only",
             parts: {
@@ -64,7 +64,7 @@ extension Mutant {
                 plan.setting.network = .calm
                 plan.pause = .seconds(10)...(.seconds(100))
             }),
-        Mutant(
+        PlantedBug(
             "receipts not compared below the horizon", breaks: [.I1, .I7, .I15],
             "a server that was restored and has trimmed its feed does not compare receipts with its ledger",
             parts: {
@@ -86,10 +86,10 @@ extension Mutant {
                 plan.rates = WorldPlan.Rates()
                 plan.rates.restoreServerBehindHorizon = 0.03
             }),
-    ].map { mutant in
-        var mutant = mutant
-        mutant.isFoundByUsers = true
-        return mutant
+    ].map { bug in
+        var bug = bug
+        bug.isFoundByUsers = true
+        return bug
     }
 
     /// Makes devices write without having seen each other's edits, so that conflicts occur.

@@ -1,5 +1,5 @@
-extension Mutant {
-    /// The names of the mutants that `tools/test` runs. Each should be found in the first world, in about a second, and
+extension PlantedBug {
+    /// The names of the bugs that `tools/test` runs. Each should be found in the first world, in about a second, and
     /// together they cover each promise that worlds check. `tools/check` runs the others, except the rare ones.
     static let quick: Set<String> = [
         // I1 to I4: no write is lost, repeated, reordered, or left unconfirmed.

@@ -5,7 +5,7 @@ import SyncCore
 import SyncModel
 import SyncSimulation
 
-extension Mutant {
+extension PlantedBug {
     /// Makes the world change access rights often.
     @Sendable private static func changesRights(_ plan: inout WorldPlan) {
         plan.setting.devices = max(plan.setting.devices, 2)
@@ -19,8 +19,8 @@ extension Mutant {
     }
 
     /// Bugs in access control, and in what happens when a principal loses or regains access to a space.
-    static let access: [Mutant] = [
-        Mutant(
+    static let access: [PlantedBug] = [
+        PlantedBug(
             "space kept without access", breaks: [.I21],
             "a device keeps the records of a space that its user may no longer read",
             parts: {
@@ -33,7 +33,7 @@ extension Mutant {
                     }
                 }
             }, shape: changesRights),
-        Mutant(
+        PlantedBug(
             "record left behind", breaks: [.I21], "one record of a vacated space stays on the device",
             parts: {
                 .plantingInStores(
@@ -47,7 +47,7 @@ extension Mutant {
             }, shape: changesRights
         )
         .ofStoredRows,
-        Mutant(
+        PlantedBug(
             "base left behind", breaks: [.I21], "the base of an edited record stays when its space is vacated",
             parts: {
                 .plantingInStores(
@@ -61,7 +61,7 @@ extension Mutant {
             }, shape: changesRights
         )
         .ofStoredRows,
-        Mutant(
+        PlantedBug(
             "space vacated without consent", breaks: [.I15],
             "a loss of access removes any number of records without the user's consent",
             parts: {
@@ -76,7 +76,7 @@ extension Mutant {
                 plan.rates.emptyServer = 0.05
                 plan.setting.policy.deleteBrake = DeleteBrake(records: 0, percent: 20)
             }),
-        Mutant(
+        PlantedBug(
             "writes refused after access returns", breaks: [.I17],
             "the server still refuses writes in a space to which a principal has regained access",
             parts: {
@@ -96,7 +96,7 @@ extension Mutant {
                 plan.setting.spaceCount = 1
                 plan.rates.changeAccess = 0.1
             }),
-        Mutant(
+        PlantedBug(
             "outbox deleted with the access", breaks: [.I1, .I21],
             "the loss of access to a space deletes the outbox entries of that space",
             parts: {
@@ -112,7 +112,7 @@ extension Mutant {
             }, shape: changesRights
         )
         .ofStoredRows,
-        Mutant(
+        PlantedBug(
             "loss of access treated as a failure", breaks: [.I21],
             "a device that loses access to a space retries the pull and keeps the space",
             parts: {
@@ -124,7 +124,7 @@ extension Mutant {
                     }
                 }
             }, shape: changesRights),
-        Mutant(
+        PlantedBug(
             "access never back", breaks: [.I18, .I21],
             "a device that once lost access to a space never receives it again",
             parts: {
@@ -145,7 +145,7 @@ extension Mutant {
                 plan.rates.losePowerOfDevice = 0
                 plan.rates.deviceDiskFault = 0
             }),
-        Mutant(
+        PlantedBug(
             "rules for snapshots alone", breaks: [.I21], "a pull with a cursor is answered without a check of access",
             parts: {
                 .wrappingAuthority {
@@ -157,7 +157,7 @@ extension Mutant {
                     }
                 }
             }, shape: changesRights),
-        Mutant(
+        PlantedBug(
             "rules for readers alone", breaks: [.I21], "a principal without access to a space can still write in it",
             parts: {
                 .wrappingAuthority(allowing: .everything) { service in

@@ -1,31 +1,26 @@
 import SimulationRecipes
-import SyncAuthority
-import SyncCore
-import SyncModel
 import SyncSimulation
-import TestRings
-import Testing
 
 /// A bug that is planted in a world on purpose, to prove that the oracles detect it.
-struct Mutant: Sendable, CustomTestStringConvertible {
-    let name: String
+package struct PlantedBug: Sendable, CustomStringConvertible {
+    package let name: String
     /// The invariants by which an oracle may detect the bug. The first one is the invariant that the bug breaks
     /// directly.
     let breaks: [Invariant]
-    /// A description of the bug, which the test prints if it does not find the bug.
-    let sentence: String
+    /// A sentence that describes the bug.
+    package let sentence: String
     var parts: @Sendable () -> WorldParts
     /// Changes the plan of the world so that the bug can take effect, for example by making rare faults frequent.
     var shape: @Sendable (inout WorldPlan) -> Void = { _ in }
-    /// The same parts without the bug, with which the test runs the world again to check that `shape` alone breaks no
+    /// The same parts without the bug, with which the world runs again to check that `shape` alone breaks no
     /// promise; nil if `shape` itself sets a policy that is out of range.
     var partsWithoutBug: (@Sendable () -> WorldParts)? = { .onSQLite() }
     /// Whether the bug counts as found only if the users' oracle finds it.
     var isFoundByUsers = false
     /// Whether the bug damages the rows of a device's store, so that the store itself may notice it (I25).
     var damagesStores = false
-    /// Whether finding the bug takes so many worlds that only `tools/soak mutants` tries to find it.
-    var isRare = false
+    /// Whether finding the bug takes so many worlds that only `tools/soak bugs` tries to find it.
+    package private(set) var isRare = false
 
     init(
         _ name: String, breaks: [Invariant], _ sentence: String,
@@ -39,45 +34,43 @@ struct Mutant: Sendable, CustomTestStringConvertible {
         self.shape = shape
     }
 
-    var testDescription: String { name }
+    package var description: String { name }
 
-    /// This mutant, marked so that only `tools/soak mutants` tries to find it.
-    var rare: Mutant {
-        var mutant = self
-        mutant.isRare = true
-        return mutant
+    /// Whether each run of the tests plants the bug, because the first worlds find it soon.
+    var isQuick: Bool { Self.quick.contains(name) }
+
+    /// This bug, marked so that only `tools/soak bugs` tries to find it.
+    var rare: PlantedBug {
+        var bug = self
+        bug.isRare = true
+        return bug
     }
 
-    /// This mutant, marked as damaging the rows of a device's store.
-    var ofStoredRows: Mutant {
-        var mutant = self
-        mutant.damagesStores = true
-        return mutant
+    /// This bug, marked as damaging the rows of a device's store.
+    var ofStoredRows: PlantedBug {
+        var bug = self
+        bug.damagesStores = true
+        return bug
     }
 
-    /// The narrowest ring of tests that tries to find the bug.
-    var ring: TestRing {
-        if isRare { return .soak }
-        return Mutant.quick.contains(name) ? .test : .check
+    /// This bug, marked as a policy that is out of range.
+    var ofPolicy: PlantedBug {
+        var bug = self
+        bug.partsWithoutBug = nil
+        return bug
     }
 
-    /// This mutant, marked as a policy that is out of range.
-    var ofPolicy: Mutant {
-        var mutant = self
-        mutant.partsWithoutBug = nil
-        return mutant
-    }
-
-    static let all: [Mutant] =
+    /// All planted bugs.
+    package static let all: [PlantedBug] =
         plain + clientRows + serverRows + stores + authorities + transports + policies.map(\.ofPolicy) + limits + disks
         + access + users + builds
 }
 
-extension Mutant {
+extension PlantedBug {
     /// The bugs of the plain authority.
-    static let plain: [Mutant] = PlainAuthority.Mutant.allCases.map { mutant in
-        var planted = Mutant(
-            "plain \(mutant.rawValue)", breaks: mutant.breaks, mutant.sentence, parts: { .plain(mutant: mutant) },
+    static let plain: [PlantedBug] = PlainAuthority.Bug.allCases.map { bug in
+        var planted = PlantedBug(
+            "plain \(bug.rawValue)", breaks: bug.breaks, bug.sentence, parts: { .plain(bug: bug) },
             shape: { plan in
                 // The plain authority has only one space, which all devices may use.
                 plan.setting.spaceCount = 1
@@ -85,14 +78,14 @@ extension Mutant {
                 // Conflicts occur when devices write without having seen each other's edits.
                 plan.setting.devices = max(plan.setting.devices, 2)
                 plan.rates.dropLink = max(plan.rates.dropLink, 0.05)
-                if mutant == .ignoresStoredLedger { plan.rates.secondServer = 0.05 }
+                if bug == .ignoresStoredLedger { plan.rates.secondServer = 0.05 }
             })
         planted.partsWithoutBug = { .plain() }
         return planted
     }
 }
 
-extension PlainAuthority.Mutant {
+extension PlainAuthority.Bug {
     fileprivate var breaks: [Invariant] {
         switch self {
         case .appliesRepeatsAgain, .changesOutcomesOfRepeats: [.I2]

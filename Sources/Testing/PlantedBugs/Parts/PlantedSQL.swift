@@ -1,4 +1,5 @@
 import AuthorityStoreSQLite
+import SQLiteDatabase
 import SimulationRecipes
 import SyncAuthority
 import SyncCore
@@ -33,7 +34,9 @@ extension WorldParts {
 
     private static func plant(_ sql: String, in file: String, on process: DiskProcess) throws {
         do {
-            try process.disk.withoutFaults { try RawConnection(file, on: process).run(sql) }
+            try process.disk.withoutFaults {
+                try Connection(opening: DatabaseURI.make(file, vfs: process.vfsName), busyTimeout: .zero).execute(sql)
+            }
         } catch {
             throw StoreError(.inputOutput, "the bug cannot be planted: \(error)")
         }

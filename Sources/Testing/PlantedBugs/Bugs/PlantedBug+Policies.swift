@@ -7,10 +7,10 @@ import SyncModel
 import SyncSimulation
 import SyncStoreSQLite
 
-extension Mutant {
+extension PlantedBug {
     /// Policies of the engine that are out of range.
-    static let policies: [Mutant] = [
-        Mutant(
+    static let policies: [PlantedBug] = [
+        PlantedBug(
             "no wait between tries", breaks: [.I18], "the back-off has neither a floor nor growth",
             shape: {
                 $0.setting.policy.backoff.initial = .milliseconds(1)
@@ -18,7 +18,7 @@ extension Mutant {
                 $0.setting.policy.backoff.cap = .milliseconds(1)
                 $0.setting.network.refuseRate = 0.5
             }),
-        Mutant(
+        PlantedBug(
             "no cap on waits", breaks: [.I18], "the back-off grows forever",
             shape: {
                 $0.setting.policy.backoff.initial = .seconds(600)
@@ -27,13 +27,13 @@ extension Mutant {
                 $0.setting.network.refuseRate = 0.6
                 $0.rates.dropLink = 0
             }),
-        Mutant(
+        PlantedBug(
             "polls in a loop", breaks: [.I18], "a poll starts immediately after the previous one",
             shape: {
                 $0.setting.policy.pollInterval = .milliseconds(1)
                 $0.setting.policy.pollIntervalWithHints = .milliseconds(1)
             }),
-        Mutant(
+        PlantedBug(
             "never polls", breaks: [.I18], "a device without hints never polls",
             shape: {
                 $0.setting.policy.pollInterval = .seconds(100_000)
@@ -41,14 +41,14 @@ extension Mutant {
                 $0.setting.policy.listensForHints = false
                 $0.setting.devices = 3
             }),
-        Mutant(
+        PlantedBug(
             "no retry after a refusal", breaks: [.I18], "a device that was refused never retries",
             shape: {
                 $0.setting.policy.refusalRetry = .seconds(1_000_000)
                 $0.rates.scriptResponse = 0.2
                 $0.rates.recover = 0.02
             }),
-        Mutant(
+        PlantedBug(
             "stop deadline ignored", breaks: [.I18], "an engine that is asked to stop waits for open requests",
             shape: {
                 $0.setting.policy.stopDeadline = .seconds(1_000)
@@ -59,8 +59,8 @@ extension Mutant {
     ]
 
     /// Limits that the parts do not enforce.
-    static let limits: [Mutant] = [
-        Mutant(
+    static let limits: [PlantedBug] = [
+        PlantedBug(
             "no limit to the outbox", breaks: [.I19], "the outbox may exceed its limits",
             parts: {
                 var settings = SQLiteParts()
@@ -73,7 +73,7 @@ extension Mutant {
                 $0.setting.devices = 1
                 $0.steps = 600
             }),
-        Mutant(
+        PlantedBug(
             "no limit to the journal", breaks: [.I19], "handled journal entries are never deleted",
             parts: {
                 var settings = SQLiteParts()
@@ -81,7 +81,7 @@ extension Mutant {
                 return .onSQLite(settings)
             },
             shape: { $0.setting.devices = 1 }),
-        Mutant(
+        PlantedBug(
             "no bytes counted in pages", breaks: [.I19], "the size of a page in bytes is not limited",
             parts: {
                 var settings = SQLiteParts()
@@ -95,7 +95,7 @@ extension Mutant {
                 $0.rates.dropLink = 0.1
                 $0.rates.recover = 0.05
             }),
-        Mutant(
+        PlantedBug(
             "no rows counted in pages", breaks: [.I19], "the number of rows in a page is not limited",
             parts: {
                 .wrappingAuthority(wide) {
@@ -106,7 +106,7 @@ extension Mutant {
             }),
     ]
 
-    /// The options of the mutant in which pages are full only by bytes.
+    /// The options of the bug in which pages are full only by bytes.
     private static let wide: SQLiteParts = {
         var settings = SQLiteParts()
         settings.authority.limits = ServerLimits(
@@ -126,8 +126,8 @@ extension Mutant {
     }
 
     /// Bugs in durability: a device or the server loses or damages data that it should keep.
-    static let disks: [Mutant] = [
-        Mutant(
+    static let disks: [PlantedBug] = [
+        PlantedBug(
             "device does not flush", breaks: [.I1, .I16, .I7], "a power loss may lose a committed write",
             parts: {
                 var settings = SQLiteParts()
@@ -138,7 +138,7 @@ extension Mutant {
                 $0.rates.losePowerOfDevice = 0.1
                 $0.setting.unflushed = []
             }),
-        Mutant(
+        PlantedBug(
             "WAL lost with the process", breaks: [.I1, .I25, .I16, .I5, .I8, .I7, .I18],
             "a device that does not flush each commit loses commits when its process is killed",
             parts: {
@@ -150,7 +150,7 @@ extension Mutant {
                 }
                 return parts
             }, shape: { unflushed(&$0, losePower: 0) }),
-        Mutant(
+        PlantedBug(
             "flushed commits lost", breaks: [.I1, .I25, .I16],
             "a device that does not flush each commit loses even flushed commits in a power loss",
             parts: {
@@ -175,13 +175,13 @@ extension Mutant {
                 $0.setting.devices = 1
                 unflushed(&$0, losePower: 0.05)
             }),
-        Mutant(
+        PlantedBug(
             "numbers reused without a new identity", breaks: [.I16, .I18, .I2],
             "a device that has lost its newest commits keeps its identity",
             parts: {
                 .wrappingStores { $0.onRenew = { (base, _) throws(StoreError) in try base.session() } }
             }, shape: { unflushed(&$0, losePower: 0.1) }),
-        Mutant(
+        PlantedBug(
             "server does not flush", breaks: [.I1, .I9, .I5, .I16, .I13, .I18, .I25],
             "a power loss may lose commits that the server has confirmed",
             parts: {
@@ -189,7 +189,7 @@ extension Mutant {
                 settings.serverDurability = .normal
                 return .onSQLite(settings)
             }, shape: { $0.rates.losePowerOfServer = 0.1 }),
-        Mutant(
+        PlantedBug(
             "WAL lost", breaks: [.I25, .I1, .I16, .I5, .I8, .I7, .I18],
             "the WAL of a database is removed while no process runs",
             parts: {
@@ -201,7 +201,7 @@ extension Mutant {
                 }
                 return parts
             }, shape: { $0.rates.killDevice = 0.1 }),
-        Mutant(
+        PlantedBug(
             "damaged pages", breaks: [.I25, .I5, .I4, .I18],
             "a byte of a device's database file is damaged after the file is opened",
             parts: {

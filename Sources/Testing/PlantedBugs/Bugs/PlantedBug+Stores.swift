@@ -3,13 +3,13 @@ import SyncCore
 import SyncModel
 import SyncSimulation
 
-extension Mutant {
+extension PlantedBug {
     private static func store(
         _ name: String, breaks: [Invariant], _ sentence: String,
         shape: @escaping @Sendable (inout WorldPlan) -> Void = { _ in },
         plant: @escaping @Sendable (inout PlantedStore) -> Void
-    ) -> Mutant {
-        Mutant(name, breaks: breaks, sentence, parts: { .wrappingStores(plant) }, shape: shape)
+    ) -> PlantedBug {
+        PlantedBug(name, breaks: breaks, sentence, parts: { .wrappingStores(plant) }, shape: shape)
     }
 
     /// Keeps devices offline for a long time, so that their outboxes hold more than one batch when they reconnect.
@@ -34,7 +34,7 @@ extension Mutant {
     }
 
     /// Bugs in the methods of a device's store.
-    static let stores: [Mutant] = [
+    static let stores: [PlantedBug] = [
         store("acknowledged write not stored", breaks: [.I6, .I1], "a commit returns without having written") {
             $0.onCommit = { (base, edits, space, now) throws(StoreError) in
                 if now.milliseconds % 5 == 0, let last = try base.outbox(limit: .max).last { return last.sequence }

@@ -15,12 +15,12 @@ extension WorldPlan {
 
 extension WorldParts {
     /// Returns parts with SQLite stores and a plain authority that has the given bug, or none.
-    static func plain(mutant: PlainAuthority.Mutant? = nil) -> WorldParts {
+    static func plain(bug: PlainAuthority.Bug? = nil) -> WorldParts {
         let disk = PlainAuthority.Disk(catalog: WorldCatalog.catalog)
         let table = TableWire()
         var parts = WorldParts(
             wire: { _ in table }, openStore: { process, runtime, _ in try openLocalStore(process, runtime) },
-            openAuthority: { _, _, _, _ in PlainAuthority(disk: disk, mutant: mutant) })
+            openAuthority: { _, _, _, _ in PlainAuthority(disk: disk, bug: bug) })
         parts.notifiesLosers = false
         return parts
     }

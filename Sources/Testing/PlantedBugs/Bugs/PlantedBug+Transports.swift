@@ -3,13 +3,13 @@ import SyncCore
 import SyncModel
 import SyncSimulation
 
-extension Mutant {
+extension PlantedBug {
     private static func transport(
         _ name: String, breaks: [Invariant], _ sentence: String,
         shape: @escaping @Sendable (inout WorldPlan) -> Void = { _ in },
         plant: @escaping @Sendable (inout PlantedTransport) -> Void
-    ) -> Mutant {
-        Mutant(name, breaks: breaks, sentence, parts: { .wrappingTransports(plant) }, shape: shape)
+    ) -> PlantedBug {
+        PlantedBug(name, breaks: breaks, sentence, parts: { .wrappingTransports(plant) }, shape: shape)
     }
 
     /// Calls the server up to 40 times without a pause, until a call succeeds.
@@ -35,7 +35,7 @@ extension Mutant {
     }
 
     /// Bugs between a device's engine and the network.
-    static let transports: [Mutant] = [
+    static let transports: [PlantedBug] = [
         transport(
             "pushes repeated at once", breaks: [.I18], "a push that failed is repeated at once",
             shape: { $0.setting.network.refuseRate = 0.5 },
