@@ -92,10 +92,12 @@ CREATE TABLE change_feed (
     PRIMARY KEY (space, version)
 );
 
--- The principal that first used each client id. No other principal can push with it.
+-- The principal that first used each client id. No other principal can push with it. An id is replaced when its device pushes
+-- under another one, and then does not count for the limit of devices.
 CREATE TABLE client (
     id BYTEA PRIMARY KEY CHECK (length(id) = 16),
-    principal TEXT COLLATE "C" NOT NULL
+    principal TEXT COLLATE "C" NOT NULL,
+    replaced BIGINT NOT NULL CHECK (replaced IN (0, 1))
 );
 
 -- The next transaction number of each client, and the number below which it has acknowledged all outcomes. The principal is part

@@ -101,10 +101,12 @@ CREATE TABLE change_feed (
     PRIMARY KEY (space, version)
 ) STRICT;
 
--- The principal that first used each client id. No other principal can push with it.
+-- The principal that first used each client id. No other principal can push with it. An id is replaced when its device pushes
+-- under another one, and then does not count for the limit of devices.
 CREATE TABLE client (
     id BLOB PRIMARY KEY CHECK (length(id) = 16),
-    principal TEXT NOT NULL
+    principal TEXT NOT NULL,
+    replaced INTEGER NOT NULL CHECK (replaced IN (0, 1))
 ) STRICT, WITHOUT ROWID;
 
 -- The next transaction number of each client, and the number below which it has acknowledged all outcomes. The principal is part

@@ -65,6 +65,20 @@ private final class Testbed {
         #expect(try testbed.store.outboxSummary() == before)
     }
 
+    @Test func `importing an export does not change JSON values with line breaks`() throws {
+        let testbed = try Testbed()
+        _ = try testbed.run(#"{"type":"user","username":"n"}"#)
+        let user = try #require(try testbed.store.records(matching: RecordQuery("user")).first)
+        let id = "01890a5d-ac96-774b-bcce-b302099a8057"
+        let json = "{\n\t\"a\": 1.10\r\n}"
+        _ = try testbed.store.commit(
+            [.create("profile", try #require(RecordID(id)), ["user": .reference(user.id), "address": .json(json)])],
+            in: .default, now: WallTime(milliseconds: 1_700_000_000_000))
+        let row = { (json: String) in #"{"type":"profile","id":"\#(id)","address":\#(json)}"# }
+        #expect(try testbed.run(row("{  \"a\": 1.10  }")).unchanged == 1)
+        #expect(try testbed.run(row("{  \"a\": 1.1  }")).updated == 1)
+    }
+
     @Test func `importing a changed row updates its record`() throws {
         let testbed = try Testbed()
         _ = try testbed.run(#"{"type":"user","key":"n","username":"Ned","age":1}"#)

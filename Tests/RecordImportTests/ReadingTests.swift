@@ -107,6 +107,13 @@ enum ImportSamples {
         #expect(rows.rows[2].patch["address"] == .json(#"{"kind":"moon","crater":[1,2.5,true,null]}"#))
     }
 
+    /// Regression test: an import of an export rounded large numbers and rewrote escapes.
+    @Test func `the value of a JSON field is its text, unchanged`() {
+        let json = #"{ "id":12345678901234567890, "cents":1.10, "e":1E5, "text":"\u00e9" }"#
+        let row = read(#"{"type":"profile","key":"p","address":\#(json)}"#).rows.first
+        #expect(row?.patch["address"] == .json(json))
+    }
+
     @Test func `a username is used as the key if there is none`() {
         #expect(read(#"{"type":"user","username":"Ned"}"#).rows.map(\.identity) == [.key("Ned")])
     }

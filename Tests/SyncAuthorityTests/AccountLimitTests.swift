@@ -89,7 +89,8 @@ import Testing
         } catch let error as AuthorityError {
             #expect(error.code == .quotaExceeded)
             #expect(
-                error.message == "the account anna writes with 2 devices already, which is its limit on this server")
+                error.message
+                    == "the account anna writes with as many devices already as it may on this server (2)")
             #expect(error.retryAfter == .seconds(60))
         }
         var eve = Device(4, principal: "eve")
@@ -97,6 +98,44 @@ import Testing
         var first = Device(1)
         first.next = TransactionNumber.first.next
         #expect(try world.push(&first, update("user", 1, at: 1, "bio", .text("again"))).version != nil)
+    }
+
+    /// Regression test: each restore of a device's database used up one more device of the account.
+    @Test func `a device that takes a new client id counts once, and a copy that still pushes counts, too`() throws {
+        let world = Self.world(clients: 1)
+        var first = Device(1)
+        try world.push(&first, create("user", 1, ["username": .text("ann")]))
+        func push(by device: inout Device, naming former: Device) throws -> Outcome? {
+            let sent = try device.number([update("user", 1, at: 5, "bio", .text("\(device.identity)"))])
+            let named = NumberedTransaction(
+                number: sent.number, hash: sent.hash, transaction: sent.transaction,
+                formerNumbers: [FormerNumber(identity: former.identity, number: sent.number, hash: sent.hash)])
+            guard case .answered(let results, _, _) = try world.response(device.request([named]), by: device.principal)
+            else { return nil }
+            return results.first?.outcome
+        }
+        var restored = [Device(2), Device(3)]
+        #expect(try push(by: &restored[0], naming: first)?.version != nil)
+        #expect(try push(by: &restored[1], naming: restored[0])?.version != nil)
+        try world.authority.measureUsage()
+        #expect(try world.push(&restored[1], update("user", 1, at: 6, "bio", .text("again"))).version != nil)
+        // The id of another account, or an unknown one, makes no room.
+        var eve = Device(4, principal: "eve")
+        try world.push(&eve, create("user", 4, ["username": .text("eve")]))
+        for stranger in [eve, Device(5), restored[0]] {
+            var further = Device(6)
+            #expect(throws: AuthorityError.self) { try push(by: &further, naming: stranger) }
+        }
+        // A copy of the first database is a further device.
+        #expect(throws: AuthorityError.self) { try world.push(&first, update("user", 1, at: 7, "bio", .text("copy"))) }
+        let wider = AuthorityWorld(policy: AuthorityPolicy(accounts: AccountLimits(clients: 2)), over: world.store)
+        try wider.authority.measureUsage()
+        first.next = TransactionNumber.first.next
+        #expect(try wider.push(&first, update("user", 1, at: 7, "bio", .text("copy"))).version != nil)
+        var third = Device(7)
+        #expect(throws: AuthorityError.self) {
+            try wider.push(&third, create("user", 7, ["username": .text("amy")]))
+        }
     }
 
     @Test func `pushes that are made durable together are refused one by one`() throws {

@@ -172,7 +172,10 @@ CREATE TABLE sync_journal (
     fields TEXT,
     -- For a lost entry: 1 if this device wrote its values, as far as it knows. They stay when the account loses access to the space.
     own INTEGER NOT NULL DEFAULT 0 CHECK (own IN (0, 1)),
-    -- The size of the texts in bytes: payload, reason, and both sides of the conflicts.
+    -- For a lost entry of which this device wrote only a part: that part, as a transaction in JSON. It takes the place of the whole
+    -- when the account loses access to the space.
+    own_part TEXT,
+    -- The size of the texts in bytes: payload, records, own part, reason, and both sides of the conflicts.
     bytes INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 

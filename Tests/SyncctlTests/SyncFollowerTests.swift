@@ -52,6 +52,25 @@ import Testing
         #expect(Self.ending(status, timeout: .zero)?.contains("version 2 changes a record of version 9") == true)
     }
 
+    /// Regression test: while a pull failed, each sync sent the same batch again and ended before the response.
+    @Test func `an obstacle of a pull ends a sync only when the outbox has been sent`() {
+        let full = StoreError(.diskFull, "the database has reached its limit")
+        let unusable = StoreError(.otherSchema, "the server has another type of a field")
+        for failure in [nil, full, unusable] {
+            var status = Self.status(OutboxSummary(waiting: 6), hasCaughtUp: false)
+            status.spaces[0].pull = .waiting(failure?.message ?? "the history is in doubt", retryIn: .seconds(1))
+            status.storeFailure = failure
+            for activity in [.working, .recovering("the server refuses it", retryIn: .seconds(1))]
+                as [SyncStatus.Activity]
+            {
+                status.push = activity
+                #expect(Self.ending(status, timeout: .zero) == nil)
+            }
+            status.push = .idle
+            #expect(Self.ending(status, timeout: .zero)?.contains(status.spaces[0].pull.obstacle ?? "") == true)
+        }
+    }
+
     @Test func `a late response ends a sync only if asking for less does not help`() {
         let late = TransportError(.timedOut, "the server did not respond to a pull within 30.0 seconds")
         var status = Self.status(OutboxSummary(), hasCaughtUp: false)

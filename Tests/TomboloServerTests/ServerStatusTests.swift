@@ -132,7 +132,7 @@ import Testing
                 == "01935a1b-2c3d-7000-8000-000000000001\tned\t2\t4\tapplied\t2027-01-15T08:00:00Z")
         #expect(
             ClientText.json(applied).text
-                == #"{"client":"01935a1b-2c3d-7000-8000-000000000001","account":"ned","incarnation":2,"last_answered":4,"acknowledged_below":2,"outcome":"applied","committed_at":"2027-01-15T08:00:00Z"}"#
+                == #"{"client":"01935a1b-2c3d-7000-8000-000000000001","account":"ned","incarnation":2,"replaced":false,"last_answered":4,"acknowledged_below":2,"outcome":"applied","committed_at":"2027-01-15T08:00:00Z"}"#
         )
         let rejected = Self.client(1, .rejected(Rejection(code: .forbidden, message: "", mutation: nil)), at: nil)
         #expect(

@@ -28,7 +28,11 @@ struct ReplicaAudit: ReplicaInspector {
         var active: Int64 = 0
         var (journalBytes, activeBytes): (Int64, Int64) = (0, 0)
         try inspector.each(
-            "SELECT number, state = 'active', event IN ('merged', 'overwritten', 'lost'), space, bytes FROM sync_journal"
+            """
+            SELECT number, state = 'active',
+                event IN ('merged', 'overwritten') OR event = 'lost' AND own = 0 AND own_part IS NULL, space, bytes
+            FROM sync_journal
+            """
         ) { row in
             journalBytes += row.integer(4)
             activeBytes += row.integer(1) * row.integer(4)

@@ -36,27 +36,54 @@ public struct JSONLinesImport: Sendable {
         guard line.count <= ImportLimits.rowBytes else {
             throw ImportError(line: number, "the line is longer than \(ImportLimits.rowBytes) bytes")
         }
-        let value: JSONValue
+        let members: [Member]?
         do throws(JSONError) {
-            value = try JSONValue(Array(line))
+            members = try JSONReader.read(Array(line)) { (reader) throws(JSONError) in try Self.members(&reader) }
         } catch {
             throw ImportError(line: number, "not JSON: \(error)")
         }
-        guard case .object(let members) = value else {
+        guard let members else {
             throw ImportError(line: number, "expected an object, such as {\"type\": \"user\", \"key\": \"ned\", …}")
         }
-        var builder = RowBuilder(schema: try schema(of: value, number), line: number)
+        let type = members.first { $0.key == Self.typeName }?.value
+        var builder = RowBuilder(schema: try schema(type, number), line: number)
         for member in members where member.key != Self.typeName && !RowBuilder.exportedNames.contains(member.key) {
             try set(member, in: &builder)
         }
         return try builder.finish(fallbackKey: fallbackKeys[builder.schema.collection])
     }
 
+    /// A member of a line's object.
+    private struct Member {
+        let key: String
+        /// The text of the value, which is the value of a JSON field. A number in `value` may be rounded.
+        let text: String
+        let value: JSONValue
+
+        /// The value as JSON, cut after 64 characters.
+        var shortText: String { text.count > 64 ? "\(text.prefix(64))…" : text }
+    }
+
+    /// Returns the members of an object, or nil if the value is of another type.
+    private static func members(_ reader: inout JSONReader) throws(JSONError) -> [Member]? {
+        guard try reader.kind() == .object else {
+            try reader.skip()
+            return nil
+        }
+        var result: [Member] = []
+        var members = try reader.beginObject()
+        while let key = try reader.nextKey(&members) {
+            let text = try reader.verbatim()
+            result.append(Member(key: key.text, text: text, value: try JSONValue(Array(text.utf8))))
+        }
+        return result
+    }
+
     private static let typeName = "type"
 
-    private func schema(of value: JSONValue, _ number: Int) throws(ImportError) -> ModelSchema {
+    private func schema(_ type: JSONValue?, _ number: Int) throws(ImportError) -> ModelSchema {
         let known = catalog.models.map(\.collection.rawValue).sorted().joined(separator: ", ")
-        guard case .string(let type)? = value[Self.typeName] else {
+        guard case .string(let type)? = type else {
             throw ImportError(line: number, "\"type\" is missing or not text; expected one of \(known)")
         }
         guard let name = CollectionName(rawValue: type), let schema = catalog[name] else {
@@ -65,7 +92,7 @@ public struct JSONLinesImport: Sendable {
         return schema
     }
 
-    private func set(_ member: JSONValue.Member, in builder: inout RowBuilder) throws(ImportError) {
+    private func set(_ member: Member, in builder: inout RowBuilder) throws(ImportError) {
         switch (member.key, member.value) {
         case (RowBuilder.keyName, .string(let key)): try builder.setKey(key)
         case (RowBuilder.idName, .string(let id)): try builder.setID(id)
@@ -76,35 +103,27 @@ public struct JSONLinesImport: Sendable {
             if case .string(let text) = member.value, field.type == .reference {
                 try builder.setReference(field, to: text)
             } else {
-                try builder.set(field, to: try fieldValue(member.value, field, builder))
+                try builder.set(field, to: try fieldValue(member, field, builder))
             }
         }
     }
 
     private func fieldValue(
-        _ value: JSONValue, _ field: FieldSchema, _ builder: RowBuilder
+        _ member: Member, _ field: FieldSchema, _ builder: RowBuilder
     ) throws(ImportError) -> FieldValue {
-        switch (field.type, value) {
+        switch (field.type, member.value) {
         case (_, .null): return .null
         case (.text, .string(let text)): return .text(text)
         case (.integer, .integer(let number)): return .integer(number)
         case (.real, .integer(let number)): return .real(Double(number))
         case (.real, .real(let number)): return .real(number)
         case (.boolean, .boolean(let bool)): return .boolean(bool)
-        case (.json, _): return .json(value.text)
+        case (.json, _): return .json(member.text)
         case (.text, _), (.integer, _), (.real, _), (.boolean, _), (.reference, _):
             throw ImportError(
                 line: builder.line,
-                "\(builder.schema.collection).\(field.name): \(value.shortText) is not of the type \(field.type.rawValue); expected \(field.type.expectation)"
+                "\(builder.schema.collection).\(field.name): \(member.shortText) is not of the type \(field.type.rawValue); expected \(field.type.expectation)"
             )
         }
-    }
-}
-
-extension JSONValue {
-    /// The value as JSON, cut after 64 characters.
-    fileprivate var shortText: String {
-        let text = text
-        return text.count > 64 ? "\(text.prefix(64))…" : text
     }
 }

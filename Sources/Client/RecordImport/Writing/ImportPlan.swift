@@ -94,7 +94,7 @@ struct ImportPlan {
         _ row: ImportRow, _ address: RecordAddress, _ store: any LocalStore, _ space: SpaceID,
         _ rejected: RejectedRecords, _ rules: Importer.Rules
     ) throws(StoreError) -> Result<Target, ImportError> {
-        let patch: Patch
+        var patch: Patch
         do {
             patch = try rules(row.patch, row.collection)
         } catch {
@@ -115,6 +115,7 @@ struct ImportPlan {
                     "its record was deleted on the server (see the journal), and a deleted record stays deleted; give the row another key to create a new record"
                 ))
         }
+        if let existing, let schema = store.catalog[row.collection] { patch.keepLineBreaks(of: existing, schema) }
         let current = existing == nil ? nil : try store.space(of: row.collection, address.id)
         return .success(Target(row: row, id: address.id, existing: existing, space: current ?? space, patch: patch))
     }
@@ -160,7 +161,7 @@ struct ImportPlan {
                 problems.append(
                     ImportError(
                         line: target.row.line,
-                        "\(schema.collection).\(name) refers to \(target.name(of: name, to, id)), which is neither on this device nor in the input"
+                        "\(schema.collection).\(name) refers to \(target.name(of: name, to, id)), which is neither on this device nor among the rows that can be imported"
                     ))
                 return
             }
@@ -328,4 +329,23 @@ struct ImportPlan {
         case .delete: 128
         }
     }
+}
+
+extension Patch {
+    /// Gives JSON values the white space that they have in the record, if they differ in nothing else: an export writes
+    /// them on one line.
+    fileprivate mutating func keepLineBreaks(of record: Record, _ schema: ModelSchema) {
+        for (name, value) in self {
+            guard case .json(let new) = value, let position = schema.position(of: name),
+                case .json(let old) = record.values[position], new != old,
+                new.utf8.lazy.map(\.asSpace).elementsEqual(old.utf8.lazy.map(\.asSpace))
+            else { continue }
+            set(name, to: .json(old))
+        }
+    }
+}
+
+extension UInt8 {
+    /// A space in place of a control character, which JSON permits only as white space.
+    fileprivate var asSpace: UInt8 { self < 0x20 ? 0x20 : self }
 }

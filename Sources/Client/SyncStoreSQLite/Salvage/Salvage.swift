@@ -250,7 +250,7 @@ struct Salvage {
         }
         try takeOverForeign(keys)
         for (key, changes) in lost.sorted(by: { $0.key < $1.key }) {
-            try transaction.offer(lost: changes, in: try spaceID(key), isOwn: true, now: now)
+            try transaction.offer(lost: changes, in: try spaceID(key), own: .all, now: now)
         }
         return (
             SalvageReport.Count(saved: rows.saved + bases.places.count, lost: rows.lost.map { $0 + bases.lost }),
@@ -566,7 +566,7 @@ struct Salvage {
         guard let number = row.integer("number") else { return false }
         let columns = [
             "number", "at", "sequence", "event", "state", "payload", "code", "message", "mutation", "space", "bytes",
-            "records", "fields", "own",
+            "records", "fields", "own", "own_part",
         ]
         guard try copy(row, columns, into: "sync_journal") else { return false }
         let conflicts = [

@@ -99,35 +99,32 @@ extension WriteTransaction {
     ///
     /// - Parameters:
     ///   - known: creates of records that restoring the entry may need, and that may no longer be on this device.
-    ///   - isOwn: whether this device wrote the values, as far as it knows.
+    ///   - own: the changes that this device wrote.
     func note(
-        lost transaction: Transaction, keeping known: [Mutation] = [], isOwn: Bool = false, now: WallTime
+        lost transaction: Transaction, keeping known: [Mutation] = [], own: OwnChanges, now: WallTime
     ) throws {
         var kept = try recordsNeeded(by: transaction)
         for create in known { kept.add(create) }
+        let part: [UInt8]? =
+            if case .some(let own) = own.among(transaction.mutations) {
+                try StoredForm.bytes(of: Transaction(space: transaction.space, mutations: own))
+            } else { nil }
         try insert(
             event: "lost", in: transaction.space, sequence: nil, payload: try StoredForm.bytes(of: transaction),
-            records: try kept.stored(in: transaction.space), isOwn: isOwn, rejection: nil, now: now)
+            records: try kept.stored(in: transaction.space), isOwn: own == .all, ownPart: part, rejection: nil,
+            now: now)
     }
 
-    /// Notes confirmed values that a restored server may have lost, of a space that it denies. Keeps no other values of
-    /// the records, because the account may not read them.
-    func note(deniedAndLost transaction: Transaction, now: WallTime) throws {
-        let rejection = Rejection(
-            code: .forbidden,
-            message:
-                "the server denies this space, and has not shown that it has these values",
-            mutation: nil)
-        try insert(
-            event: "rejected", in: transaction.space, sequence: nil, payload: try StoredForm.bytes(of: transaction),
-            rejection: rejection, now: now)
-    }
-
-    /// Whether this device wrote the values of a lost entry, as far as it knows.
-    func isOwn(_ entry: JournalEntry) throws -> Bool {
-        let statement = try connection.statement("SELECT own FROM sync_journal WHERE number = ?1")
+    /// Returns the changes of a lost entry that this device wrote, as far as it knows.
+    func ownChanges(of entry: JournalEntry) throws -> OwnChanges {
+        let statement = try connection.statement("SELECT own, own_part FROM sync_journal WHERE number = ?1")
         statement.bind(1, entry.number)
-        return try statement.first { $0.integer(0) != 0 } ?? false
+        defer { statement.reset() }
+        guard try statement.step() else { return .none }
+        if statement.integer(0) != 0 { return .all }
+        guard !statement.isNull(1) else { return .none }
+        let place = "the own part of journal entry \(entry.number)"
+        return .some(try StoredForm.transaction(from: statement.bytes(1), of: place).mutations)
     }
 
     @discardableResult
@@ -147,18 +144,18 @@ extension WriteTransaction {
     @discardableResult
     private func insert(
         event: String, in space: SpaceID, sequence: Int64?, payload: [UInt8]?, records: [UInt8]? = nil,
-        otherBytes: Int = 0, isOwn: Bool = false, rejection: Rejection?, now: WallTime
+        otherBytes: Int = 0, isOwn: Bool = false, ownPart: [UInt8]? = nil, rejection: Rejection?, now: WallTime
     ) throws -> Int64 {
         let message = rejection.map { $0.message.clipped(to: StoreLimits.rejectionMessageBytes) }
         let fields = rejection.flatMap { RejectedFields.text($0.fields) }
         let bytes = Int64(
-            (payload?.count ?? 0) + (records?.count ?? 0) + (message?.utf8.count ?? 0) + (fields?.utf8.count ?? 0)
-                + otherBytes)
+            (payload?.count ?? 0) + (records?.count ?? 0) + (ownPart?.count ?? 0) + (message?.utf8.count ?? 0)
+                + (fields?.utf8.count ?? 0) + otherBytes)
         let statement = try connection.statement(
             """
             INSERT INTO sync_journal (at, sequence, event, state, payload, code, message, mutation, space, bytes,
-                records, fields, own)
-            VALUES (?1, ?2, ?3, 'active', ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) RETURNING number
+                records, fields, own, own_part)
+            VALUES (?1, ?2, ?3, 'active', ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13) RETURNING number
             """)
         statement.bind(1, now.milliseconds)
         statement.bind(2, sequence)
@@ -172,6 +169,7 @@ extension WriteTransaction {
         if let records { statement.bind(10, text: records) } else { statement.bind(10, nil as String?) }
         statement.bind(11, fields)
         statement.bind(12, isOwn ? 1 : 0)
+        if let ownPart { statement.bind(13, text: ownPart) } else { statement.bind(13, nil as String?) }
         var number: Int64 = 0
         while try statement.step() { number = statement.integer(0) }
         meta.outbox.activeJournalEntries += 1
@@ -298,6 +296,23 @@ extension WriteTransaction {
             throw StoreError(.missingEntry, "there is no entry \(number) in the journal")
         }
         return entry
+    }
+}
+
+/// The changes of a lost entry that this device wrote, as far as it knows. They stay when the account loses access to the
+/// space.
+enum OwnChanges: Hashable {
+    case none
+    /// Some of the changes, or parts of them.
+    case some([Mutation])
+    case all
+
+    /// Returns the part that is about the records of these changes.
+    func among(_ changes: [Mutation]) -> OwnChanges {
+        guard case .some(let own) = self else { return self }
+        let records = Set(changes.map(\.address))
+        let part = own.filter { records.contains($0.address) }
+        return part.isEmpty ? .none : .some(part)
     }
 }
 

@@ -68,10 +68,9 @@ extension WriteTransaction {
         return [true, false].compactMap { own in
             let part = edits.filter { isOwn($0) == own }
             guard !part.isEmpty else { return nil }
-            return LostEdits(
-                space: space,
-                mutation: Mutation(collection: model.collection, record: place.id, time: .zero, intent: .update(part)),
-                isOwn: own)
+            let mutation = Mutation(
+                collection: model.collection, record: place.id, time: .zero, intent: .update(part))
+            return LostEdits(space: space, mutation: mutation, own: own ? .all : .none)
         }
     }
 
@@ -81,11 +80,12 @@ extension WriteTransaction {
     /// whole record counts as lost, and its own space is offered all its values.
     private func takeAway(_ place: RecordPlace, _ former: [Version], from home: Int64) throws -> [LostEdits] {
         takenAway[home, default: 0] += 1
-        let space = try SpaceRow.load(key: home, connection).space
-        guard let creation = try creation(ofLost: place, in: space),
+        guard let creation = try creation(ofLost: place, in: try SpaceRow.load(key: home, connection).space),
             let record = try base(place).record ?? row(place)?.record
         else { return [] }
-        return [LostEdits(space: home, mutation: creation, isOwn: Self.areOwn(record, former))]
+        if Self.areOwn(record, former) { return [LostEdits(space: home, mutation: creation, own: .all)] }
+        let part = try ownChange(ofLost: place, former, in: home)
+        return [LostEdits(space: home, mutation: creation, own: part.map { .some([$0]) } ?? .none)]
     }
 
     /// Whether this device wrote all values of a record.
@@ -115,16 +115,28 @@ extension WriteTransaction {
     }
 
     /// Offers records that only a lost history has shown, and deletes their former versions.
-    func offer(lost places: [RecordPlace], in space: SpaceID, now: WallTime) throws {
-        try pack(places, in: space) { place in
-            try creation(ofLost: place, in: space)
+    func offer(lost places: [RecordPlace], in space: SpaceRow, now: WallTime) throws {
+        try pack(places, in: space.space) { place in
+            try creation(ofLost: place, in: space.space)
         } isOwn: { place in
             guard let former = try formerVersions(of: place), let record = try row(place)?.record else { return false }
             return Self.areOwn(record, former)
         } note: { transaction, isOwn in
-            try note(lost: transaction, isOwn: isOwn, now: now)
+            try note(lost: transaction, own: isOwn ? .all : try ownPart(of: transaction, in: space.key), now: now)
         }
         for place in places { _ = try takeFormerVersions(of: place) }
+    }
+
+    /// Returns what this device wrote of lost records that were not written by this device alone.
+    private func ownPart(of lost: Transaction, in space: Int64) throws -> OwnChanges {
+        let own = try lost.mutations.compactMap { mutation -> Mutation? in
+            guard let table = tables.first(where: { $0.model.collection == mutation.collection }),
+                case let place = RecordPlace(table: table.position, id: mutation.record),
+                let former = try formerVersions(of: place)
+            else { return nil }
+            return try ownChange(ofLost: place, former, in: space)
+        }
+        return own.isEmpty ? .none : .some(own)
     }
 
     /// Packs a mutation of each record into transactions. Records that refer to each other stay in one transaction.
@@ -190,19 +202,20 @@ extension WriteTransaction {
             shown += try places(in: table, from: former)
         }
         try pack(shown, in: space.space) { place in
-            try ownChange(ofLost: place, in: space)
+            try formerVersions(of: place).flatMap { try ownChange(ofLost: place, $0, in: space.key) }
         } isOwn: { _ in
             true
         } note: { transaction, _ in
-            try note(deniedAndLost: transaction, now: now)
+            try note(lost: transaction, own: .all, now: now)
         }
     }
 
     /// Returns the values of a record that this device wrote in the lost history, as a create or an edit; nil when there
     /// are none. Values of others are left out.
-    private func ownChange(ofLost place: RecordPlace, in space: SpaceRow) throws -> Mutation? {
-        guard let former = try formerVersions(of: place),
-            case let (record, home)? = try shown(place, isPending: try hasPending(place)), home == space.key
+    ///
+    /// - Parameter former: the versions that the fields had in the lost history.
+    private func ownChange(ofLost place: RecordPlace, _ former: [Version], in space: Int64) throws -> Mutation? {
+        guard case let (record, home)? = try shown(place, isPending: try hasPending(place)), home == space
         else { return nil }
         let model = tables[place.table].model
         let marked = Self.withoutMarks(former, ofFieldsEmptySinceCreation: record)
@@ -253,22 +266,24 @@ extension WriteTransaction {
     func offer(lost edits: [LostEdits], now: WallTime) throws {
         for (key, edits) in Dictionary(grouping: edits, by: \.space).sorted(by: { $0.key < $1.key }) {
             let space = try SpaceRow.load(key: key, connection).space
-            for own in [true, false] {
-                try offer(lost: edits.filter { $0.isOwn == own }.map(\.mutation), in: space, isOwn: own, now: now)
+            let (own, others) = (edits.filter { $0.own == .all }, edits.filter { $0.own != .all })
+            try offer(lost: own.map(\.mutation), in: space, own: .all, now: now)
+            let parts = others.flatMap { (lost) -> [Mutation] in if case .some(let part) = lost.own { part } else { [] }
             }
+            try offer(lost: others.map(\.mutation), in: space, own: .some(parts), now: now)
         }
     }
 
     /// Offers changes that only a lost history, or the rows of a damaged database, had. Creates that refer to each
     /// other stay in one entry.
     ///
-    /// - Parameter isOwn: whether this device wrote the values, as far as it knows.
-    func offer(lost changes: [Mutation], in space: SpaceID, isOwn: Bool, now: WallTime) throws {
+    /// - Parameter own: the changes that this device wrote.
+    func offer(lost changes: [Mutation], in space: SpaceID, own: OwnChanges, now: WallTime) throws {
         var entry = TransactionPacker(space: space)
         for group in Transaction(space: space, mutations: changes).referenceGroups {
-            if let full = entry.add(group) { try note(lost: full, isOwn: isOwn, now: now) }
+            if let full = entry.add(group) { try note(lost: full, own: own, now: now) }
         }
-        if let rest = entry.take() { try note(lost: rest, isOwn: isOwn, now: now) }
+        if let rest = entry.take() { try note(lost: rest, own: own, now: now) }
     }
 }
 
@@ -277,6 +292,6 @@ struct LostEdits {
     /// The key of the space in which the lost history had the record.
     let space: Int64
     let mutation: Mutation
-    /// Whether this device wrote the values.
-    let isOwn: Bool
+    /// The part that this device wrote.
+    let own: OwnChanges
 }

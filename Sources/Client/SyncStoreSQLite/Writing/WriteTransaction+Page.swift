@@ -277,7 +277,7 @@ extension WriteTransaction {
     private func sweep(_ places: [RecordPlace], in space: SpaceRow, now: WallTime) throws {
         var lost: Set<RecordPlace> = []
         for place in places where try isOnlyInLostHistory(place) { lost.insert(place) }
-        try offer(lost: lost.sorted(), in: space.space, now: now)
+        try offer(lost: lost.sorted(), in: space, now: now)
         try keepValues(ofDeleted: places, in: space)
         for place in places {
             if try hasPending(place) {

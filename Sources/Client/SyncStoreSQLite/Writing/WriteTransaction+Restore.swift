@@ -90,8 +90,8 @@ extension WriteTransaction {
         }
         if !rest.isEmpty {
             try note(
-                lost: Transaction(space: plan.space, mutations: rest),
-                keeping: entry.records?.mutations ?? [], isOwn: try isOwn(entry), now: now)
+                lost: Transaction(space: plan.space, mutations: rest), keeping: entry.records?.mutations ?? [],
+                own: try ownChanges(of: entry), now: now)
         }
         for made in try plan.replacements.filter(isHere) { try keep(made) }
         for reference in plan.droppedReferences { try keep(reference, in: space) }

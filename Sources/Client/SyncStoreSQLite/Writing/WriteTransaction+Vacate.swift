@@ -96,7 +96,7 @@ extension WriteTransaction {
         // records exist only as offers in the journal.
         guard space.phase == .empty, space.completeAt == .zero else { return count }
         let offers = try connection.statement(
-            "SELECT count(*) FROM sync_journal WHERE event = 'lost' AND state = 'active' AND space = ?1")
+            "SELECT count(*) FROM sync_journal WHERE event = 'lost' AND own = 0 AND state = 'active' AND space = ?1")
         offers.bind(1, space.space.rawValue)
         defer { offers.reset() }
         return try offers.step() ? count + Int(offers.integer(0)) : count
@@ -158,8 +158,9 @@ extension WriteTransaction {
     /// Deletes the journal entries that hold the server's data: conflicts, with both of their sides, and offers of a
     /// lost history. Offers of what this device wrote stay.
     ///
-    /// - Returns: the number of deleted entries.
+    /// - Returns: the number of deleted or reduced entries.
     private func forgetWhatOthersWrote(in space: SpaceID) throws -> Int {
+        let reduced = try reduceToOwnPart(in: space)
         let conflicts = try connection.statement(
             """
             DELETE FROM sync_conflict WHERE journal IN
@@ -187,6 +188,37 @@ extension WriteTransaction {
             change.touchesOutbox = true
         }
         try forgetRecords(in: space)
+        return count + reduced
+    }
+
+    /// Reduces each offer of which this device wrote only a part to that part.
+    ///
+    /// - Returns: the number of reduced entries.
+    private func reduceToOwnPart(in space: SpaceID) throws -> Int {
+        let entries = try connection.statement(
+            """
+            SELECT number, state = 'active', bytes, length(CAST(own_part AS BLOB)) FROM sync_journal
+            WHERE own_part IS NOT NULL AND coalesce(space, ?1) = ?1
+            """)
+        entries.bind(1, space.rawValue)
+        var count = 0
+        while try entries.step() {
+            count += 1
+            let saved = entries.integer(2) - entries.integer(3)
+            meta.journal.bytes -= saved
+            if entries.integer(1) != 0 { meta.journal.activeBytes -= saved }
+            change.touchesOutbox = true
+        }
+        entries.reset()
+        guard count > 0 else { return 0 }
+        let update = try connection.statement(
+            """
+            UPDATE sync_journal SET payload = own_part, own_part = NULL, own = 1, records = NULL,
+                bytes = length(CAST(own_part AS BLOB))
+            WHERE own_part IS NOT NULL AND coalesce(space, ?1) = ?1
+            """)
+        update.bind(1, space.rawValue)
+        try update.run()
         return count
     }
 

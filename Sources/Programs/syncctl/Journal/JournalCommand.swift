@@ -177,7 +177,9 @@ struct RestoreJournal: AsyncParsableCommand {
     /// Reports an entry that stays in the journal.
     private func sayLeft(_ entry: Int64, because obstacles: [LostChange: LostEntries.Obstacle]) {
         var reasons: [TerminalText] = []
-        if obstacles.values.contains(.outdated) { reasons.append("its fields have been changed since") }
+        if obstacles.values.contains(.outdated) {
+            reasons.append("its fields have other values now, which may be newer")
+        }
         if obstacles.values.contains(.emptiesField) { reasons.append("it would empty fields") }
         if obstacles.values.contains(.isElsewhere) { reasons.append("a record's id is in use in another space") }
         let others = Set(

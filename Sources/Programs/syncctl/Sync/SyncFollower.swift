@@ -83,7 +83,7 @@ struct SyncFollower: Sendable {
         if let allowDeletes {
             for space in status.spaces { if case .braked = space.pull { allowDeletes(space.space) } }
         }
-        if let failure = status.storeFailure, failure.isPermanent { return .storeFailed(failure) }
+        if let failure = status.storeFailure, failure.isPermanent, !status.isBusy { return .storeFailed(failure) }
         if isWatching {
             print(status)
             noteObstacle(in: status)
@@ -111,7 +111,9 @@ struct SyncFollower: Sendable {
     ///
     /// - Parameter isPatient: whether to wait for the engine to retry after a failure.
     private func ending(at status: SyncStatus, isPatient: Bool) -> SyncEnding? {
-        if let failure = status.storeFailure, !isPatient { return .storeFailed(failure) }
+        // An obstacle of one part ends the sync only when the others have done what they can.
+        let isOver = !isPatient && (isWatching || !status.isBusy)
+        if let failure = status.storeFailure, isOver { return .storeFailed(failure) }
         switch status.connection {
         case .notRunning, .connecting, .recovering, .storeFailed: return nil
         case .stopped: return .interrupted
@@ -123,11 +125,11 @@ struct SyncFollower: Sendable {
         if !status.spaces.isEmpty, status.isInSync { return .inSync }
         if !status.spaces.isEmpty, status.waitsForNewerServer { return .held }
         if let brake = brake(in: status, isPatient: isPatient) { return brake }
-        if case .waiting(let reason, _) = status.push, !isPatient { return .blocked(reason) }
-        for space in status.spaces {
-            if case .waiting(let reason, _) = space.pull, !isPatient { return .blocked(reason) }
+        guard isOver else { return nil }
+        for activity in [status.push] + status.spaces.map(\.pull) {
+            if case .waiting(let reason, _) = activity { return .blocked(reason) }
         }
-        return isPatient ? nil : standstill(of: status)
+        return standstill(of: status)
     }
 
     /// Returns the ending if the mass-delete brake holds a space and everything else has been tried; otherwise nil.
@@ -173,6 +175,19 @@ struct SyncFollower: Sendable {
         guard line != shown else { return }
         shown = line
         terminal.say(line)
+    }
+}
+
+extension SyncStatus {
+    /// Whether a part of the engine is doing something, or about to repeat it.
+    fileprivate var isBusy: Bool {
+        guard case .online = connection else { return false }
+        return ([push] + spaces.map(\.pull)).contains { activity in
+            switch activity {
+            case .working, .recovering: true
+            case .idle, .waiting, .waitingForConnection, .braked: false
+            }
+        }
     }
 }
 

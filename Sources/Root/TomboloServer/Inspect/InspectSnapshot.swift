@@ -55,7 +55,7 @@ struct InspectSnapshot {
         var line = JSONLine()
         line.set("at", stamp.time.wall.milliseconds)
         line.set("client", stamp.client.description)
-        line.set("account", try view.owner(of: stamp.client)?.name)
+        line.set("account", try view.owner(of: stamp.client)?.principal.name)
         return line
     }
 }

@@ -21,6 +21,7 @@ enum ClientText {
         line.set("client", client.identity.client.description)
         line.set("account", client.principal.name)
         line.set("incarnation", client.identity.incarnation)
+        line.set("replaced", client.isReplaced)
         line.set("last_answered", summary.lastAnswered?.rawValue)
         line.set("acknowledged_below", client.ledger.acknowledged.rawValue)
         line.set("outcome", summary.lastOutcome?.word)

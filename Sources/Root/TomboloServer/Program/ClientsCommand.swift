@@ -11,7 +11,8 @@ struct ClientsCommand: ServerCommand {
             its account, its incarnation, the number of the last transaction that the server has answered, the outcome of \
             that transaction, and the time of its commit. A value is - if there is none: the time, for example, if the \
             transaction changed nothing, or if its commit is no longer in the change feed. A client that only reads is \
-            not known.
+            not known. With --json, "replaced" is true for a client that does not count as a device, because its device \
+            pushes under another client id now.
             """)
 
     @OptionGroup var options: ServerOptions

@@ -255,8 +255,8 @@ extension SQLTransaction: AuthorityView {
         try rows(
             "read the clients",
             """
-            SELECT page.id, page.principal, ledger.incarnation, ledger.next, ledger.acknowledged
-            FROM (SELECT id, principal FROM client WHERE id > $1 ORDER BY id LIMIT $2) AS page
+            SELECT page.id, page.principal, page.replaced, ledger.incarnation, ledger.next, ledger.acknowledged
+            FROM (SELECT id, principal, replaced FROM client WHERE id > $1 ORDER BY id LIMIT $2) AS page
             LEFT JOIN ledger ON ledger.principal = page.principal AND ledger.client = page.id
                 AND ledger.incarnation = (SELECT max(newest.incarnation) FROM ledger AS newest
                     WHERE newest.principal = page.principal AND newest.client = page.id)
@@ -266,14 +266,17 @@ extension SQLTransaction: AuthorityView {
         ) { row in
             let id = ClientID(bits: try row.identifier(0, "the id in a row of client"))
             let principal = Principal(name: row.text(1))
-            guard !row.isNull(2) else {
+            let isReplaced = row.integer(2) != 0
+            guard !row.isNull(3) else {
                 return StoredClient(
-                    identity: ClientIdentity(client: id, incarnation: 0), principal: principal, ledger: .empty)
+                    identity: ClientIdentity(client: id, incarnation: 0), principal: principal, isReplaced: isReplaced,
+                    ledger: .empty)
             }
             return StoredClient(
-                identity: ClientIdentity(client: id, incarnation: Int(row.integer(2))), principal: principal,
+                identity: ClientIdentity(client: id, incarnation: Int(row.integer(3))), principal: principal,
+                isReplaced: isReplaced,
                 ledger: Ledger(
-                    next: TransactionNumber(row.integer(3)), acknowledged: TransactionNumber(row.integer(4))))
+                    next: TransactionNumber(row.integer(4)), acknowledged: TransactionNumber(row.integer(5))))
         }
     }
 
@@ -284,7 +287,8 @@ extension SQLTransaction: AuthorityView {
     package func usage() throws(AuthorityStoreError) -> [Principal: StoredUsage] {
         var usage: [Principal: StoredUsage] = [:]
         let clients = try rows(
-            "count the clients of accounts", "SELECT principal, count(*) FROM client GROUP BY principal", []
+            "count the clients of accounts",
+            "SELECT principal, count(*) FROM client WHERE replaced = 0 GROUP BY principal", []
         ) { row in (Principal(name: row.text(0)), Int(row.integer(1))) }
         for (principal, count) in clients { usage[principal] = StoredUsage(clients: count) }
         let records = try rows(
@@ -376,10 +380,11 @@ extension SQLTransaction: AuthorityView {
         return Array(found.sorted { $0.number < $1.number }.prefix(limit))
     }
 
-    package func owner(of client: ClientID) throws(AuthorityStoreError) -> Principal? {
+    package func owner(of client: ClientID) throws(AuthorityStoreError) -> ClientOwner? {
         try row(
-            "read the owner of a client id", "SELECT principal FROM client WHERE id = $1", [.blob(client.bits.bytes)]
-        ) { Principal(name: $0.text(0)) }
+            "read the owner of a client id", "SELECT principal, replaced FROM client WHERE id = $1",
+            [.blob(client.bits.bytes)]
+        ) { ClientOwner(principal: Principal(name: $0.text(0)), isReplaced: $0.integer(1) != 0) }
     }
 }
 

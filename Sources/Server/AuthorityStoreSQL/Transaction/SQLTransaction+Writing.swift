@@ -248,8 +248,14 @@ extension SQLTransaction: AuthorityTransaction {
 
     package func bind(_ client: ClientID, to principal: Principal) throws(AuthorityStoreError) {
         try execute(
-            "bind a client id", "INSERT INTO client (id, principal) VALUES ($1, $2)",
+            "bind a client id", "INSERT INTO client (id, principal, replaced) VALUES ($1, $2, 0)",
             [.blob(client.bits.bytes), .text(principal.name)])
+    }
+
+    package func mark(_ client: ClientID, asReplaced isReplaced: Bool) throws(AuthorityStoreError) {
+        try execute(
+            "mark a client id", "UPDATE client SET replaced = $1 WHERE id = $2",
+            [.integer(isReplaced ? 1 : 0), .blob(client.bits.bytes)])
     }
 }
 

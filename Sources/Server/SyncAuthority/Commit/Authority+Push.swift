@@ -149,7 +149,7 @@ extension Authority {
     private func tooManyClients(of principal: Principal) -> AuthorityError {
         AuthorityError(
             .quotaExceeded,
-            "the account \(principal.name) writes with \(policy.accounts.clients) devices already, which is its limit on this server",
+            "the account \(principal.name) writes with as many devices already as it may on this server (\(policy.accounts.clients))",
             retryAfter: AuthorityLimits.clientsRetry)
     }
 

@@ -188,7 +188,8 @@ struct CommitDraft<Lookup: RecordLookup> {
             return Contender(value: side.value, stamp: side.stamp, account: planner.author.principal.account)
         }
         do throws(AuthorityStoreError) {
-            return Contender(value: side.value, stamp: side.stamp, account: try lookup.owner(of: client)?.account)
+            return Contender(
+                value: side.value, stamp: side.stamp, account: try lookup.owner(of: client)?.principal.account)
         } catch {
             throw .failed(error)
         }

@@ -49,7 +49,7 @@ struct PushGroup {
         // A client id belongs to the principal that first used it, so that nobody can write as another principal's
         // device (I21).
         let owner = try transaction.owner(of: request.identity.client)
-        if let owner, owner != principal, let first = transactions.first {
+        if let owner, owner.principal != principal, let first = transactions.first {
             return .refused(.identityConflict(number: first.number))
         }
         let known = try transaction.ledger(of: key)
@@ -61,10 +61,17 @@ struct PushGroup {
 
         let stored = try models.catalog(at: state, in: transaction)
         let rights = try members.rights(at: state, in: transaction)
-        if owner == nil {
-            guard account.clients < policy.accounts.clients else { return .tooManyClients }
-            try transaction.bind(request.identity.client, to: principal)
-            account.clients += 1
+        if owner.map(\.isReplaced) ?? true {
+            let replaced = try replacedClients(in: transaction)
+            guard account.clients - replaced.count < policy.accounts.clients else { return .tooManyClients }
+            if owner == nil {
+                try transaction.bind(request.identity.client, to: principal)
+            } else {
+                // Another copy of the database has taken its place, but this one still pushes.
+                try transaction.mark(request.identity.client, asReplaced: false)
+            }
+            for client in replaced.sorted() { try transaction.mark(client, asReplaced: true) }
+            account.clients += 1 - replaced.count
         }
         var ledger = known
         var response = AcceptedPush(results: repeats, heads: [:], epoch: state.epoch, serverTime: .zero)
@@ -102,6 +109,19 @@ struct PushGroup {
             added[principal] = account
         }
         return .answered(response)
+    }
+
+    /// Returns the former clients of the pushing device that still count.
+    private func replacedClients(in view: some AuthorityView) throws(AuthorityStoreError) -> Set<ClientID> {
+        var clients: Set<ClientID> = []
+        for former in transactions.lazy.flatMap(\.formerNumbers) {
+            let client = former.identity.client
+            guard client != request.identity.client, !clients.contains(client),
+                try view.owner(of: client) == ClientOwner(principal: principal, isReplaced: false)
+            else { continue }
+            clients.insert(client)
+        }
+        return clients
     }
 
     /// Adds a receipt to the last transaction of the group that took effect in each space.

@@ -13,7 +13,7 @@ struct NoticeReader {
         guard case .page(let page) = response else { return response }
         var own: [ClientID] = []
         for client in request.clients.prefix(SchemaLimits.formerClients + 1) where !own.contains(client) {
-            if try view.owner(of: client) == principal { own.append(client) }
+            if try view.owner(of: client)?.principal == principal { own.append(client) }
         }
         guard !own.isEmpty else { return response }
         let found = try view.notices(

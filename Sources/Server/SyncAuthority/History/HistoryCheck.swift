@@ -60,7 +60,7 @@ struct HistoryCheck {
         _ number: TransactionNumber, of client: ClientIdentity, at version: Version, in view: some AuthorityView
     ) throws(AuthorityStoreError) -> Bool {
         guard let owner = try view.owner(of: client.client) else { return false }
-        let key = LedgerKey(principal: owner, identity: client)
+        let key = LedgerKey(principal: owner.principal, identity: client)
         guard try view.ledger(of: key).next > number else { return false }
         // Another copy of the client's database may have used the number again after the restore. An outcome that is
         // forgotten cannot be compared.

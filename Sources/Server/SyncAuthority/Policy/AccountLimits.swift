@@ -6,6 +6,9 @@ public struct AccountLimits: Hashable, Sendable {
     public var bytes: Int
     /// Maximum number of clients with which the account has pushed. A device is one client, unless its database is lost or
     /// copied.
+    ///
+    /// A device that takes a new client id, for example after its database was restored, names its former ones with the
+    /// first push. These do not count any more, unless another copy of the database pushes with them.
     public var clients: Int
 
     /// Creates limits.
@@ -25,7 +28,7 @@ public struct StoredUsage: Hashable, Sendable {
     /// The size of these records: the stored length of their fields, whoever has written them, and
     /// `AuthorityLimits.recordBytes` for each record.
     public var bytes: Int
-    /// The number of clients with which the account has pushed. A client never ceases to belong to its account.
+    /// The number of clients with which the account has pushed, without those that their device has replaced.
     public var clients: Int
 
     /// Creates a usage.

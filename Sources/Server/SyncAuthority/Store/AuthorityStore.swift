@@ -48,7 +48,7 @@ public protocol RecordLookup {
     func head(of space: SpaceID) throws(AuthorityStoreError) -> Version
 
     /// Returns the principal that first pushed with this client id; nil when there is none.
-    func owner(of client: ClientID) throws(AuthorityStoreError) -> Principal?
+    func owner(of client: ClientID) throws(AuthorityStoreError) -> ClientOwner?
 }
 
 /// The reads of a transaction. See `AuthorityStore.read`.
@@ -211,6 +211,9 @@ public protocol AuthorityTransaction: AuthorityView {
 
     /// Binds a client id, which has no owner yet, permanently to a principal.
     func bind(_ client: ClientID, to principal: Principal) throws(AuthorityStoreError)
+
+    /// Notes whether another client id of the same device has replaced a client id that has an owner.
+    func mark(_ client: ClientID, asReplaced isReplaced: Bool) throws(AuthorityStoreError)
 
     /// Stores a conflict under the next number, which is greater than all earlier ones.
     func note(

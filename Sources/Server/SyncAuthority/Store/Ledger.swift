@@ -74,19 +74,36 @@ public struct CommitAuthor: Hashable, Sendable {
     }
 }
 
+/// The owner of a client id.
+public struct ClientOwner: Hashable, Sendable {
+    /// The account that first pushed with the client id. No other account can push with it.
+    public let principal: Principal
+    /// Whether the device pushes under another client id now. See `AccountLimits.clients`.
+    public let isReplaced: Bool
+
+    /// Creates an owner as a store has read it.
+    public init(principal: Principal, isReplaced: Bool) {
+        self.principal = principal
+        self.isReplaced = isReplaced
+    }
+}
+
 /// A client that has pushed, as the server stores it.
 public struct StoredClient: Hashable, Sendable {
     /// The client id, with the newest incarnation that has pushed.
     public let identity: ClientIdentity
     /// The account under which the client pushes.
     public let principal: Principal
+    /// Whether the device pushes under another client id now.
+    public let isReplaced: Bool
     /// The progress of that incarnation.
     public let ledger: Ledger
 
     /// Creates a client as a store has read it.
-    public init(identity: ClientIdentity, principal: Principal, ledger: Ledger) {
+    public init(identity: ClientIdentity, principal: Principal, isReplaced: Bool = false, ledger: Ledger) {
         self.identity = identity
         self.principal = principal
+        self.isReplaced = isReplaced
         self.ledger = ledger
     }
 }

@@ -243,7 +243,7 @@ extension Counted {
         return try view.notices(for: clients, in: space, after: number, limit: limit)
     }
 
-    func owner(of client: ClientID) throws(AuthorityStoreError) -> Principal? {
+    func owner(of client: ClientID) throws(AuthorityStoreError) -> ClientOwner? {
         try store.step("owner")
         return try view.owner(of: client)
     }
@@ -324,6 +324,11 @@ extension FaultyTransaction {
     func bind(_ client: ClientID, to principal: Principal) throws(AuthorityStoreError) {
         try store.step("bind")
         try base.bind(client, to: principal)
+    }
+
+    func mark(_ client: ClientID, asReplaced isReplaced: Bool) throws(AuthorityStoreError) {
+        try store.step("mark")
+        try base.mark(client, asReplaced: isReplaced)
     }
 
     func trimConflicts(keeping count: Int, limit: Int) throws(AuthorityStoreError) -> Int {

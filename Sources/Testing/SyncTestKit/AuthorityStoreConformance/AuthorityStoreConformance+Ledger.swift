@@ -188,14 +188,25 @@ extension AuthorityStoreConformance {
             },
             Check("a client id has the owner that it was bound to, and no other") { fixture in
                 let client = AuthorityStoreFixture.client(5)
-                func owner() throws -> Principal? {
+                func owner() throws -> ClientOwner? {
                     try fixture.read { view in try view.owner(of: client) }
                 }
                 try fixture.expect(try owner(), nil, "the owner of an unknown client")
                 try fixture.write { transaction in
                     try transaction.bind(client, to: Principal(name: "anna"))
                 }
-                try fixture.expect(try owner(), Principal(name: "anna"), "the owner")
+                let anna = Principal(name: "anna")
+                try fixture.expect(try owner(), ClientOwner(principal: anna, isReplaced: false), "the owner")
+                for isReplaced in [true, false] {
+                    try fixture.write { transaction in try transaction.mark(client, asReplaced: isReplaced) }
+                    try fixture.expect(try owner(), ClientOwner(principal: anna, isReplaced: isReplaced), "the owner")
+                    try fixture.expect(
+                        try fixture.read { view in try view.clients(after: nil, limit: 9) }.map(\.isReplaced),
+                        [isReplaced],
+                        "the replaced clients")
+                    let usage = try fixture.read { view in try view.usage() }
+                    try fixture.expect(usage[anna]?.clients ?? 0, isReplaced ? 0 : 1, "the clients that count")
+                }
             },
             Check("a conflict names the accounts of both sides, as far as they are known") { fixture in
                 try fixture.write { transaction in

@@ -90,7 +90,7 @@ struct AuthorityTables: Sendable {
     var conflicts: [RecordedConflict] = []
     /// The number of the newest conflict. That conflict may have been trimmed.
     var lastConflict: Int64 = 0
-    var owners: [ClientID: Principal] = [:]
+    var owners: [ClientID: ClientOwner] = [:]
 
     init(history: HistoryIdentity) {
         state = AuthorityState(history: history, clock: HybridClock())
@@ -204,12 +204,13 @@ final class InMemoryTransaction: AuthorityTransaction {
 
     func clients(after client: ClientID?, limit: Int) -> [StoredClient] {
         let page = tables.owners.filter { owned in client.map { owned.key > $0 } ?? true }.sorted { $0.key < $1.key }
-        return page.prefix(limit).map { client, principal in
+        return page.prefix(limit).map { client, owner in
+            let principal = owner.principal
             let newest = tables.ledgers.filter { $0.key.principal == principal && $0.key.identity.client == client }
                 .max { $0.key.identity.incarnation < $1.key.identity.incarnation }
             return StoredClient(
                 identity: newest?.key.identity ?? ClientIdentity(client: client, incarnation: 0), principal: principal,
-                ledger: newest?.value ?? .empty)
+                isReplaced: owner.isReplaced, ledger: newest?.value ?? .empty)
         }
     }
 
@@ -217,9 +218,11 @@ final class InMemoryTransaction: AuthorityTransaction {
 
     func usage() -> [Principal: StoredUsage] {
         var usage: [Principal: StoredUsage] = [:]
-        for owner in tables.owners.values { usage[owner, default: StoredUsage()].clients += 1 }
+        for owner in tables.owners.values where !owner.isReplaced {
+            usage[owner.principal, default: StoredUsage()].clients += 1
+        }
         for record in tables.records.values {
-            guard let owner = tables.owners[record.creation.origin.stamp.client] else { continue }
+            guard let owner = tables.owners[record.creation.origin.stamp.client]?.principal else { continue }
             usage[owner, default: StoredUsage()].records += 1
             usage[owner, default: StoredUsage()].bytes +=
                 AuthorityLimits.recordBytes + record.fields.reduce(0) { $0 + $1.value.byteCount }
@@ -257,7 +260,7 @@ final class InMemoryTransaction: AuthorityTransaction {
     private func attributed(_ recorded: RecordedConflict) -> RecordedConflict {
         let conflict = recorded.conflict
         let sides = [conflict.winner, conflict.loser].map {
-            Contender(value: $0.value, stamp: $0.stamp, account: tables.owners[$0.stamp.client]?.account)
+            Contender(value: $0.value, stamp: $0.stamp, account: tables.owners[$0.stamp.client]?.principal.account)
         }
         return RecordedConflict(
             number: recorded.number, space: recorded.space, version: recorded.version, author: recorded.author,
@@ -266,15 +269,22 @@ final class InMemoryTransaction: AuthorityTransaction {
                 winner: sides[0], loser: sides[1], rule: conflict.rule))
     }
 
-    func owner(of client: ClientID) -> Principal? { tables.owners[client] }
+    func owner(of client: ClientID) -> ClientOwner? { tables.owners[client] }
 
     // MARK: Writing
 
-    func bind(_ client: ClientID, to principal: Principal) { tables.owners[client] = principal }
+    func bind(_ client: ClientID, to principal: Principal) {
+        tables.owners[client] = ClientOwner(principal: principal, isReplaced: false)
+    }
+
+    func mark(_ client: ClientID, asReplaced isReplaced: Bool) {
+        guard let owner = tables.owners[client] else { return }
+        tables.owners[client] = ClientOwner(principal: owner.principal, isReplaced: isReplaced)
+    }
 
     func trimConflicts(keeping count: Int, limit: Int) -> Int {
         let owners = tables.conflicts.map { recorded in
-            tables.owners[recorded.conflict.loser.stamp.client] ?? recorded.author.principal
+            tables.owners[recorded.conflict.loser.stamp.client]?.principal ?? recorded.author.principal
         }
         let counts = Dictionary(owners.map { ($0.name, 1) }, uniquingKeysWith: +)
         guard let heaviest = counts.min(by: { ($1.value, $0.key) < ($0.value, $1.key) })?.key else { return 0 }
