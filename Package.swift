@@ -350,8 +350,8 @@ let package = Package(
         .testTarget(
             name: "AuthorityStoreSQLiteTests",
             dependencies: [
-                "TestRings", "AuthorityStoreSQLite", "SyncAuthority", "SyncModel", "SyncTestKit", "SyncSimulation",
-                "SimulationRecipes", "SQLiteDatabase",
+                "TestRings", "AuthorityStoreSQLite", "SyncAuthority", "SyncModel", "SyncWire", "SyncTestKit",
+                "SyncSimulation", "SimulationRecipes", "SQLiteDatabase",
             ]),
         .testTarget(
             name: "AuthorityStorePostgresTests",

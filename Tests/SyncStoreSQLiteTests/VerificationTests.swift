@@ -192,6 +192,72 @@ import Testing
         }
     }
 
+    /// Regression test: a number at the end of its range overflowed in sums, which ended the process.
+    @Test(.ring(.check), arguments: [Int64.max, .min])
+    func `no number in the fixed tables ends the process`(number: Int64) throws {
+        let names = try Scratch()
+        try Self.copy(to: names)
+        let columns = try RawDatabase(names.file).run(
+            """
+            SELECT tables.name || '.' || columns.name FROM sqlite_schema AS tables, pragma_table_info(tables.name) AS columns
+            WHERE tables.type = 'table' AND tables.name GLOB 'sync_*' AND columns.type = 'INTEGER' ORDER BY 1
+            """)
+        #expect(columns.count > 60, "\(columns)")
+        for column in columns {
+            let parts = column.split(separator: ".")
+            let scratch = try Scratch()
+            try Self.copy(to: scratch)
+            // One row, because many of these numbers are unique. A constraint may forbid the number.
+            let change =
+                "UPDATE \(parts[0]) SET \(parts[1]) = \(number) WHERE rowid = (SELECT min(rowid) FROM \(parts[0]))"
+            guard (try? RawDatabase(scratch.file).run(change)) != nil else { continue }
+            _ = Self.finding(in: scratch)
+            try? Self.use(scratch)
+            let again = try Scratch()
+            try Self.copy(to: again)
+            guard (try? RawDatabase(again.file).run(change)) != nil else { continue }
+            var random = SeededRandom(seed: 5)
+            _ = try? SQLiteStore.salvage(
+                StoreConfiguration(file: again.file), catalog: SchemaCatalog([Self.users]), now: Samples.now,
+                random: &random)
+            #expect(Self.finding(in: again) == nil, "\(column) = \(number)")
+            try? Self.use(again)
+        }
+    }
+
+    /// Calls what a device calls in a sync, and ignores errors.
+    private static func use(_ scratch: Scratch) throws {
+        let store = try scratch.open(SchemaCatalog([users])) { $0.createsIfMissing = false }
+        defer { store.close() }
+        _ = try? store.contact().restOfPause(by: nil, at: Samples.now)
+        _ = try? store.progress()
+        _ = try? store.journal(state: nil, limit: 100)
+        _ = try? store.outbox(after: nil, limit: 100)
+        _ = try? store.commit(
+            [.update("users", Samples.id(1), ["age": .integer(7)])], in: .default, now: Samples.now)
+        let time = HybridTime(wall: Samples.now, counter: 1)
+        try? store.observe(time, now: Samples.now)
+        if let batch = try? store.takeBatch(BatchLimit(transactions: 20, bytes: .max), now: Samples.now) {
+            let results = batch.transactions.map {
+                TransactionResult(number: $0.number, outcome: .applied(version: Version(5), uids: [], conflicts: []))
+            }
+            _ = try? store.record(results, of: batch.identity, now: Samples.now)
+        }
+        let page = PullPage(
+            space: .default, epoch: epoch, serverTime: time,
+            content: .commits([
+                Commit(
+                    version: Version(4),
+                    changes: [
+                        RecordChange(collection: "users", id: Samples.id(2), effect: .updated(["age": .integer(9)]))
+                    ])
+            ]), cursor: Cursor(rawValue: "c2"), version: Version(4), head: Version(4), hasMore: false)
+        _ = try? store.apply(page, after: Cursor(rawValue: "c1"), brake: nil, now: Samples.now)
+        _ = try? store.adopt(Epoch(rawValue: "second"), as: AccountID(rawValue: "ada"))
+        _ = try? store.dismissJournal(upTo: .max)
+        try? store.append([.turn("turn")], keeping: RecordingLimits(turns: 10, bytes: 10_000))
+    }
+
     @Test(arguments: [
         "DELETE FROM sqlite_schema WHERE name = 'sync_confirmed'",
         "DELETE FROM sqlite_schema WHERE name = 'sync_outbox_number'",

@@ -84,7 +84,7 @@ public struct ServerContact: Hashable, Sendable {
     public func restOfPause(by server: String?, at now: WallTime) -> Duration? {
         guard let pause else { return nil }
         if let asked = pause.server, let server, asked.withoutSlash != server.withoutSlash { return nil }
-        let left = Duration.milliseconds(pause.end.milliseconds - now.milliseconds)
+        let left = Duration.milliseconds(pause.end.milliseconds) - .milliseconds(now.milliseconds)
         return left > .zero && left <= pause.length ? left : nil
     }
 }

@@ -64,7 +64,7 @@ enum JournalReading {
         var entries: [JournalEntry] = []
         var bytes: Int64 = 0
         while try statement.step() {
-            bytes += statement.integer(9)
+            bytes += try statement.count(9, "the size of journal entry \(statement.integer(0))")
             if !entries.isEmpty, bytes > limit { break }
             entries.append(try entry(statement, connection))
         }

@@ -19,6 +19,18 @@ extension Statement {
         }
     }
 
+    /// Returns a number of things or bytes.
+    ///
+    /// - Parameter name: the name of the number in the error.
+    /// - Throws: `corrupt` for a number that no database reaches, with which sums could overflow.
+    func count(_ column: Int32, _ name: @autoclosure () -> String) throws(StoreError) -> Int64 {
+        let count = integer(column)
+        guard (0...StoreLimits.largestCount).contains(count) else {
+            throw StoreError(.corrupt, "\(name()) is \(count); expected 0 to \(StoreLimits.largestCount)")
+        }
+        return count
+    }
+
     /// Returns the record id in a column of 16 bytes.
     func recordID(_ column: Int32) throws(StoreError) -> RecordID {
         guard let bits = withBytes(column, { Identifier128(bytes: $0) }) else {

@@ -285,7 +285,8 @@ struct Salvage {
         _ = try damaged.forEachRow(of: "sync_meta", by: "one", last: 1) { row in
             guard let client = row.text("client").flatMap({ ClientID($0) }),
                 let incarnation = row.integer("incarnation"),
-                (0...Meta.largestIncarnation).contains(incarnation), let next = row.integer("next_number"), next >= 0,
+                (0...Meta.largestIncarnation).contains(incarnation), let next = row.integer("next_number"),
+                (0...StoreLimits.largestCount).contains(next),
                 let clock = row.integer("clock"),
                 let waiting = row.integer("waiting"), let sent = row.integer("sent"),
                 let answered = row.integer("answered"), waiting >= 0, sent >= 0, answered >= 0
@@ -297,8 +298,8 @@ struct Salvage {
                     (0..<FilePage.largestKey).contains($0) ? $0 : nil
                 }, epoch: row.text("epoch").map(Epoch.init(rawValue:)),
                 account: row.text("account").map(AccountID.init(rawValue:)),
-                clock: HybridClock(last: HybridTime(rawValue: UInt64(bitPattern: clock))),
-                clockOffset: row.integer("clock_offset"),
+                clock: HybridClock(last: HybridTime(rawValue: UInt64(max(clock, 0)))),
+                clockOffset: row.integer("clock_offset").map(Meta.clampedOffset),
                 entries: possible(waiting &+ sent &+ answered, atMost: transaction.limits.outboxEntries),
                 journalEntries: row.integer("journal_entries").flatMap {
                     possible($0, atMost: transaction.limits.journalEntries + transaction.limits.activeJournalEntries)
@@ -456,7 +457,7 @@ struct Salvage {
     ) throws -> (count: SalvageReport.Count, numbered: Int) {
         // No sequence may be used again. If nobody knows which ones were used, the milliseconds since 1970 exceed any
         // number of writes.
-        transaction.meta.lastSequence = last ?? now.milliseconds
+        transaction.meta.lastSequence = last ?? min(max(now.milliseconds, 0), StoreLimits.largestCount / 2)
         let insert = try connection.prepare(
             """
             INSERT INTO sync_outbox (sequence, space, payload, bytes, number, formerly, attempts, version, written_at,
@@ -482,8 +483,8 @@ struct Salvage {
             insert.bind(4, Int64(payload.count))
             insert.bind(5, number)
             insert.bind(6, readableFormerNumbers(row.text("formerly")))
-            insert.bind(7, number == nil ? 0 : max(row.integer("attempts") ?? 1, 0))
-            let version = number == nil || forgetsResults ? nil : row.integer("version")
+            insert.bind(7, number == nil ? 0 : min(max(row.integer("attempts") ?? 1, 0), StoreLimits.largestCount))
+            let version = number == nil || forgetsResults ? nil : row.integer("version").flatMap { $0 < 0 ? nil : $0 }
             insert.bind(8, version)
             insert.bind(9, row.integer("written_at") ?? now.milliseconds)
             insert.bind(10, row.text("refusal_code"))
@@ -569,6 +570,7 @@ struct Salvage {
             "records", "fields", "own", "own_part",
         ]
         guard try copy(row, columns, into: "sync_journal") else { return false }
+        let size = try possibleSize(of: number, row.integer("bytes"))
         let conflicts = [
             "journal", "position", "collection", "id", "field", "rule", "base", "winner", "winner_time",
             "winner_client",
@@ -596,14 +598,29 @@ struct Salvage {
             )
             return false
         }
-        let bytes = max(row.integer("bytes") ?? 0, 0)
         transaction.meta.journal.entries += 1
-        transaction.meta.journal.bytes += bytes
+        transaction.meta.journal.bytes += size
         if row.text("state") == "active" {
             transaction.meta.outbox.activeJournalEntries += 1
-            transaction.meta.journal.activeBytes += bytes
+            transaction.meta.journal.activeBytes += size
         }
         return true
+    }
+
+    /// Returns the stored size of a journal entry. A size that no entry has is replaced by that of its texts.
+    private func possibleSize(of number: Int64, _ stored: Int64?) throws -> Int64 {
+        if let stored, (0...StoreLimits.largestCount).contains(stored) { return stored }
+        let update = try connection.statement(
+            """
+            UPDATE sync_journal SET bytes = coalesce(length(CAST(payload AS BLOB)), 0)
+                + coalesce(length(CAST(records AS BLOB)), 0) + coalesce(length(CAST(own_part AS BLOB)), 0)
+                + coalesce(length(CAST(message AS BLOB)), 0)
+            WHERE number = ?1 RETURNING bytes
+            """)
+        update.bind(1, number)
+        var size: Int64 = 0
+        while try update.step() { size = update.integer(0) }
+        return size
     }
 
     // MARK: Helpers

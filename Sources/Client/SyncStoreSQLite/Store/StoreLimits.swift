@@ -48,6 +48,8 @@ public struct StoreLimits: Hashable, Sendable {
     /// Maximum bytes kept of a rejection's message. The journal entry of each dependent transaction repeats the
     /// message.
     static let rejectionMessageBytes = 1_000
+    /// The largest number of things or bytes that a database can have. Sums of such numbers do not overflow.
+    static let largestCount = Int64(1) << 53
     /// Number of own commits whose versions are kept, to recognize this device's values after the server was restored
     /// from a backup: months of one person's edits in a few hundred kilobytes.
     static let confirmedVersions: Int64 = 10_000

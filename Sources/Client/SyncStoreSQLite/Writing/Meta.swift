@@ -28,6 +28,11 @@ struct JournalTotals: Hashable {
 }
 
 extension Meta {
+    /// Returns an offset within 70 million years, so that the difference of two offsets cannot overflow.
+    static func clampedOffset(_ offset: Int64) -> Int64 {
+        min(max(offset, -1 << 61), 1 << 61)
+    }
+
     /// The largest incarnation that the protocol can represent.
     static let largestIncarnation = Int64(Int32.max)
 
@@ -52,18 +57,23 @@ extension Meta {
         }
         return Meta(
             identity: ClientIdentity(client: client, incarnation: Int(statement.integer(1))),
-            nextNumber: TransactionNumber(statement.integer(2)),
-            lastSequence: statement.integer(16),
+            nextNumber: TransactionNumber(try statement.count(2, "sync_meta.next_number")),
+            lastSequence: try statement.count(16, "sync_meta.last_sequence"),
             epoch: statement.optionalText(3).map(Epoch.init(rawValue:)),
             account: statement.optionalText(10).map(AccountID.init(rawValue:)),
             clock: HybridClock(last: HybridTime(rawValue: UInt64(bitPattern: statement.integer(4)))),
-            clockOffset: statement.optionalInteger(14),
+            clockOffset: statement.optionalInteger(14).map(Self.clampedOffset),
             outbox: OutboxSummary(
-                waiting: Int(statement.integer(5)), held: Int(statement.integer(15)), sent: Int(statement.integer(6)),
-                answered: Int(statement.integer(7)), bytes: Int(statement.integer(8)),
-                activeJournalEntries: Int(statement.integer(9))),
+                waiting: Int(try statement.count(5, "sync_meta.waiting")),
+                held: Int(try statement.count(15, "sync_meta.held")),
+                sent: Int(try statement.count(6, "sync_meta.sent")),
+                answered: Int(try statement.count(7, "sync_meta.answered")),
+                bytes: Int(try statement.count(8, "sync_meta.outbox_bytes")),
+                activeJournalEntries: Int(try statement.count(9, "sync_meta.active_journal_entries"))),
             journal: JournalTotals(
-                entries: Int(statement.integer(11)), bytes: statement.integer(12), activeBytes: statement.integer(13)))
+                entries: Int(try statement.count(11, "sync_meta.journal_entries")),
+                bytes: try statement.count(12, "sync_meta.journal_bytes"),
+                activeBytes: try statement.count(13, "sync_meta.active_journal_bytes")))
     }
 
     /// Saves the row over an earlier one: nothing if they are equal, and only the columns that most writes change if

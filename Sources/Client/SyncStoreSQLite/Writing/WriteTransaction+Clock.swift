@@ -26,7 +26,8 @@ extension WriteTransaction {
         try correctClock(now: now)
         meta.clock.observe(serverTime, now: now, permitting: SchemaLimits.permittedSkew)
         guard serverTime > .zero else { return }
-        let offset = serverTime.lead(over: now, known: meta.clockOffset, permitting: SchemaLimits.permittedSkew)
+        let offset = Meta.clampedOffset(
+            serverTime.lead(over: now, known: meta.clockOffset, permitting: SchemaLimits.permittedSkew))
         // A difference below one second may be network delay, and is not worth a write.
         if let known = meta.clockOffset, abs(known - offset) < 1_000 { return }
         meta.clockOffset = offset

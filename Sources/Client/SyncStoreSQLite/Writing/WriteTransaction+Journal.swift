@@ -196,7 +196,7 @@ extension WriteTransaction {
             while try entry.step() {
                 number = entry.integer(0)
                 meta.journal.entries -= 1
-                meta.journal.bytes -= entry.integer(1)
+                meta.journal.bytes -= try entry.count(1, "the size of a journal entry")
                 settled = entry.integer(2)
             }
             guard let number else {
@@ -245,7 +245,7 @@ extension WriteTransaction {
         while try statement.step() {
             guard journal.state == .active else { continue }
             meta.outbox.activeJournalEntries -= 1
-            meta.journal.activeBytes -= statement.integer(0)
+            meta.journal.activeBytes -= try statement.count(0, "the size of a journal entry")
         }
         change.touchesOutbox = true
         try deleteHandledEntries()
@@ -279,7 +279,7 @@ extension WriteTransaction {
         var count = 0
         while try statement.step() {
             count += 1
-            meta.journal.activeBytes -= statement.integer(0)
+            meta.journal.activeBytes -= try statement.count(0, "the size of a journal entry")
         }
         guard count > 0 else {
             rollsBack = true

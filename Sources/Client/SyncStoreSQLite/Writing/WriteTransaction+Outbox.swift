@@ -26,9 +26,9 @@ struct StoredEntry {
         }
         self.space = space
         transaction = try StoredForm.transaction(from: statement.bytes(2), of: "outbox entry \(sequence)")
-        bytes = Int(statement.integer(3))
+        bytes = Int(try statement.count(3, "the size of outbox entry \(statement.integer(0))"))
         number = statement.optionalInteger(4).map { TransactionNumber($0) }
-        attempts = Int(statement.integer(5))
+        attempts = Int(try statement.count(5, "the number of attempts of outbox entry \(statement.integer(0))"))
         version = statement.optionalInteger(6).map { Version($0) }
         formerly = try FormerNumbers.read(statement.optionalText(7), of: "outbox entry \(sequence)")
         heldFor = statement.optionalText(8)

@@ -180,10 +180,10 @@ extension WriteTransaction {
         while try entries.step() {
             count += 1
             meta.journal.entries -= 1
-            meta.journal.bytes -= entries.integer(1)
+            meta.journal.bytes -= try entries.count(1, "the size of a journal entry")
             if entries.integer(0) != 0 {
                 meta.outbox.activeJournalEntries -= 1
-                meta.journal.activeBytes -= entries.integer(1)
+                meta.journal.activeBytes -= try entries.count(1, "the size of a journal entry")
             }
             change.touchesOutbox = true
         }
@@ -204,7 +204,7 @@ extension WriteTransaction {
         var count = 0
         while try entries.step() {
             count += 1
-            let saved = entries.integer(2) - entries.integer(3)
+            let saved = try entries.count(2, "the size of a journal entry") - entries.integer(3)
             meta.journal.bytes -= saved
             if entries.integer(1) != 0 { meta.journal.activeBytes -= saved }
             change.touchesOutbox = true
@@ -231,8 +231,8 @@ extension WriteTransaction {
             """)
         sizes.bind(1, space.rawValue)
         while try sizes.step() {
-            meta.journal.bytes -= sizes.integer(2)
-            if sizes.integer(1) != 0 { meta.journal.activeBytes -= sizes.integer(2) }
+            meta.journal.bytes -= try sizes.count(2, "the size of a journal entry")
+            if sizes.integer(1) != 0 { meta.journal.activeBytes -= try sizes.count(2, "the size of a journal entry") }
         }
         sizes.reset()
         let records = try connection.statement(

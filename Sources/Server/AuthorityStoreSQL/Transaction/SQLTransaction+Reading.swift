@@ -51,7 +51,7 @@ extension SQLTransaction: AuthorityView {
         if let extent = known.extents[space] { return extent }
         let extent =
             try row("read a space", "SELECT head, horizon FROM space WHERE name = $1", [.text(space.rawValue)]) {
-                SpaceExtent(head: Version($0.integer(0)), horizon: Version($0.integer(1)))
+                try SpaceExtent($0, from: 0, of: space)
             } ?? .empty
         known.extents[space] = extent
         return extent
@@ -59,10 +59,8 @@ extension SQLTransaction: AuthorityView {
 
     package func extents() throws(AuthorityStoreError) -> [SpaceID: SpaceExtent] {
         let found = try rows("read the spaces", "SELECT name, head, horizon FROM space", []) {
-            (
-                try SpaceID(stored: $0.text(0), "the name in a row of space"),
-                SpaceExtent(head: Version($0.integer(1)), horizon: Version($0.integer(2)))
-            )
+            let space = try SpaceID(stored: $0.text(0), "the name in a row of space")
+            return (space, try SpaceExtent($0, from: 1, of: space))
         }
         return Dictionary(found, uniquingKeysWith: { $1 })
     }
@@ -385,6 +383,19 @@ extension SQLTransaction: AuthorityView {
             "read the owner of a client id", "SELECT principal, replaced FROM client WHERE id = $1",
             [.blob(client.bits.bytes)]
         ) { ClientOwner(principal: Principal(name: $0.text(0)), isReplaced: $0.integer(1) != 0) }
+    }
+}
+
+extension SpaceExtent {
+    /// Reads the head and the horizon from two columns.
+    fileprivate init(_ row: some SQLCursor, from column: Int32, of space: SpaceID) throws(AuthorityStoreError) {
+        let (head, horizon) = (row.integer(column), row.integer(column + 1))
+        // The version after the head must exist.
+        guard 0 <= horizon, horizon <= head, head < .max else {
+            throw AuthorityStoreError(
+                .corrupt, "the space \(space) has the head \(head) and the horizon \(horizon)")
+        }
+        self.init(head: Version(head), horizon: Version(horizon))
     }
 }
 
