@@ -78,7 +78,9 @@ import Testing
         let client = try output("clients").split(separator: "\t").map(String.init)
         try #require(client.count == 6, "\(client)")
         #expect(Array(client[1...4]) == ["ned", "0", "0", "applied"], "\(client)")
-        #expect(try output("clients", "--json").contains(#","account":"ned","incarnation":0,"last_answered":0,"#))
+        #expect(
+            try output("clients", "--json").contains(
+                #","account":"ned","incarnation":0,"replaced":false,"last_answered":0,"#))
         let none = try syncd("clients", "--after", client[0])
         #expect(none.status == 0 && none.output.isEmpty, "\(none)")
         #expect(none.errors == "no client after \(client[0]) has pushed\n")
