@@ -31,6 +31,9 @@ package struct JSONKey {
         isEscaped ? JSONEscapes.decode(bytes) : Array(bytes)
     }
 
+    /// The bytes of the key; nil if it has escapes.
+    package var plainBytes: UnsafeBufferPointer<UInt8>? { isEscaped ? nil : bytes }
+
     package var text: String {
         isEscaped ? String(decoding: decoded, as: UTF8.self) : String(decoding: bytes, as: UTF8.self)
     }

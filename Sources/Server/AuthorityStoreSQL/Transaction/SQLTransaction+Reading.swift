@@ -146,29 +146,59 @@ extension SQLTransaction: AuthorityView {
 
     package func rows(
         in space: SpaceID, of collection: CollectionName, after id: RecordID?, budget: PageBudget
-    ) throws(AuthorityStoreError) -> RowSlice {
-        // The empty blob sorts before every id.
+    ) throws(AuthorityStoreError) -> RowSlice<StoredRecord> {
         try use(
             "read a page of records",
             """
             SELECT id, uid, version, creation, deletion, fields, origins, equal_edits FROM record
             WHERE space = $1 AND collection = $2 AND id > $3 AND deletion IS NULL ORDER BY id LIMIT $4
             """,
-            [
-                .text(space.rawValue), .text(collection.rawValue), .blob(id?.bits.bytes ?? []), budget.mostRows,
-            ]
+            Self.page(in: space, of: collection, after: id, budget)
         ) { row in
-            var records: [StoredRecord] = []
-            records.reserveCapacity(min(budget.rows, AuthorityLimits.pageRows))
-            var bytes = 0
-            while try row.step() {
-                let isFull = records.count >= budget.rows || bytes >= budget.bytes
-                if isFull, !records.isEmpty { return RowSlice(records: records, bytes: bytes, isComplete: false) }
-                bytes += row.withBytes(5) { $0.count } + 64
-                records.append(try StoredRecord(row, of: collection, in: space))
-            }
-            return RowSlice(records: records, bytes: bytes, isComplete: true)
+            try Self.slice(row, fields: 5, within: budget) { try StoredRecord(row, of: collection, in: space) }
         }
+    }
+
+    package func records(
+        in space: SpaceID, of schema: ModelSchema, after id: RecordID?, budget: PageBudget
+    ) throws(AuthorityStoreError) -> RowSlice<Record> {
+        try use(
+            "read a page of records",
+            """
+            SELECT id, uid, version, creation, fields, origins FROM record
+            WHERE space = $1 AND collection = $2 AND id > $3 AND deletion IS NULL ORDER BY id LIMIT $4
+            """,
+            Self.page(in: space, of: schema.collection, after: id, budget)
+        ) { row in
+            try Self.slice(row, fields: 4, within: budget) { try Record(row, schema: schema) }
+        }
+    }
+
+    private static func page(
+        in space: SpaceID, of collection: CollectionName, after id: RecordID?, _ budget: PageBudget
+    ) -> [StoredValue?] {
+        // The empty blob sorts before every id.
+        [.text(space.rawValue), .text(collection.rawValue), .blob(id?.bits.bytes ?? []), budget.mostRows]
+    }
+
+    /// Reads records until the budget is used up.
+    ///
+    /// - Parameters:
+    ///   - column: the column with the fields, whose length counts against the budget.
+    ///   - make: makes the element of a record, while its row is the current one.
+    private static func slice<Row>(
+        _ row: Session.Cursor, fields column: Int32, within budget: PageBudget, _ make: () throws -> Row
+    ) throws -> RowSlice<Row> {
+        var records: [Row] = []
+        records.reserveCapacity(min(budget.rows, AuthorityLimits.pageRows))
+        var bytes = 0
+        while try row.step() {
+            let isFull = records.count >= budget.rows || bytes >= budget.bytes
+            if isFull, !records.isEmpty { return RowSlice(records: records, bytes: bytes, isComplete: false) }
+            bytes += row.withBytes(column) { $0.count } + 64
+            records.append(try make())
+        }
+        return RowSlice(records: records, bytes: bytes, isComplete: true)
     }
 
     package func recordCounts(in space: SpaceID) throws(AuthorityStoreError) -> [CollectionName: Int] {

@@ -115,15 +115,14 @@ struct FeedReader {
                 isLast = false
                 break
             }
-            let slice = try view.rows(
-                in: space, of: collection, after: collection == last?.collection ? last?.id : nil, budget: budget)
+            let slice = try view.records(
+                in: space, of: catalog.schemaForReading(collection),
+                after: collection == last?.collection ? last?.id : nil, budget: budget)
             budget.rows -= slice.records.count
             budget.bytes -= slice.bytes
             if let end = slice.records.last {
-                shown = end.address
-                let schema = catalog.schemaForReading(collection)
-                groups.append(
-                    SnapshotRows(collection: collection, records: slice.records.map { Record($0, schema: schema) }))
+                shown = RecordAddress(collection, end.id)
+                groups.append(SnapshotRows(collection: collection, records: slice.records))
             }
             guard slice.isComplete else {
                 isLast = false

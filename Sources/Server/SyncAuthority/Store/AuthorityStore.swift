@@ -85,7 +85,14 @@ public protocol AuthorityView: RecordLookup {
     /// The first record is returned even if it exceeds the budget.
     func rows(
         in space: SpaceID, of collection: CollectionName, after id: RecordID?, budget: PageBudget
-    ) throws(AuthorityStoreError) -> RowSlice
+    ) throws(AuthorityStoreError) -> RowSlice<StoredRecord>
+
+    /// Returns the same records as `rows`, as clients see them.
+    ///
+    /// - Parameter schema: the schema of the collection as this server knows it.
+    func records(
+        in space: SpaceID, of schema: ModelSchema, after id: RecordID?, budget: PageBudget
+    ) throws(AuthorityStoreError) -> RowSlice<Record>
 
     /// Returns the number of live records in a space by collection, without collections that have none.
     ///
@@ -276,16 +283,16 @@ public struct PageBudget: Hashable, Sendable {
 }
 
 /// Live records of one collection, ordered by id.
-public struct RowSlice: Hashable, Sendable {
+public struct RowSlice<Row: Hashable & Sendable>: Hashable, Sendable {
     /// The records with ids in increasing order, without deleted ones.
-    public let records: [StoredRecord]
+    public let records: [Row]
     /// The size of the records as counted against the budget, in bytes.
     public let bytes: Int
     /// Whether no more records of the collection follow.
     public let isComplete: Bool
 
     /// Creates a slice as a store has read it.
-    public init(records: [StoredRecord], bytes: Int, isComplete: Bool) {
+    public init(records: [Row], bytes: Int, isComplete: Bool) {
         self.records = records
         self.bytes = bytes
         self.isComplete = isComplete

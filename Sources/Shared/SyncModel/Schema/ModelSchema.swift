@@ -63,6 +63,38 @@ public struct ModelSchema: Hashable, Sendable {
             }
             return nil
         }
+
+        /// Returns the position of the field; nil when the schema has no such field.
+        ///
+        /// - Parameter name: a name in UTF-8 that comes after those of the calls before.
+        package mutating func position(of name: UnsafeBufferPointer<UInt8>) -> Int? {
+            while next < order.count {
+                let position = order[next]
+                let order = Self.order(of: fields[position].name, and: name)
+                if order > 0 { return nil }
+                next += 1
+                if order == 0 { return position }
+            }
+            return nil
+        }
+
+        /// Returns a number below, equal to, or above zero if `candidate` is before, equal to, or after `name`.
+        private static func order(of candidate: FieldName, and name: UnsafeBufferPointer<UInt8>) -> Int {
+            var candidate = candidate.rawValue
+            return candidate.withUTF8 { candidate in
+                for index in 0..<min(candidate.count, name.count) where candidate[index] != name[index] {
+                    return Int(candidate[index]) - Int(name[index])
+                }
+                return candidate.count - name.count
+            }
+        }
+    }
+
+    /// A field that a record has: one of the schema, or one that only other builds know.
+    package enum RecordField {
+        /// The position in `fields`.
+        case known(Int)
+        case unknown(FieldName)
     }
 
     /// Returns the field with this name; nil when there is no such field.

@@ -158,9 +158,16 @@ extension Counted {
 
     func rows(
         in space: SpaceID, of collection: CollectionName, after id: RecordID?, budget: PageBudget
-    ) throws(AuthorityStoreError) -> RowSlice {
+    ) throws(AuthorityStoreError) -> RowSlice<StoredRecord> {
         try store.step("rows")
         return try view.rows(in: space, of: collection, after: id, budget: budget)
+    }
+
+    func records(
+        in space: SpaceID, of schema: ModelSchema, after id: RecordID?, budget: PageBudget
+    ) throws(AuthorityStoreError) -> RowSlice<Record> {
+        try store.step("records")
+        return try view.records(in: space, of: schema, after: id, budget: budget)
     }
 
     func recordCounts(in space: SpaceID) throws(AuthorityStoreError) -> [CollectionName: Int] {

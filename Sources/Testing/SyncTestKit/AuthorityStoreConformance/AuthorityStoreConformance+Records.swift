@@ -120,6 +120,52 @@ extension AuthorityStoreConformance {
                 }
                 try fixture.expect(rest, RowSlice(records: [], bytes: 0, isComplete: true), "after the last")
             },
+            Check("a page shows records as clients of a schema see them") { fixture in
+                let (early, late) = (AuthorityStoreFixture.origin(1, 5), AuthorityStoreFixture.origin(4, 9))
+                let created = [("bio", FieldValue.text("\u{7}\"é\u{1F600}"), early), ("rank", .integer(-7), early)]
+                let edited = [
+                    ("active", FieldValue.boolean(false), late), ("bio", .null, early),
+                    ("data", .json(#"{"a": 1.10}"#), late),
+                    ("later", .reference(AuthorityStoreFixture.id(3)), late), ("rank", .real(0.5), early),
+                ]
+                try fixture.write { transaction in
+                    try transaction.put(AuthorityStoreFixture.record(1, uid: 0))
+                    for (number, fields) in [(2, created), (3, edited)]
+                        as [(UInt64, [(String, FieldValue, FieldOrigin)])]
+                    {
+                        for version in [1, 4] as [Int64] {
+                            let id = 10 * number + UInt64(version)
+                            try transaction.put(
+                                AuthorityStoreFixture.record(
+                                    id, uid: Int64(id), version: version,
+                                    fields: fields.map { (FieldName(rawValue: $0.0) ?? "", $0.1, $0.2) }))
+                        }
+                    }
+                }
+                let schemas = [
+                    ModelSchema(collection: "user", fields: []),
+                    ModelSchema(
+                        collection: "user", fields: [.integer("rank"), .text("bio"), .text("zip"), .text("a")]),
+                    ModelSchema(
+                        collection: "user",
+                        fields: [.json("data"), .boolean("active"), .text("bio"), .real("rank"), .text("later")]),
+                ]
+                let budget = PageBudget(rows: 9, bytes: AuthorityStoreFixture.ample)
+                for schema in schemas {
+                    let (stored, shown) = try fixture.read { view in
+                        (
+                            try view.rows(in: .default, of: "user", after: nil, budget: budget),
+                            try view.records(in: .default, of: schema, after: nil, budget: budget)
+                        )
+                    }
+                    try fixture.expect(stored.records.count, 5, "the count of records")
+                    try fixture.expect(
+                        shown,
+                        RowSlice(
+                            records: stored.records.map { Record($0, schema: schema) }, bytes: stored.bytes,
+                            isComplete: stored.isComplete), "the records")
+                }
+            },
             Check("references are found by target and field, and removed one by one") { fixture in
                 let target = RecordAddress("user", AuthorityStoreFixture.id(1))
                 let author = ReferenceField("avatar", "author")

@@ -148,7 +148,7 @@ final class InMemoryTransaction: AuthorityTransaction {
 
     func rows(
         in space: SpaceID, of collection: CollectionName, after id: RecordID?, budget: PageBudget
-    ) -> RowSlice {
+    ) -> RowSlice<StoredRecord> {
         let all = tables.records.values
             .filter { record in
                 record.space == space && record.address.collection == collection && record.isAlive
@@ -163,6 +163,14 @@ final class InMemoryTransaction: AuthorityTransaction {
             bytes += record.fields.reduce(64) { $0 + $1.value.byteCount }
         }
         return RowSlice(records: records, bytes: bytes, isComplete: records.count == all.count)
+    }
+
+    func records(
+        in space: SpaceID, of schema: ModelSchema, after id: RecordID?, budget: PageBudget
+    ) -> RowSlice<Record> {
+        let slice = rows(in: space, of: schema.collection, after: id, budget: budget)
+        return RowSlice(
+            records: slice.records.map { Record($0, schema: schema) }, bytes: slice.bytes, isComplete: slice.isComplete)
     }
 
     func recordCounts(in space: SpaceID) -> [CollectionName: Int] {
