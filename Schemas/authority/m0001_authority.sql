@@ -101,12 +101,12 @@ CREATE TABLE change_feed (
     PRIMARY KEY (space, version)
 ) STRICT;
 
--- The principal that first used each client id. No other principal can push with it. An id is replaced when its device pushes
--- under another one, and then does not count for the limit of devices.
+-- The principal that first used each client id. No other principal can push with it. An id is replaced by the
+-- one under which its device pushes now, or by itself if an operator has released it. It then does not count for the limit of devices.
 CREATE TABLE client (
     id BLOB PRIMARY KEY CHECK (length(id) = 16),
     principal TEXT NOT NULL,
-    replaced INTEGER NOT NULL CHECK (replaced IN (0, 1))
+    replaced_by BLOB CHECK (length(replaced_by) = 16)
 ) STRICT, WITHOUT ROWID;
 
 -- The next transaction number of each client, and the number below which it has acknowledged all outcomes. The principal is part

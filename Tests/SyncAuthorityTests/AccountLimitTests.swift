@@ -119,15 +119,31 @@ import Testing
         #expect(try push(by: &restored[1], naming: restored[0])?.version != nil)
         try world.authority.measureUsage()
         #expect(try world.push(&restored[1], update("user", 1, at: 6, "bio", .text("again"))).version != nil)
+        // Another restore of the first backup, which names a client that is replaced already.
+        var again = Device(8)
+        #expect(try push(by: &again, naming: first)?.version != nil)
+        restored[1] = again
+        // A repeat of a replaced client gets its outcome, and counts for nothing.
+        var repeated = Device(1)
+        let sent = try repeated.number([create("user", 1, ["username": .text("ann")])])
+        guard case .answered = try world.response(repeated.request([sent]), by: repeated.principal) else {
+            Issue.record("a repeat was refused")
+            return
+        }
+        #expect(try world.push(&restored[1], update("user", 1, at: 6, "bio", .text("again"))).version != nil)
         // The id of another account, or an unknown one, makes no room.
         var eve = Device(4, principal: "eve")
         try world.push(&eve, create("user", 4, ["username": .text("eve")]))
-        for stranger in [eve, Device(5), restored[0]] {
+        for stranger in [eve, Device(5)] {
             var further = Device(6)
             #expect(throws: AuthorityError.self) { try push(by: &further, naming: stranger) }
         }
         // A copy of the first database is a further device.
         #expect(throws: AuthorityError.self) { try world.push(&first, update("user", 1, at: 7, "bio", .text("copy"))) }
+        #expect(try world.authority.release(restored[1].identity.client) == Principal(name: "anna"))
+        #expect(try world.authority.release(Device(99).identity.client) == nil)
+        try world.authority.measureUsage()
+        #expect(try world.push(&restored[1], update("user", 1, at: 8, "bio", .text("back"))).version != nil)
         let wider = AuthorityWorld(policy: AuthorityPolicy(accounts: AccountLimits(clients: 2)), over: world.store)
         try wider.authority.measureUsage()
         first.next = TransactionNumber.first.next

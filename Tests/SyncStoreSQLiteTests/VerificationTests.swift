@@ -207,9 +207,8 @@ import Testing
             let parts = column.split(separator: ".")
             let scratch = try Scratch()
             try Self.copy(to: scratch)
-            // One row, because many of these numbers are unique. A constraint may forbid the number.
-            let change =
-                "UPDATE \(parts[0]) SET \(parts[1]) = \(number) WHERE rowid = (SELECT min(rowid) FROM \(parts[0]))"
+            // A constraint may forbid the number, in all rows or in all but one.
+            let change = "UPDATE OR IGNORE \(parts[0]) SET \(parts[1]) = \(number)"
             guard (try? RawDatabase(scratch.file).run(change)) != nil else { continue }
             _ = Self.finding(in: scratch)
             try? Self.use(scratch)

@@ -137,9 +137,9 @@ import Testing
         #expect(Self.stop(after: []) == "stopped")
         #expect(Self.stop(after: [inSync, stopped]) == "stopped")
         #expect(Self.stop(after: [inSync, busy]) == "stopped")
-        #expect(Self.stop(after: [inSync, braked]) == "braked(deletes: 40, of: 60)")
-        #expect(Self.stop(after: [braked, stopped]) == "braked(deletes: 40, of: 60)")
-        #expect(Self.stop(after: [braked, busy, stopped]) == "braked(deletes: 40, of: 60)")
+        #expect(Self.stop(after: [inSync, braked]).contains("deletes: 40, total: 60"))
+        #expect(Self.stop(after: [braked, stopped]).contains("deletes: 40, total: 60"))
+        #expect(Self.stop(after: [braked, busy, stopped]).contains("deletes: 40, total: 60"))
         #expect(Self.stop(after: [braked, inSync, stopped]) == "stopped")
         #expect(Self.stop(after: [blocked]).hasPrefix("blocked(\"the history is in doubt"))
         #expect(Self.stop(after: [offline, stopped]).hasPrefix("offline("))
@@ -150,8 +150,11 @@ import Testing
         var status = Self.status(OutboxSummary(sent: 1))
         status.spaces.append(status.spaces[0])
         status.spaces[0].pull = .braked(deletes: 40, of: 60)
-        let braked = "braked(deletes: 40, of: 60)"
-        #expect(Self.ending(status, timeout: .zero) == braked)
+        let braked = "deletes: 40, total: 60"
+        #expect(Self.ending(status, timeout: .zero)?.contains(braked) == true)
+        var both = status
+        both.spaces[1].pull = .braked(deletes: 5, of: 5)
+        #expect(Self.ending(both, timeout: .zero)?.contains("deletes: 5, total: 5") == true)
         status.push = .working
         #expect(Self.ending(status, timeout: .zero) == nil)
         status.push = .idle
@@ -159,7 +162,7 @@ import Testing
         #expect(Self.ending(status) == nil)
         status.spaces[1].pull = .waiting("the server is busy", retryIn: .seconds(1))
         #expect(Self.ending(status) == nil)
-        #expect(Self.ending(status, timeout: .zero) == braked)
+        #expect(Self.ending(status, timeout: .zero)?.contains(braked) == true)
     }
 
     @Test func `a sync ends when only writes for a newer server are left`() {

@@ -115,7 +115,7 @@ struct ImportPlan {
                     "its record was deleted on the server (see the journal), and a deleted record stays deleted; give the row another key to create a new record"
                 ))
         }
-        if let existing, let schema = store.catalog[row.collection] { patch.keepLineBreaks(of: existing, schema) }
+        if let existing, let schema = store.catalog[row.collection] { patch.keepForm(of: existing, schema) }
         let current = existing == nil ? nil : try store.space(of: row.collection, address.id)
         return .success(Target(row: row, id: address.id, existing: existing, space: current ?? space, patch: patch))
     }
@@ -332,12 +332,15 @@ struct ImportPlan {
 }
 
 extension Patch {
-    /// Gives JSON values the white space that they have in the record, if they differ in nothing else: an export writes
-    /// them on one line.
-    fileprivate mutating func keepLineBreaks(of record: Record, _ schema: ModelSchema) {
+    /// Gives JSON values the form that they have in the record, if an export writes both in the same way: on one line.
+    fileprivate mutating func keepForm(of record: Record, _ schema: ModelSchema) {
         for (name, value) in self {
-            guard case .json(let new) = value, let position = schema.position(of: name),
-                case .json(let old) = record.values[position], new != old,
+            guard let position = schema.position(of: name), case .json(let old) = record.values[position] else {
+                continue
+            }
+            // An export writes both as null.
+            if value.isNull, old == "null" { set(name, to: .json(old)) }
+            guard case .json(let new) = value, new != old,
                 new.utf8.lazy.map(\.asSpace).elementsEqual(old.utf8.lazy.map(\.asSpace))
             else { continue }
             set(name, to: .json(old))

@@ -286,7 +286,7 @@ struct Salvage {
             guard let client = row.text("client").flatMap({ ClientID($0) }),
                 let incarnation = row.integer("incarnation"),
                 (0...Meta.largestIncarnation).contains(incarnation), let next = row.integer("next_number"),
-                (0...StoreLimits.largestCount).contains(next),
+                (0...StoreLimits.largestCount / 2).contains(next),
                 let clock = row.integer("clock"),
                 let waiting = row.integer("waiting"), let sent = row.integer("sent"),
                 let answered = row.integer("answered"), waiting >= 0, sent >= 0, answered >= 0
@@ -483,10 +483,11 @@ struct Salvage {
             insert.bind(4, Int64(payload.count))
             insert.bind(5, number)
             insert.bind(6, readableFormerNumbers(row.text("formerly")))
-            insert.bind(7, number == nil ? 0 : min(max(row.integer("attempts") ?? 1, 0), StoreLimits.largestCount))
+            insert.bind(
+                7, number == nil ? 0 : row.integer("attempts").flatMap { (0...1 << 30).contains($0) ? $0 : nil } ?? 1)
             let version = number == nil || forgetsResults ? nil : row.integer("version").flatMap { $0 < 0 ? nil : $0 }
             insert.bind(8, version)
-            insert.bind(9, row.integer("written_at") ?? now.milliseconds)
+            insert.bind(9, min(row.integer("written_at") ?? now.milliseconds, now.milliseconds))
             insert.bind(10, row.text("refusal_code"))
             insert.bind(11, row.text("refusal_message"))
             try insert.run()
@@ -567,9 +568,13 @@ struct Salvage {
         guard let number = row.integer("number") else { return false }
         let columns = [
             "number", "at", "sequence", "event", "state", "payload", "code", "message", "mutation", "space", "bytes",
-            "records", "fields", "own", "own_part",
+            "records", "fields", "own",
         ]
-        guard try copy(row, columns, into: "sync_journal") else { return false }
+        // Without it, the entry goes as a whole when the account loses the access to the space.
+        let hasOwnPart = row.bytes("own_part").map { (try? StoredForm.transaction(from: $0, of: "an own part")) != nil }
+        guard try copy(row, columns + (hasOwnPart == true ? ["own_part"] : []), into: "sync_journal") else {
+            return false
+        }
         let size = try possibleSize(of: number, row.integer("bytes"))
         let conflicts = [
             "journal", "position", "collection", "id", "field", "rule", "base", "winner", "winner_time",
@@ -614,7 +619,7 @@ struct Salvage {
             """
             UPDATE sync_journal SET bytes = coalesce(length(CAST(payload AS BLOB)), 0)
                 + coalesce(length(CAST(records AS BLOB)), 0) + coalesce(length(CAST(own_part AS BLOB)), 0)
-                + coalesce(length(CAST(message AS BLOB)), 0)
+                + coalesce(length(CAST(message AS BLOB)), 0) + coalesce(length(CAST(fields AS BLOB)), 0)
             WHERE number = ?1 RETURNING bytes
             """)
         update.bind(1, number)

@@ -166,13 +166,14 @@ extension Verification {
     // MARK: Journal
 
     private func checkJournal() throws {
-        try each("sync_journal", "number, space, bytes") { row in
+        try each("sync_journal", "number, space, bytes, own_part") { row in
             let number = row.integer(0)
             let name = "journal entry \(number)"
             try expect(
                 row.optionalText(1).map { SpaceID(rawValue: $0) != nil } ?? true,
                 "\(name) has the space '\(row.text(1))'")
             _ = try row.count(2, "the size of \(name)")
+            if !row.isNull(3) { _ = try StoredForm.transaction(from: row.bytes(3), of: "the own part of \(name)") }
             // A merge without its conflicting values is useless.
             switch try JournalReading.entry(number, connection)?.event {
             case .merged(let conflicts), .overwritten(let conflicts, deleted: nil):

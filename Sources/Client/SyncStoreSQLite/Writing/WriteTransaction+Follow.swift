@@ -55,17 +55,16 @@ extension WriteTransaction {
                 "the journal offers \(lost) lost \(lost == 1 ? "transaction" : "transactions") of the space \(name) to restore: restore or dismiss \(lost == 1 ? "it" : "them") first"
             )
         }
-        // The server sends the notices of its current history again when the space is followed again. It has lost those
-        // of an earlier history.
-        let former = try count(
+        // The server may not be able to send their notices again when the space is followed again.
+        let open = try count(
             """
             SELECT count(*) FROM sync_journal WHERE event IN ('merged', 'overwritten') AND state = 'active'
-                AND coalesce(space, ?1) = ?1 AND number <= (SELECT former_entries_up_to FROM sync_meta)
+                AND coalesce(space, ?1) = ?1
             """, name)
-        guard former == 0 else {
+        guard open == 0 else {
             throw StoreError(
                 .unsentWrites,
-                "the journal has \(former) \(former == 1 ? "entry" : "entries") about values of the space \(name) that gave way in an earlier history of the server, which cannot send them again: restore or dismiss \(former == 1 ? "it" : "them") first"
+                "the journal has \(open) open \(open == 1 ? "entry" : "entries") about values of the space \(name) that gave way to others: restore or dismiss \(open == 1 ? "it" : "them") first"
             )
         }
     }

@@ -73,7 +73,7 @@ extension WriteTransaction {
             transactions.append(
                 NumberedTransaction(
                     number: number, hash: try StoredForm.hash(of: entry.transaction), transaction: entry.transaction,
-                    age: .milliseconds(max(0, now.milliseconds - writtenAt)),
+                    age: max(.zero, .milliseconds(now.milliseconds) - .milliseconds(writtenAt)),
                     formerNumbers: Array(entry.formerly.prefix(SchemaLimits.formerNumbers))))
         }
         change.touchesOutbox = true

@@ -16,8 +16,8 @@ enum SyncEnding: Sendable {
     case storeFailed(StoreError)
     /// Something else prevents the sync. The text describes the reason.
     case blocked(String)
-    /// The mass-delete brake holds back `deletes` of the records of a space.
-    case braked(deletes: Int, of: Int)
+    /// The mass-delete brake holds back deletions in these spaces.
+    case braked([HeldDeletes])
     /// The mass-delete brake stopped another process, which recorded this message.
     case brakedElsewhere(Int32?, String)
     /// Another process is syncing, and has not finished in time. `lack` describes what is left; nil if that is not
@@ -42,10 +42,23 @@ enum SyncEnding: Sendable {
     }
 }
 
+/// The deletions in a space that the mass-delete brake holds back.
+struct HeldDeletes: Hashable, Sendable {
+    let space: SpaceID
+    /// The number of records to delete.
+    let deletes: Int
+    /// The number of records of the space on this device.
+    let total: Int
+}
+
 extension SyncEnding {
     /// Creates the ending of a sync that has reached its time limit.
     init(at status: SyncStatus?, after timeout: Duration) {
-        if let status, case .online = status.connection {
+        if let failure = status?.storeFailure {
+            self = .storeFailed(failure)
+        } else if let status, let obstacle = ([status.push] + status.spaces.map(\.pull)).compactMap(\.obstacle).first {
+            self = .blocked(obstacle)
+        } else if let status, case .online = status.connection {
             self = .blocked("the sync has not ended in \(DurationText(timeout)): \(StatusText.progress(status))")
         } else {
             self = .failed(
@@ -135,18 +148,20 @@ struct SyncFollower: Sendable {
     /// Returns the ending if the mass-delete brake holds a space and everything else has been tried; otherwise nil.
     private func brake(in status: SyncStatus, isPatient: Bool) -> SyncEnding? {
         guard allowDeletes == nil else { return nil }
-        var ending: SyncEnding?
-        var isBusy = false
-        for activity in [status.push] + status.spaces.map(\.pull) {
+        let held = status.spaces.compactMap { space -> HeldDeletes? in
+            guard case .braked(let deletes, let total) = space.pull else { return nil }
+            return HeldDeletes(space: space.space, deletes: deletes, total: total)
+        }
+        guard !held.isEmpty else { return nil }
+        let isBusy = ([status.push] + status.spaces.map(\.pull)).contains { activity in
             switch activity {
-            case .braked(let deletes, let total): ending = ending ?? .braked(deletes: deletes, of: total)
-            case .working, .recovering: isBusy = true
-            case .waiting: isBusy = isBusy || isPatient
-            case .idle, .waitingForConnection: break
+            case .working, .recovering: true
+            case .waiting: isPatient
+            case .idle, .waitingForConnection, .braked: false
             }
         }
         let isOver = timeout > .zero && !isPatient
-        return isWatching || isOver || !isBusy ? ending : nil
+        return isWatching || isOver || !isBusy ? .braked(held) : nil
     }
 
     /// Returns the obstacle when the engine has nothing to do before its next poll and is not in sync; otherwise nil.

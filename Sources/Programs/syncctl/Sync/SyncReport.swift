@@ -92,13 +92,13 @@ struct SyncReport {
             throw CommandError(
                 .notSynced, reason, advice: "syncctl status shows what is waiting; \(CommandError.safe)")
         case .storeFailed(let failure): throw CommandError(failure)
-        case .braked(let deletes, _):
+        case .braked(let held):
             let count = after.count
             let unconfirmed =
                 count == 0 ? "" : "; \(count) \(count == 1 ? "transaction is" : "transactions are") still in the outbox"
             throw CommandError(
                 .unhealthy,
-                "the sync would delete \(deletes) records on this device, which may be a mistake of the server\(unconfirmed)",
+                "the sync would delete \(Self.words(held)) on this device, which may be a mistake of the server\(unconfirmed)",
                 advice: "if you expect that, run syncctl sync --allow-deletes")
         case .brakedElsewhere(let process, let message):
             throw CommandError(
@@ -114,6 +114,13 @@ struct SyncReport {
                 advice: "syncctl status shows the reason")
         case .interrupted: throw CommandError(.notSynced, "the sync was interrupted", advice: CommandError.safe)
         }
+    }
+
+    /// Describes all deletions to which `--allow-deletes` consents.
+    private static func words(_ held: [HeldDeletes]) -> String {
+        let total = held.reduce(0) { $0 + $1.deletes }
+        let parts = held.map { "\($0.deletes) of \($0.total) in the space \($0.space)" }
+        return "\(total) \(total == 1 ? "record" : "records") (\(parts.joined(separator: ", ")))"
     }
 
     /// The error if the account may not read a space that this device follows; nil if it may read all of them.

@@ -118,6 +118,18 @@ public final class ServerComposition {
         try authority(.reading).clients(after: client, limit: limit)
     }
 
+    /// Ends that a client counts as a device of its account, until it pushes again. A server may be using the database
+    /// meanwhile, and applies this with its next measurement.
+    ///
+    /// - Returns: the account of the client.
+    func release(_ client: ClientID) throws -> Principal {
+        guard let account = try authority(.shared).release(client) else {
+            throw ConfigurationError(
+                "no client \(client) has pushed", advice: "\(ServerOptions.program.name) clients lists those that have")
+        }
+        return account
+    }
+
     /// The page of the database, which writes nothing. Servers may be using the database meanwhile.
     ///
     /// - Parameter command: the command that serves the page, for messages.

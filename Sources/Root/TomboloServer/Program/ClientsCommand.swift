@@ -12,7 +12,7 @@ struct ClientsCommand: ServerCommand {
             that transaction, and the time of its commit. A value is - if there is none: the time, for example, if the \
             transaction changed nothing, or if its commit is no longer in the change feed. A client that only reads is \
             not known. With --json, "replaced" is true for a client that does not count as a device, because its device \
-            pushes under another client id now.
+            pushes under another client id now, or because it was released.
             """)
 
     @OptionGroup var options: ServerOptions
@@ -22,6 +22,12 @@ struct ClientsCommand: ServerCommand {
     var after: ClientID?
     @Option(parsing: .unconditional, help: "Maximum number of clients to list.") var limit = 100
     @Flag(help: "Print one line of JSON for each client.") var json = false
+    @Option(
+        help: ArgumentHelp(
+            "Do not count this client as a device of its account (account.devices), until it pushes again. Lists nothing.",
+            valueName: "id"),
+        transform: ServerArgument.client)
+    var release: ClientID?
 
     func validate() throws {
         guard limit > 0, limit <= 10_000 else { throw ValidationError("--limit must be 1 to 10000") }
@@ -29,6 +35,13 @@ struct ClientsCommand: ServerCommand {
 
     func run(_ application: ServerApplication) async throws {
         try options.withServer(application) { server in
+            if let release {
+                let account = try server.release(release)
+                try ServerOutput.write(
+                    "client \(release) does not count as a device of \(account.name) any more, until it pushes again; running servers know it in ten minutes at most\n"
+                )
+                return
+            }
             let clients = try server.clients(after: after, limit: limit)
             for client in clients {
                 let line = json ? TerminalText(json: ClientText.json(client).text) : ClientText.line(client)

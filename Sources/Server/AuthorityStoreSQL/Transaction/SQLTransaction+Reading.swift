@@ -283,8 +283,8 @@ extension SQLTransaction: AuthorityView {
         try rows(
             "read the clients",
             """
-            SELECT page.id, page.principal, page.replaced, ledger.incarnation, ledger.next, ledger.acknowledged
-            FROM (SELECT id, principal, replaced FROM client WHERE id > $1 ORDER BY id LIMIT $2) AS page
+            SELECT page.id, page.principal, page.replaced_by, ledger.incarnation, ledger.next, ledger.acknowledged
+            FROM (SELECT id, principal, replaced_by FROM client WHERE id > $1 ORDER BY id LIMIT $2) AS page
             LEFT JOIN ledger ON ledger.principal = page.principal AND ledger.client = page.id
                 AND ledger.incarnation = (SELECT max(newest.incarnation) FROM ledger AS newest
                     WHERE newest.principal = page.principal AND newest.client = page.id)
@@ -294,7 +294,7 @@ extension SQLTransaction: AuthorityView {
         ) { row in
             let id = ClientID(bits: try row.identifier(0, "the id in a row of client"))
             let principal = Principal(name: row.text(1))
-            let isReplaced = row.integer(2) != 0
+            let isReplaced = !row.isNull(2)
             guard !row.isNull(3) else {
                 return StoredClient(
                     identity: ClientIdentity(client: id, incarnation: 0), principal: principal, isReplaced: isReplaced,
@@ -316,7 +316,7 @@ extension SQLTransaction: AuthorityView {
         var usage: [Principal: StoredUsage] = [:]
         let clients = try rows(
             "count the clients of accounts",
-            "SELECT principal, count(*) FROM client WHERE replaced = 0 GROUP BY principal", []
+            "SELECT principal, count(*) FROM client WHERE replaced_by IS NULL GROUP BY principal", []
         ) { row in (Principal(name: row.text(0)), Int(row.integer(1))) }
         for (principal, count) in clients { usage[principal] = StoredUsage(clients: count) }
         let records = try rows(
@@ -410,9 +410,13 @@ extension SQLTransaction: AuthorityView {
 
     package func owner(of client: ClientID) throws(AuthorityStoreError) -> ClientOwner? {
         try row(
-            "read the owner of a client id", "SELECT principal, replaced FROM client WHERE id = $1",
+            "read the owner of a client id", "SELECT principal, replaced_by FROM client WHERE id = $1",
             [.blob(client.bits.bytes)]
-        ) { ClientOwner(principal: Principal(name: $0.text(0)), isReplaced: $0.integer(1) != 0) }
+        ) { row in
+            let replacement =
+                row.isNull(1) ? nil : ClientID(bits: try row.identifier(1, "the replacement in a row of client"))
+            return ClientOwner(principal: Principal(name: row.text(0)), replacement: replacement)
+        }
     }
 }
 

@@ -248,14 +248,14 @@ extension SQLTransaction: AuthorityTransaction {
 
     package func bind(_ client: ClientID, to principal: Principal) throws(AuthorityStoreError) {
         try execute(
-            "bind a client id", "INSERT INTO client (id, principal, replaced) VALUES ($1, $2, 0)",
+            "bind a client id", "INSERT INTO client (id, principal) VALUES ($1, $2)",
             [.blob(client.bits.bytes), .text(principal.name)])
     }
 
-    package func mark(_ client: ClientID, asReplaced isReplaced: Bool) throws(AuthorityStoreError) {
+    package func mark(_ client: ClientID, replacedBy replacement: ClientID?) throws(AuthorityStoreError) {
         try execute(
-            "mark a client id", "UPDATE client SET replaced = $1 WHERE id = $2",
-            [.integer(isReplaced ? 1 : 0), .blob(client.bits.bytes)])
+            "mark a client id", "UPDATE client SET replaced_by = $1 WHERE id = $2",
+            [replacement.map { .blob($0.bits.bytes) }, .blob(client.bits.bytes)])
     }
 }
 

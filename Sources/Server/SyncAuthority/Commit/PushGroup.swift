@@ -61,16 +61,18 @@ struct PushGroup {
 
         let stored = try models.catalog(at: state, in: transaction)
         let rights = try members.rights(at: state, in: transaction)
-        if owner.map(\.isReplaced) ?? true {
+        // A repeat only gets its outcomes again, even if another client has replaced this one.
+        let isCounted = owner.map { $0.replacement == nil || repeats.count == transactions.count } ?? false
+        if !isCounted {
             let replaced = try replacedClients(in: transaction)
             guard account.clients - replaced.count < policy.accounts.clients else { return .tooManyClients }
             if owner == nil {
                 try transaction.bind(request.identity.client, to: principal)
             } else {
                 // Another copy of the database has taken its place, but this one still pushes.
-                try transaction.mark(request.identity.client, asReplaced: false)
+                try transaction.mark(request.identity.client, replacedBy: nil)
             }
-            for client in replaced.sorted() { try transaction.mark(client, asReplaced: true) }
+            for client in replaced.sorted() { try transaction.mark(client, replacedBy: request.identity.client) }
             account.clients += 1 - replaced.count
         }
         var ledger = known
@@ -112,14 +114,19 @@ struct PushGroup {
     }
 
     /// Returns the former clients of the pushing device that still count.
+    ///
+    /// If a database is restored from the same backup again, it names a client that another one has replaced already. Then
+    /// that one is replaced. If it is the client of another copy that still pushes, it counts again with its next push.
     private func replacedClients(in view: some AuthorityView) throws(AuthorityStoreError) -> Set<ClientID> {
+        var known: Set<ClientID> = [request.identity.client]
         var clients: Set<ClientID> = []
         for former in transactions.lazy.flatMap(\.formerNumbers) {
-            let client = former.identity.client
-            guard client != request.identity.client, !clients.contains(client),
-                try view.owner(of: client) == ClientOwner(principal: principal, isReplaced: false)
-            else { continue }
-            clients.insert(client)
+            var next: ClientID? = former.identity.client
+            while let client = next, known.insert(client).inserted {
+                guard let owner = try view.owner(of: client), owner.principal == principal else { break }
+                if owner.replacement == nil { clients.insert(client) }
+                next = owner.replacement
+            }
         }
         return clients
     }

@@ -219,8 +219,8 @@ public protocol AuthorityTransaction: AuthorityView {
     /// Binds a client id, which has no owner yet, permanently to a principal.
     func bind(_ client: ClientID, to principal: Principal) throws(AuthorityStoreError)
 
-    /// Notes whether another client id of the same device has replaced a client id that has an owner.
-    func mark(_ client: ClientID, asReplaced isReplaced: Bool) throws(AuthorityStoreError)
+    /// Notes which client id has replaced a client id that has an owner; nil if none has, or does no longer.
+    func mark(_ client: ClientID, replacedBy replacement: ClientID?) throws(AuthorityStoreError)
 
     /// Stores a conflict under the next number, which is greater than all earlier ones.
     func note(

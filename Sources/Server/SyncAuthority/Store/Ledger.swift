@@ -78,13 +78,14 @@ public struct CommitAuthor: Hashable, Sendable {
 public struct ClientOwner: Hashable, Sendable {
     /// The account that first pushed with the client id. No other account can push with it.
     public let principal: Principal
-    /// Whether the device pushes under another client id now. See `AccountLimits.clients`.
-    public let isReplaced: Bool
+    /// The client id under which the device pushed later, or the id itself if an operator has released it; nil while the
+    /// id counts as a device of the account. See `AccountLimits.clients`.
+    public let replacement: ClientID?
 
     /// Creates an owner as a store has read it.
-    public init(principal: Principal, isReplaced: Bool) {
+    public init(principal: Principal, replacement: ClientID? = nil) {
         self.principal = principal
-        self.isReplaced = isReplaced
+        self.replacement = replacement
     }
 }
 
@@ -94,7 +95,8 @@ public struct StoredClient: Hashable, Sendable {
     public let identity: ClientIdentity
     /// The account under which the client pushes.
     public let principal: Principal
-    /// Whether the device pushes under another client id now.
+    /// Whether the client does not count as a device of the account: its device pushes under another client id now, or an
+    /// operator has released it.
     public let isReplaced: Bool
     /// The progress of that incarnation.
     public let ledger: Ledger

@@ -93,6 +93,17 @@ extension Authority {
         try read { view in try view.state().epoch }
     }
 
+    /// Ends that a client counts as a device of its account, until it pushes again.
+    ///
+    /// - Returns: the account of the client; nil if no client with this id has pushed.
+    public func release(_ client: ClientID) throws(AuthorityError) -> Principal? {
+        try write { transaction in
+            guard let owner = try transaction.owner(of: client) else { return nil }
+            if owner.replacement == nil { try transaction.mark(client, replacedBy: client) }
+            return owner.principal
+        }
+    }
+
     /// Starts a new history after the database was restored from a backup.
     ///
     /// Every client notices at its next contact, sends again the transactions that were not confirmed, and lets its

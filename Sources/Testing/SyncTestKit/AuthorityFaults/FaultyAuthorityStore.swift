@@ -333,9 +333,9 @@ extension FaultyTransaction {
         try base.bind(client, to: principal)
     }
 
-    func mark(_ client: ClientID, asReplaced isReplaced: Bool) throws(AuthorityStoreError) {
+    func mark(_ client: ClientID, replacedBy replacement: ClientID?) throws(AuthorityStoreError) {
         try store.step("mark")
-        try base.mark(client, asReplaced: isReplaced)
+        try base.mark(client, replacedBy: replacement)
     }
 
     func trimConflicts(keeping count: Int, limit: Int) throws(AuthorityStoreError) -> Int {

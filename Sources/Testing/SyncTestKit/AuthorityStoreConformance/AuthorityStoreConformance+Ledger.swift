@@ -196,16 +196,16 @@ extension AuthorityStoreConformance {
                     try transaction.bind(client, to: Principal(name: "anna"))
                 }
                 let anna = Principal(name: "anna")
-                try fixture.expect(try owner(), ClientOwner(principal: anna, isReplaced: false), "the owner")
-                for isReplaced in [true, false] {
-                    try fixture.write { transaction in try transaction.mark(client, asReplaced: isReplaced) }
-                    try fixture.expect(try owner(), ClientOwner(principal: anna, isReplaced: isReplaced), "the owner")
+                try fixture.expect(try owner(), ClientOwner(principal: anna), "the owner")
+                for replacement in [AuthorityStoreFixture.client(6), client, nil] {
+                    try fixture.write { transaction in try transaction.mark(client, replacedBy: replacement) }
+                    try fixture.expect(try owner(), ClientOwner(principal: anna, replacement: replacement), "the owner")
                     try fixture.expect(
                         try fixture.read { view in try view.clients(after: nil, limit: 9) }.map(\.isReplaced),
-                        [isReplaced],
+                        [replacement != nil],
                         "the replaced clients")
                     let usage = try fixture.read { view in try view.usage() }
-                    try fixture.expect(usage[anna]?.clients ?? 0, isReplaced ? 0 : 1, "the clients that count")
+                    try fixture.expect(usage[anna]?.clients ?? 0, replacement == nil ? 1 : 0, "the clients that count")
                 }
             },
             Check("a conflict names the accounts of both sides, as far as they are known") { fixture in

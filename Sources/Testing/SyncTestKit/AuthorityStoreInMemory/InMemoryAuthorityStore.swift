@@ -218,7 +218,7 @@ final class InMemoryTransaction: AuthorityTransaction {
                 .max { $0.key.identity.incarnation < $1.key.identity.incarnation }
             return StoredClient(
                 identity: newest?.key.identity ?? ClientIdentity(client: client, incarnation: 0), principal: principal,
-                isReplaced: owner.isReplaced, ledger: newest?.value ?? .empty)
+                isReplaced: owner.replacement != nil, ledger: newest?.value ?? .empty)
         }
     }
 
@@ -226,7 +226,7 @@ final class InMemoryTransaction: AuthorityTransaction {
 
     func usage() -> [Principal: StoredUsage] {
         var usage: [Principal: StoredUsage] = [:]
-        for owner in tables.owners.values where !owner.isReplaced {
+        for owner in tables.owners.values where owner.replacement == nil {
             usage[owner.principal, default: StoredUsage()].clients += 1
         }
         for record in tables.records.values {
@@ -282,12 +282,12 @@ final class InMemoryTransaction: AuthorityTransaction {
     // MARK: Writing
 
     func bind(_ client: ClientID, to principal: Principal) {
-        tables.owners[client] = ClientOwner(principal: principal, isReplaced: false)
+        tables.owners[client] = ClientOwner(principal: principal)
     }
 
-    func mark(_ client: ClientID, asReplaced isReplaced: Bool) {
+    func mark(_ client: ClientID, replacedBy replacement: ClientID?) {
         guard let owner = tables.owners[client] else { return }
-        tables.owners[client] = ClientOwner(principal: owner.principal, isReplaced: isReplaced)
+        tables.owners[client] = ClientOwner(principal: owner.principal, replacement: replacement)
     }
 
     func trimConflicts(keeping count: Int, limit: Int) -> Int {
