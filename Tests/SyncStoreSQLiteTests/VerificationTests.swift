@@ -135,7 +135,6 @@ import Testing
         "UPDATE sync_meta SET fate_unknown_up_to = 99999", "UPDATE sync_meta SET next_number = 1",
         "UPDATE sync_contact SET failure_message = CAST(x'ff' AS TEXT)", "UPDATE sync_former_client SET client = 'x'",
         "UPDATE sync_unfollowed SET name = 'A B'", "UPDATE sync_unfollowed SET receipt_version = -1",
-        "UPDATE sync_meta SET former_entries_up_to = -1",
         "UPDATE sync_space SET name = 'A B'", "UPDATE sync_space SET version = -1",
         "UPDATE sync_space SET shown_collections = 'a-b'", "UPDATE sync_outbox SET payload = '{}'",
         "UPDATE sync_outbox SET space = 'other'",

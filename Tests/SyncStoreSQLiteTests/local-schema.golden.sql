@@ -214,9 +214,7 @@ CREATE TABLE sync_meta (
     active_journal_entries INTEGER NOT NULL DEFAULT 0,
     active_journal_bytes INTEGER NOT NULL DEFAULT 0,
     -- The newest transaction of the outbox whose fate is unknown, because the journal no longer has its entry.
-    fate_unknown_up_to INTEGER NOT NULL DEFAULT 0,
-    -- The newest entry of the journal that is older than the server's current history, which cannot send its values again.
-    former_entries_up_to INTEGER NOT NULL DEFAULT 0
+    fate_unknown_up_to INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 CREATE TABLE sync_migration (number INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT;

@@ -27,6 +27,7 @@ import Testing
     @Test func `a malformed argument is reported with its expected form`() throws {
         for (words, text) in [
             (["clients", "--after", "7"], "'7' is invalid for '--after <id>': expected a client id of 36 characters"),
+            (["clients", "release"], "Missing expected argument '<client>'"),
             (["clients", "--limit", "0"], "--limit must be 1 to 10000"),
             (["clients", "--limit", "-1"], "--limit must be 1 to 10000"),
             (["backup"], "Missing expected argument '<file>'"),
@@ -84,6 +85,12 @@ import Testing
         let none = try syncd("clients", "--after", client[0])
         #expect(none.status == 0 && none.output.isEmpty, "\(none)")
         #expect(none.errors == "no client after \(client[0]) has pushed\n")
+        #expect(
+            try output("clients", "release", client[0])
+                == "client \(client[0]) does not count as a device of ned until it pushes again\n")
+        #expect(try output("clients", "--json").contains(#""replaced":true"#))
+        let stranger = try syncd("clients", "release", "00000000-0000-7000-8000-000000000001")
+        #expect(stranger.status == 78 && stranger.errors.contains("has pushed"), "\(stranger)")
         #expect(try syncd("conflicts").errors == "no conflict of the space default is stored\n")
 
         let copy = programs.folder + "/copy.sqlite"

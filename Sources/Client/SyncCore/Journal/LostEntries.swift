@@ -296,7 +296,7 @@ extension [Mutation] {
 
 extension Mutation {
     /// Returns the mutation with those of its values whose fields match; nil if none does.
-    func part(where matches: (FieldName) -> Bool) -> Mutation? {
+    package func part(where matches: (FieldName) -> Bool) -> Mutation? {
         let part: Intent
         switch intent {
         case .create(let patch):

@@ -168,9 +168,6 @@ struct Salvage {
             transaction.meta.nextNumber = old.nextNumber
         }
         let journal = try takeOverJournal(expecting: old?.journalEntries, now: now)
-        // Nobody knows anymore which entries the server's current history can send again.
-        try connection.execute(
-            "UPDATE sync_meta SET former_entries_up_to = (SELECT coalesce(max(number), 0) FROM sync_journal)")
         let outbox = try takeOverOutbox(expecting: old?.entries, upTo: old?.lastSequence, now: now)
         let (records, offered) = try takeOverShown(keys, lostEntries: outbox.count.lost, now: now)
         let knowsOwnVersions = try takeOverConfirmed()
@@ -570,11 +567,9 @@ struct Salvage {
             "number", "at", "sequence", "event", "state", "payload", "code", "message", "mutation", "space", "bytes",
             "records", "fields", "own",
         ]
-        // Without it, the entry goes as a whole when the account loses the access to the space.
-        let hasOwnPart = row.bytes("own_part").map { (try? StoredForm.transaction(from: $0, of: "an own part")) != nil }
-        guard try copy(row, columns + (hasOwnPart == true ? ["own_part"] : []), into: "sync_journal") else {
-            return false
-        }
+        // An own part that cannot be read is left out. The entry then goes as a whole with the access to its space.
+        let ownPart = row.bytes("own_part").flatMap { try? StoredForm.transaction(from: $0, of: "an own part") }
+        guard try copy(row, columns + (ownPart == nil ? [] : ["own_part"]), into: "sync_journal") else { return false }
         let size = try possibleSize(of: number, row.integer("bytes"))
         let conflicts = [
             "journal", "position", "collection", "id", "field", "rule", "base", "winner", "winner_time",

@@ -58,10 +58,9 @@ extension Verification {
     private func checkMeta() throws {
         guard let meta = try Meta.load(connection) else { throw StoreError.withoutIdentity }
         try expect(meta.nextNumber.rawValue >= 0, "sync_meta.next_number is \(meta.nextNumber)")
-        try each("sync_meta", "fate_unknown_up_to, clock, former_entries_up_to") { row in
+        try each("sync_meta", "fate_unknown_up_to, clock") { row in
             try expect(row.integer(0) >= 0, "sync_meta.fate_unknown_up_to is \(row.integer(0))")
             try expect(row.integer(1) >= 0, "sync_meta.clock is \(row.integer(1))")
-            try expect(row.integer(2) >= 0, "sync_meta.former_entries_up_to is \(row.integer(2))")
         }
     }
 

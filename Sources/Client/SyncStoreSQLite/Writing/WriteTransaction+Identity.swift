@@ -23,8 +23,6 @@ extension WriteTransaction {
             if known != nil {
                 for space in try SpaceRow.all(connection) { try reset(space, inSameHistory: false) }
                 try connection.execute("DELETE FROM sync_unfollowed")
-                try connection.execute(
-                    "UPDATE sync_meta SET former_entries_up_to = (SELECT coalesce(max(number), 0) FROM sync_journal)")
                 try loseHistory()
                 try sendAgain(as: meta.identity.next)
                 try forgetSeenVersions()

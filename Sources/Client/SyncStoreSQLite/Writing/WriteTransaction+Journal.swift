@@ -106,7 +106,7 @@ extension WriteTransaction {
         var kept = try recordsNeeded(by: transaction)
         for create in known { kept.add(create) }
         let part: [UInt8]? =
-            if case .some(let own) = own.among(transaction.mutations) {
+            if case .part(let own) = own.among(transaction.mutations) {
                 try StoredForm.bytes(of: Transaction(space: transaction.space, mutations: own))
             } else { nil }
         try insert(
@@ -120,11 +120,11 @@ extension WriteTransaction {
         let statement = try connection.statement("SELECT own, own_part FROM sync_journal WHERE number = ?1")
         statement.bind(1, entry.number)
         defer { statement.reset() }
-        guard try statement.step() else { return .none }
+        guard try statement.step() else { return .nothing }
         if statement.integer(0) != 0 { return .all }
-        guard !statement.isNull(1) else { return .none }
+        guard !statement.isNull(1) else { return .nothing }
         let place = "the own part of journal entry \(entry.number)"
-        return .some(try StoredForm.transaction(from: statement.bytes(1), of: place).mutations)
+        return .part(try StoredForm.transaction(from: statement.bytes(1), of: place).mutations)
     }
 
     @discardableResult
@@ -302,18 +302,28 @@ extension WriteTransaction {
 /// The changes of a lost entry that this device wrote, as far as it knows. They stay when the account loses access to the
 /// space.
 enum OwnChanges: Hashable {
-    case none
+    case nothing
     /// Some of the changes, or parts of them.
-    case some([Mutation])
+    case part([Mutation])
     case all
 
-    /// Returns the part that is about the records of these changes.
+    /// Returns the part of these changes.
     func among(_ changes: [Mutation]) -> OwnChanges {
-        guard case .some(let own) = self else { return self }
-        let records = Set(changes.map(\.address))
-        let part = own.filter { records.contains($0.address) }
-        return part.isEmpty ? .none : .some(part)
+        guard case .part(let own) = self else { return self }
+        let byRecord = Dictionary(grouping: changes, by: \.address)
+        let part = own.compactMap { mutation -> Mutation? in
+            guard let changes = byRecord[mutation.address] else { return nil }
+            if changes.contains(where: \.isCreate) { return mutation }
+            // The others have been restored already.
+            let fields = Set(changes.flatMap { $0.patch.map(\.field) })
+            return mutation.part(where: fields.contains)
+        }
+        return part.isEmpty ? .nothing : .part(part)
     }
+}
+
+extension Mutation {
+    fileprivate var isCreate: Bool { if case .create = intent { true } else { false } }
 }
 
 extension String {

@@ -70,7 +70,7 @@ extension WriteTransaction {
             guard !part.isEmpty else { return nil }
             let mutation = Mutation(
                 collection: model.collection, record: place.id, time: .zero, intent: .update(part))
-            return LostEdits(space: space, mutation: mutation, own: own ? .all : .none)
+            return LostEdits(space: space, mutation: mutation, own: own ? .all : .nothing)
         }
     }
 
@@ -85,7 +85,7 @@ extension WriteTransaction {
         else { return [] }
         if Self.areOwn(record, former) { return [LostEdits(space: home, mutation: creation, own: .all)] }
         let part = try ownChange(ofLost: place, former, in: home)
-        return [LostEdits(space: home, mutation: creation, own: part.map { .some([$0]) } ?? .none)]
+        return [LostEdits(space: home, mutation: creation, own: part.map { .part([$0]) } ?? .nothing)]
     }
 
     /// Whether this device wrote all values of a record.
@@ -136,7 +136,7 @@ extension WriteTransaction {
             else { return nil }
             return try ownChange(ofLost: place, former, in: space)
         }
-        return own.isEmpty ? .none : .some(own)
+        return own.isEmpty ? .nothing : .part(own)
     }
 
     /// Packs a mutation of each record into transactions. Records that refer to each other stay in one transaction.
@@ -220,10 +220,11 @@ extension WriteTransaction {
         let model = tables[place.table].model
         let marked = Self.withoutMarks(former, ofFieldsEmptySinceCreation: record)
         let own = marked.indices.filter { Self.isOwn(marked[$0]) }
-        guard !own.isEmpty else { return nil }
         // The version of the oldest fields is the one that created the record, unless all of them have been edited since.
         let oldest = former.compactMap(Self.unmarked).min()
         let isCreator = former.contains { Self.isOwn($0) && Self.unmarked($0) == oldest }
+        // A record without any value may be the target of references.
+        guard !own.isEmpty || (isCreator && record.values.allSatisfy(\.isNull)) else { return nil }
         let values = own.map { (name: model.fields[$0].name, value: record.values[$0]) }
         let intent: Mutation.Intent
         if isCreator {
@@ -268,9 +269,10 @@ extension WriteTransaction {
             let space = try SpaceRow.load(key: key, connection).space
             let (own, others) = (edits.filter { $0.own == .all }, edits.filter { $0.own != .all })
             try offer(lost: own.map(\.mutation), in: space, own: .all, now: now)
-            let parts = others.flatMap { (lost) -> [Mutation] in if case .some(let part) = lost.own { part } else { [] }
+            let parts = others.flatMap { lost -> [Mutation] in
+                if case .part(let part) = lost.own { part } else { [] }
             }
-            try offer(lost: others.map(\.mutation), in: space, own: .some(parts), now: now)
+            try offer(lost: others.map(\.mutation), in: space, own: .part(parts), now: now)
         }
     }
 

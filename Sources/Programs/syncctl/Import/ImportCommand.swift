@@ -24,8 +24,8 @@ struct ImportCommand: AsyncParsableCommand {
 
             A key is unique among the rows of a source. @key refers to the row with that key, a UUID to a record. Users need \
             no key: the username is the key. The same source and key always give the same record, so importing twice changes \
-            nothing, on any device that is in sync. A deleted record stays deleted: its row is skipped. If only the server knows of the \
-            delete, it rejects the transaction; run the import again.
+            nothing, on any device that is in sync. A deleted record stays deleted: its row is skipped. If only the \
+            server knows of the delete, it rejects the transaction; run the import again.
 
             New records are created in one space: --space names it. Changes of existing records go to the space of the \
             record. A row may only refer to records of its own space.

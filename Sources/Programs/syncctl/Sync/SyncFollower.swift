@@ -56,7 +56,7 @@ extension SyncEnding {
     init(at status: SyncStatus?, after timeout: Duration) {
         if let failure = status?.storeFailure {
             self = .storeFailed(failure)
-        } else if let status, let obstacle = ([status.push] + status.spaces.map(\.pull)).compactMap(\.obstacle).first {
+        } else if let status, let obstacle = status.activities.compactMap(\.obstacle).first {
             self = .blocked(obstacle)
         } else if let status, case .online = status.connection {
             self = .blocked("the sync has not ended in \(DurationText(timeout)): \(StatusText.progress(status))")
@@ -139,7 +139,7 @@ struct SyncFollower: Sendable {
         if !status.spaces.isEmpty, status.waitsForNewerServer { return .held }
         if let brake = brake(in: status, isPatient: isPatient) { return brake }
         guard isOver else { return nil }
-        for activity in [status.push] + status.spaces.map(\.pull) {
+        for activity in status.activities {
             if case .waiting(let reason, _) = activity { return .blocked(reason) }
         }
         return standstill(of: status)
@@ -153,13 +153,8 @@ struct SyncFollower: Sendable {
             return HeldDeletes(space: space.space, deletes: deletes, total: total)
         }
         guard !held.isEmpty else { return nil }
-        let isBusy = ([status.push] + status.spaces.map(\.pull)).contains { activity in
-            switch activity {
-            case .working, .recovering: true
-            case .waiting: isPatient
-            case .idle, .waitingForConnection, .braked: false
-            }
-        }
+        let retries = status.activities.contains { if case .waiting = $0 { true } else { false } }
+        let isBusy = status.isBusy || isPatient && retries
         let isOver = timeout > .zero && !isPatient
         return isWatching || isOver || !isBusy ? .braked(held) : nil
     }
@@ -197,13 +192,16 @@ extension SyncStatus {
     /// Whether a part of the engine is doing something, or about to repeat it.
     fileprivate var isBusy: Bool {
         guard case .online = connection else { return false }
-        return ([push] + spaces.map(\.pull)).contains { activity in
+        return activities.contains { activity in
             switch activity {
             case .working, .recovering: true
             case .idle, .waiting, .waitingForConnection, .braked: false
             }
         }
     }
+
+    /// The activities of all parts of the engine.
+    fileprivate var activities: [Activity] { [push] + spaces.map(\.pull) }
 }
 
 extension StoreError {

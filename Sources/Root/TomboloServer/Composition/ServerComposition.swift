@@ -118,8 +118,8 @@ public final class ServerComposition {
         try authority(.reading).clients(after: client, limit: limit)
     }
 
-    /// Ends that a client counts as a device of its account, until it pushes again. A server may be using the database
-    /// meanwhile, and applies this with its next measurement.
+    /// Stops counting a client as a device of its account, until it pushes again. A server may be using the database
+    /// meanwhile. It learns of the change with its next measurement.
     ///
     /// - Returns: the account of the client.
     func release(_ client: ClientID) throws -> Principal {

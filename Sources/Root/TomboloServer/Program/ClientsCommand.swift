@@ -3,9 +3,15 @@ import SyncModel
 import SyncProgram
 import SyncServerRules
 
-struct ClientsCommand: ServerCommand {
+struct ClientsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "clients", abstract: "List the clients that have pushed, ordered by client id.",
+        commandName: "clients", abstract: "List the clients that have pushed, or release one.",
+        subcommands: [ListClients.self, ReleaseClient.self], defaultSubcommand: ListClients.self)
+}
+
+struct ListClients: ServerCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "List the clients that have pushed, ordered by client id.",
         discussion: """
             Works while servers run, and changes nothing. Each line has six columns, separated by tabs: the client id, \
             its account, its incarnation, the number of the last transaction that the server has answered, the outcome of \
@@ -22,12 +28,6 @@ struct ClientsCommand: ServerCommand {
     var after: ClientID?
     @Option(parsing: .unconditional, help: "Maximum number of clients to list.") var limit = 100
     @Flag(help: "Print one line of JSON for each client.") var json = false
-    @Option(
-        help: ArgumentHelp(
-            "Do not count this client as a device of its account (account.devices), until it pushes again. Lists nothing.",
-            valueName: "id"),
-        transform: ServerArgument.client)
-    var release: ClientID?
 
     func validate() throws {
         guard limit > 0, limit <= 10_000 else { throw ValidationError("--limit must be 1 to 10000") }
@@ -35,13 +35,6 @@ struct ClientsCommand: ServerCommand {
 
     func run(_ application: ServerApplication) async throws {
         try options.withServer(application) { server in
-            if let release {
-                let account = try server.release(release)
-                try ServerOutput.write(
-                    "client \(release) does not count as a device of \(account.name) any more, until it pushes again; running servers know it in ten minutes at most\n"
-                )
-                return
-            }
             let clients = try server.clients(after: after, limit: limit)
             for client in clients {
                 let line = json ? TerminalText(json: ClientText.json(client).text) : ClientText.line(client)
@@ -49,6 +42,27 @@ struct ClientsCommand: ServerCommand {
             }
             // On standard error, so that a script sees only clients.
             if clients.isEmpty { ProgramOutput.note("no client\(after.map { " after \($0)" } ?? "") has pushed\n") }
+        }
+    }
+}
+
+struct ReleaseClient: ServerCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "release", abstract: "Free the place that a client takes among the devices of its account.",
+        discussion: """
+            The setting account.devices limits the devices of an account. A released client does not count until it pushes \
+            again. Works while servers run, which learn of it in ten minutes at most.
+            """)
+
+    @OptionGroup var options: ServerOptions
+    @Argument(help: "Client id, as the list shows it.", transform: ServerArgument.client) var client: ClientID
+
+    func run(_ application: ServerApplication) async throws {
+        try options.withServer(application) { server in
+            let account = try server.release(client)
+            try ServerOutput.write(
+                "client \(client) does not count as a device of \(account.name) until it pushes again\n",
+                after: "client \(client) was released")
         }
     }
 }

@@ -87,7 +87,7 @@ public protocol AuthorityView: RecordLookup {
         in space: SpaceID, of collection: CollectionName, after id: RecordID?, budget: PageBudget
     ) throws(AuthorityStoreError) -> RowSlice<StoredRecord>
 
-    /// Returns the same records as `rows`, as clients see them.
+    /// Returns the same records as `rows`, as clients see them. It reads nothing that only the server needs.
     ///
     /// - Parameter schema: the schema of the collection as this server knows it.
     func records(
@@ -219,7 +219,7 @@ public protocol AuthorityTransaction: AuthorityView {
     /// Binds a client id, which has no owner yet, permanently to a principal.
     func bind(_ client: ClientID, to principal: Principal) throws(AuthorityStoreError)
 
-    /// Notes which client id has replaced a client id that has an owner; nil if none has, or does no longer.
+    /// Notes which client id has replaced a client id that has an owner. With nil, the id counts as a device again.
     func mark(_ client: ClientID, replacedBy replacement: ClientID?) throws(AuthorityStoreError)
 
     /// Stores a conflict under the next number, which is greater than all earlier ones.

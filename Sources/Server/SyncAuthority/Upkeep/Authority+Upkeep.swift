@@ -93,7 +93,7 @@ extension Authority {
         try read { view in try view.state().epoch }
     }
 
-    /// Ends that a client counts as a device of its account, until it pushes again.
+    /// Stops counting a client as a device of its account, until it pushes again.
     ///
     /// - Returns: the account of the client; nil if no client with this id has pushed.
     public func release(_ client: ClientID) throws(AuthorityError) -> Principal? {

@@ -54,14 +54,8 @@ public struct ModelSchema: Hashable, Sendable {
         ///
         /// - Parameter name: a name that comes after those of the calls before.
         package mutating func position(of name: FieldName) -> Int? {
-            while next < order.count {
-                let position = order[next]
-                let candidate = fields[position].name
-                if candidate > name { return nil }
-                next += 1
-                if candidate == name { return position }
-            }
-            return nil
+            var text = name.rawValue
+            return text.withUTF8 { position(of: $0) }
         }
 
         /// Returns the position of the field; nil when the schema has no such field.

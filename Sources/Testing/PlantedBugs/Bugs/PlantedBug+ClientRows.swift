@@ -194,6 +194,20 @@ extension PlantedBug {
             END
             """),
         rows(
+            "offers not reduced", breaks: [.I21],
+            "an offer of which the device wrote a part keeps the values of others when the access is lost",
+            """
+            AFTER UPDATE OF own_part ON sync_journal WHEN OLD.own_part IS NOT NULL AND NEW.own_part IS NULL BEGIN
+                UPDATE sync_journal SET payload = OLD.payload WHERE number = NEW.number;
+            END
+            """,
+            shape: { plan in
+                plan.setting.spaceCount = 2
+                plan.setting.devices = 3
+                plan.rates.restoreServer = 0.08
+                plan.rates.changeAccess = 0.15
+            }),
+        rows(
             "refusal blamed on another", breaks: [.I17],
             "a rejected transaction is reported as dependent on another rejected one",
             """

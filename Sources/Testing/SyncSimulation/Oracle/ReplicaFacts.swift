@@ -26,7 +26,7 @@ public struct ReplicaFacts: Hashable, Sendable {
     public var wrongCounts: [String] = []
     /// The numbers of the journal's entries, and whether each is active.
     public var journal: [Int64: Bool] = [:]
-    /// The journal entries that hold other devices' values and no own ones, with their spaces.
+    /// The journal entries that hold only values of other devices, with their spaces.
     public var journalOfOthers: [Int64: SpaceID] = [:]
     /// For each space, the number of records that a server has shown, including those with pending changes.
     public var shown: [SpaceID: Int] = [:]
