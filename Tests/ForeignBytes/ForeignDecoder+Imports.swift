@@ -21,7 +21,7 @@ extension ForeignDecoder {
         ForeignDecoder(
             "csv-import",
             seeds: {
-                ["key,username,avatar\nada,Ada,@ada\nbob,Bob,01890a5d-ac96-774b-bcce-b302099a8057\n"]
+                ["key,space,username,avatar\nada,,Ada,@ada\nbob,team,Bob,01890a5d-ac96-774b-bcce-b302099a8057\n"]
                     .map { Array($0.utf8) }
             },
             check: { bytes in
@@ -32,7 +32,7 @@ extension ForeignDecoder {
             seeds: {
                 [
                     #"{"type":"users","key":"ada","username":"Ada","avatar":"@ada"}"# + "\n"
-                        + #"{"type":"avatars","id":"01890a5d-ac96-774b-bcce-b302099a8057","image_url":"https://a/b.png"}"#,
+                        + #"{"type":"avatars","id":"01890a5d-ac96-774b-bcce-b302099a8057","space":"team","image_url":"https://a/b.png"}"#,
                     #"{"type":"profiles","key":"ada","user":"@ada","full_name":"Ada","uid":3,"pending":true}"#,
                 ].map { Array($0.utf8) }
             },
@@ -81,7 +81,8 @@ extension ForeignDecoder {
     }
 
     private static func isSame(_ row: ImportRow, _ copy: ImportRow) throws -> Bool {
-        try row.collection == copy.collection && row.identity == copy.identity && plain(row.patch) == plain(copy.patch)
+        try row.collection == copy.collection && row.identity == copy.identity && row.space == copy.space
+            && plain(row.patch) == plain(copy.patch)
             && Set(row.links) == Set(copy.links)
     }
 
@@ -110,6 +111,10 @@ extension ForeignDecoder {
         case .key(let key):
             writer.key("key")
             writer.string(key)
+        }
+        if let space = row.space {
+            writer.key("space")
+            writer.string(space.rawValue)
         }
         for (field, value) in row.patch {
             writer.key(field.rawValue)

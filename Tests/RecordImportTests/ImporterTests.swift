@@ -25,7 +25,7 @@ private final class Testbed {
     }
 
     func run(
-        _ text: String, in space: SpaceID = .default, strict: Bool = false, source: String = "test"
+        _ text: String, in space: SpaceID? = nil, strict: Bool = false, source: String = "test"
     ) throws -> ImportSummary {
         let importer = Importer(
             store: store, space: space, identity: RecordIdentity(source: source), rules: { patch, _ in patch },
@@ -192,6 +192,47 @@ private final class Testbed {
         #expect(summary.transactions == 2)
         #expect(try testbed.store.outbox(limit: 9).map(\.transaction.space) == ["team", "default", "team"])
         #expect(try testbed.run(text, in: "other").unchanged == 3)
+    }
+
+    @Test func `a row names the space of its new record, unless the import does`() throws {
+        let text = """
+            {"type":"avatar","key":"ned","space":"team","author":"@ned"}
+            {"type":"user","space":"team","username":"ned","avatar":"@ned"}
+            {"type":"user","username":"here"}
+            """
+        let testbed = try Testbed()
+        #expect(try testbed.run(text).created == 3)
+        #expect(try testbed.store.outbox(limit: 9).map(\.transaction.space) == ["default", "team"])
+        // Records stay in their space.
+        #expect(try testbed.run(text, in: "other").unchanged == 3)
+        let elsewhere = try Testbed()
+        #expect(try elsewhere.run(text, in: "other").created == 3)
+        #expect(try elsewhere.store.outbox(limit: 9).map(\.transaction.space) == ["other"])
+    }
+
+    @Test func `a row that leads to a row of another space is reported`() throws {
+        let summary = try Testbed().run(
+            """
+            {"type":"user","username":"ned"}
+            {"type":"avatar","key":"ned","space":"team","author":"@ned"}
+            """)
+        #expect(summary.problems.map(\.line) == [2])
+        #expect(summary.problems.first?.reason.contains("in the space default") == true)
+        #expect(summary.created == 1)
+    }
+
+    @Test func `a new record gets the defaults of its model, and keeps empty values that the row gives`() throws {
+        let testbed = try Testbed()
+        #expect(try testbed.run(#"{"type":"user","username":"ned"}"#).created == 1)
+        let ned = try #require(try testbed.store.records(matching: RecordQuery("user")).first)
+        #expect(ned.values[3] == .boolean(true))
+        let broken = try testbed.run(#"{"type":"user","username":"b","is_new":null}"#)
+        #expect(broken.problems.first?.reason.contains("is_new") == true)
+        // A later import of the row does not set the default again.
+        _ = try testbed.store.commit(
+            [.update("user", ned.id, ["is_new": .boolean(false)])], in: .default,
+            now: WallTime(milliseconds: 1_700_000_000_000))
+        #expect(try testbed.run(#"{"type":"user","username":"ned"}"#).unchanged == 1)
     }
 
     @Test func `a row that refers to a record of another space is reported with its line`() throws {

@@ -10,6 +10,7 @@ enum ImportSamples {
             collection: "user",
             fields: [
                 .text("username", required: true, bytes: 1...32), .reference("avatar", to: "avatar"), .integer("age"),
+                .boolean("is_new", required: true).defaulting(to: .boolean(true)),
             ]),
         ModelSchema(
             collection: "avatar",
@@ -96,7 +97,7 @@ enum ImportSamples {
             """
             {"type":"user","key":"ned","username":"Ned Stark","avatar":"@ned","age":35}
 
-            {"type":"avatar","id":"\(id)","uid":7,"version":3,"pending":false,"author":"@ned","image_url":null}
+            {"type":"avatar","id":"\(id)","uid":7,"version":3,"pending":false,"space":"team","author":"@ned","image_url":null}
             {"type":"profile","key":"p","user":"\(id)","address":{"kind":"moon","crater":[1,2.5,true,null]}}
             """)
         #expect(rows.problems.isEmpty)
@@ -104,6 +105,7 @@ enum ImportSamples {
         #expect(rows.rows[0].patch["age"] == .integer(35))
         #expect(rows.rows[1].identity == RecordID(id).map { .record($0) })
         #expect(rows.rows[1].patch["image_url"] == .null)
+        #expect(rows.rows.map(\.space) == [nil, "team", nil])
         #expect(rows.rows[2].patch["address"] == .json(#"{"kind":"moon","crater":[1,2.5,true,null]}"#))
     }
 
@@ -122,6 +124,8 @@ enum ImportSamples {
         (#"{"type":"user","username":"#, "not JSON"), (#"["user"]"#, "expected an object"),
         (#"{"username":"Ned"}"#, "\"type\" is missing"), (#"{"type":"dragon","key":"d"}"#, "no collection 'dragon'"),
         (#"{"type":"user","key":"n","name":"Ned"}"#, "no field 'name'"),
+        (#"{"type":"user","key":"n","space":"A team"}"#, "'A team' is not the name of a space"),
+        (#"{"type":"user","key":"n","space":7}"#, "space is not text"),
         (#"{"type":"user","username":"a","username":"b"}"#, "not JSON"),
         (#"{"type":"user","username":5}"#, "user.username: 5 is not of the type text; expected text"),
         (#"{"type":"user","username":""}"#, "is empty"),

@@ -2,9 +2,9 @@ public import SyncModel
 
 /// A reader of CSV input whose first row names the columns.
 ///
-/// The column `key` or `id` identifies the record; in a row with both, the `id` counts. The columns `uid`, `version`,
-/// and `pending`, which an export adds, are ignored. All other columns are fields. An empty cell leaves its field
-/// unchanged.
+/// The column `key` or `id` identifies the record; in a row with both, the `id` counts. The column `space` names the
+/// space of a new record. The columns `uid`, `version`, and `pending`, which an export adds, are ignored. All other
+/// columns are fields. An empty cell leaves its field unchanged.
 public struct CSVImport: Sendable {
     let schema: ModelSchema
     let fallbackKey: FieldName?
@@ -38,7 +38,8 @@ public struct CSVImport: Sendable {
             }
         }
         if header == nil {
-            let names = [RowBuilder.keyName, RowBuilder.idName] + schema.fields.map(\.name.rawValue)
+            let names =
+                [RowBuilder.keyName, RowBuilder.idName, RowBuilder.spaceName] + schema.fields.map(\.name.rawValue)
             result.problems.append(
                 ImportError(
                     line: 0,
@@ -54,9 +55,7 @@ public struct CSVImport: Sendable {
             guard seen.insert(name).inserted else {
                 throw ImportError(line: row.line, "the column '\(name.prefix(64))' occurs twice")
             }
-            if name == RowBuilder.keyName || name == RowBuilder.idName || RowBuilder.exportedNames.contains(name) {
-                continue
-            }
+            if RowBuilder.plainNames.contains(name) || RowBuilder.exportedNames.contains(name) { continue }
             _ = try RowBuilder(schema: schema, line: row.line).field(name)
         }
         return row.cells
@@ -73,6 +72,8 @@ public struct CSVImport: Sendable {
                 try builder.setKey(cell)
             } else if name == RowBuilder.idName {
                 try builder.setID(cell)
+            } else if name == RowBuilder.spaceName {
+                try builder.setSpace(cell)
             } else if !RowBuilder.exportedNames.contains(name) {
                 let field = try builder.field(name)
                 if field.type == .reference {

@@ -6,6 +6,8 @@ public struct ImportRow: Hashable, Sendable {
     public let line: Int
     public let collection: CollectionName
     public let identity: Identity
+    /// The space in which the row creates its record; nil if the row names none.
+    public let space: SpaceID?
     /// The values, except references to other rows by key, which are in `links`.
     public let patch: Patch
     /// References to other rows by their keys.

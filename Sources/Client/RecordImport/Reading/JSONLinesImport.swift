@@ -4,8 +4,9 @@ public import SyncModel
 /// A reader of JSON Lines, with one object per line.
 ///
 /// `type` names the collection, and `key` or `id` identifies the record; in an object with both, the `id` counts.
-/// `uid`, `version`, and `pending` are ignored, so that the output of `list --json` can be imported. The other members
-/// are fields. A field with one of these names is the member `field.type`, for example.
+/// `space` names the space of a new record. `uid`, `version`, and `pending` are ignored, so that the output of
+/// `list --json` can be imported. The other members are fields. A field with one of these names is the member
+/// `field.type`, for example.
 public struct JSONLinesImport: Sendable {
     let catalog: SchemaCatalog
     let fallbackKeys: [CollectionName: FieldName]
@@ -96,7 +97,8 @@ public struct JSONLinesImport: Sendable {
         switch (member.key, member.value) {
         case (RowBuilder.keyName, .string(let key)): try builder.setKey(key)
         case (RowBuilder.idName, .string(let id)): try builder.setID(id)
-        case (RowBuilder.keyName, _), (RowBuilder.idName, _):
+        case (RowBuilder.spaceName, .string(let space)): try builder.setSpace(space)
+        case (RowBuilder.keyName, _), (RowBuilder.idName, _), (RowBuilder.spaceName, _):
             throw ImportError(line: builder.line, "\(member.key) is not text")
         default:
             let field = try builder.field(member.key)

@@ -5,6 +5,7 @@ struct RowBuilder {
     let schema: ModelSchema
     let line: Int
     private var identity: ImportRow.Identity?
+    private var space: SpaceID?
     private var patch = Patch()
     private var links: [ImportRow.Link] = []
 
@@ -16,6 +17,8 @@ struct RowBuilder {
     /// Names that every collection accepts in addition to its fields.
     static let keyName = "key"
     static let idName = "id"
+    static let spaceName = "space"
+    static let plainNames: Set<String> = [keyName, idName, spaceName]
     /// Columns that an export adds and an import ignores, because the server or the device determines them.
     static let exportedNames: Set<String> = ["uid", "version", "pending"]
 
@@ -35,6 +38,13 @@ struct RowBuilder {
         identity = .record(id)
     }
 
+    mutating func setSpace(_ text: String) throws(ImportError) {
+        guard let space = SpaceID(rawValue: text) else {
+            throw ImportError(line: line, "space: '\(text.prefix(64))' is not the name of a space, such as team_7")
+        }
+        self.space = space
+    }
+
     /// The prefix that an export gives to fields whose names have another meaning in a row.
     static let fieldPrefix = "field."
 
@@ -46,7 +56,7 @@ struct RowBuilder {
         guard let fieldName = FieldName(rawValue: plain), let field = schema.field(named: fieldName) else {
             let known = schema.fields.map(\.name.rawValue).joined(separator: ", ")
             throw ImportError(
-                line: line, "\(schema.collection) has no field '\(name.prefix(64))'; expected key, id, \(known)")
+                line: line, "\(schema.collection) has no field '\(name.prefix(64))'; expected key, id, space, \(known)")
         }
         return field
     }
@@ -89,6 +99,7 @@ struct RowBuilder {
             throw ImportError(
                 line: line, "the row does not identify a record; expected one of \(names.joined(separator: ", "))")
         }
-        return ImportRow(line: line, collection: schema.collection, identity: identity, patch: patch, links: links)
+        return ImportRow(
+            line: line, collection: schema.collection, identity: identity, space: space, patch: patch, links: links)
     }
 }

@@ -32,12 +32,18 @@ struct ImportPlan {
         fileprivate var bytes = 0
     }
 
+    /// The place of a row in the input, and the space in which it creates a record if there is none.
+    private struct InputRow {
+        let line: Int
+        let space: SpaceID
+    }
+
     /// A row and the record that it stands for.
     private struct Target {
         let row: ImportRow
         let id: RecordID
         let existing: Record?
-        /// The space of the existing record, or the one in which the import creates records.
+        /// The space of the existing record, or the one in which the row creates a record.
         let space: SpaceID
         var patch: Patch
         /// References to rows of this input that are not in the store yet.
@@ -57,21 +63,22 @@ struct ImportPlan {
 
     /// Plans the edits for the rows.
     ///
-    /// - Parameter space: the space of new records.
+    /// - Parameter space: the space of new records; nil for the space that a row names, or else the default one.
     init(
-        _ rows: [ImportRow], store: any LocalStore, space: SpaceID, identity: RecordIdentity, rules: Importer.Rules
+        _ rows: [ImportRow], store: any LocalStore, space: SpaceID?, identity: RecordIdentity, rules: Importer.Rules
     ) throws(StoreError) {
         let rejected = try RejectedRecords(in: store)
         var targets: [Target] = []
-        var addresses: [RecordAddress: Int] = [:]
+        var input: [RecordAddress: InputRow] = [:]
         for row in rows {
             let address = RecordAddress(row.collection, Self.id(of: row, identity))
-            if let earlier = addresses[address] {
-                problems.append(ImportError(line: row.line, "this row is for the same record as line \(earlier)"))
+            if let earlier = input[address] {
+                problems.append(ImportError(line: row.line, "this row is for the same record as line \(earlier.line)"))
                 continue
             }
-            addresses[address] = row.line
-            switch try Self.target(row, address, store, space, rejected, rules) {
+            let home = space ?? row.space ?? .default
+            input[address] = InputRow(line: row.line, space: home)
+            switch try Self.target(row, address, store, home, rejected, rules) {
             case .success(let target): targets.append(target)
             case .failure(let problem): problems.append(problem)
             }
@@ -79,8 +86,7 @@ struct ImportPlan {
         var spaces: [RecordAddress: SpaceID?] = [:]
         for index in targets.indices {
             try Self.link(
-                &targets[index], among: addresses, store: store, creatingIn: space, identity: identity, spaces: &spaces,
-                &problems)
+                &targets[index], among: input, store: store, identity: identity, spaces: &spaces, &problems)
         }
         let broken = Set(problems.map(\.line))
         targets.removeAll { broken.contains($0.row.line) }
@@ -130,13 +136,10 @@ struct ImportPlan {
     /// Looks up the references of a row. Each one leads to a record of the store or to a row of this input, in the
     /// space of the row's own record.
     ///
-    /// - Parameters:
-    ///   - space: the space of new records.
-    ///   - spaces: the spaces of the records looked up so far; nil for records that are not in the store.
+    /// - Parameter spaces: the spaces of the records looked up so far; nil for records that are not in the store.
     private static func link(
-        _ target: inout Target, among addresses: [RecordAddress: Int], store: any LocalStore,
-        creatingIn space: SpaceID, identity: RecordIdentity, spaces: inout [RecordAddress: SpaceID?],
-        _ problems: inout [ImportError]
+        _ target: inout Target, among input: [RecordAddress: InputRow], store: any LocalStore,
+        identity: RecordIdentity, spaces: inout [RecordAddress: SpaceID?], _ problems: inout [ImportError]
     ) throws(StoreError) {
         guard let schema = store.catalog[target.row.collection] else {
             problems.append(ImportError(line: target.row.line, "there is no collection \(target.row.collection)"))
@@ -145,6 +148,7 @@ struct ImportPlan {
         for link in target.row.links {
             target.patch.set(link.field, to: .reference(identity.record(link.target, key: link.key)))
         }
+        if target.existing == nil { target.patch = schema.withDefaults(target.patch) }
         for (name, value) in target.patch {
             guard case .reference(let id) = value, let field = schema.field(named: name), let to = field.target else {
                 continue
@@ -157,7 +161,7 @@ struct ImportPlan {
                 stored = try store.space(of: to, id)
                 spaces[address] = .some(stored)
             }
-            guard let found = stored ?? (addresses[address] == nil ? nil : space) else {
+            guard let found = stored ?? input[address]?.space else {
                 problems.append(
                     ImportError(
                         line: target.row.line,

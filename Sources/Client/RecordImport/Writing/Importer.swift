@@ -7,7 +7,7 @@ public import SyncModel
 /// to complete it.
 public struct Importer: Sendable {
     let store: any LocalStore
-    let space: SpaceID
+    let space: SpaceID?
     let identity: RecordIdentity
     let rules: Rules
     let now: @Sendable () -> WallTime
@@ -19,10 +19,11 @@ public struct Importer: Sendable {
     /// Creates an importer. Nothing is read or written yet.
     ///
     /// - Parameters:
-    ///   - space: The space of new records. Existing records stay in their space.
+    ///   - space: The space of new records; nil for the space that a row names, or else the default one. Existing records
+    ///     stay in their space.
     ///   - now: The device's wall clock.
     public init(
-        store: any LocalStore, space: SpaceID, identity: RecordIdentity, rules: @escaping Rules,
+        store: any LocalStore, space: SpaceID?, identity: RecordIdentity, rules: @escaping Rules,
         now: @escaping @Sendable () -> WallTime
     ) {
         self.rules = rules

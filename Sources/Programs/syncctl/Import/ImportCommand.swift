@@ -19,7 +19,7 @@ struct ImportCommand: AsyncParsableCommand {
                       accounts of this machine.
             --jsonl   One object per line, as list --json prints them, of any collection:
                       {"type": "user", "key": "ned", "username": "Ned", "avatar": "@ned"}
-            --csv     RFC 4180. The first row names the columns: key or id, and fields.
+            --csv     RFC 4180. The first row names the columns: key or id, space, fields.
                       --type names the collection of the rows.
 
             A key is unique among the rows of a source. @key refers to the row with that key, a UUID to a record. Users need \
@@ -27,8 +27,8 @@ struct ImportCommand: AsyncParsableCommand {
             nothing, on any device that is in sync. A deleted record stays deleted: its row is skipped. If only the \
             server knows of the delete, it rejects the transaction; run the import again.
 
-            New records are created in one space: --space names it. Changes of existing records go to the space of the \
-            record. A row may only refer to records of its own space.
+            New records are created in the space of --space, or else in the one that their row names as space, or else in \
+            default. Existing records stay in their space. A row may only refer to records of its own space.
 
             A broken row is reported with its line and left out; with --strict nothing is written then. FILE may be -, \
             standard input.
@@ -44,7 +44,10 @@ struct ImportCommand: AsyncParsableCommand {
             "Name of the source, which distinguishes equal keys. Default: this machine for accounts, 'file' for files.",
             valueName: "name"))
     var source: String?
-    @Option(help: ArgumentHelp("Space of new records. Default: default.", valueName: "name")) var space: String?
+    @Option(
+        help: ArgumentHelp(
+            "Space of new records. Default: the space that the row names, or else default.", valueName: "name"))
+    var space: String?
     @Flag(help: "Write nothing if any row is invalid.") var strict = false
     @Argument(help: ArgumentHelp("File to read. - reads standard input.", valueName: "file"), completion: .file())
     var file: String?
@@ -77,7 +80,7 @@ struct ImportCommand: AsyncParsableCommand {
 
     func run() async throws {
         let format = try format()
-        let space = try space.map { name throws(CommandError) in try SpaceID(argument: name) } ?? .default
+        let space = try space.map { name throws(CommandError) in try SpaceID(argument: name) }
         let terminal = options.terminal
         let input = try input(in: format)
         try await options.withClient { client in

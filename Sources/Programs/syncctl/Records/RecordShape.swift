@@ -15,6 +15,7 @@ struct RecordShape {
         line.set("uid", record.uid.rawValue)
         line.set("version", record.version.rawValue)
         line.set("pending", try store.isPending(schema.collection, record.id))
+        if let space = try store.space(of: schema.collection, record.id) { line.set("space", space.rawValue) }
         for (field, value) in zip(schema.fields, record.values) { line.set(field.name.key, value) }
         return line
     }
@@ -65,7 +66,7 @@ extension FieldName {
     /// The JSON key of the field. A field with the name of a key that lines about records have gets the prefix `field.`.
     var key: String {
         switch self {
-        case "type", "key", "id", "uid", "version", "pending", "result", "intent": "field.\(self)"
+        case "type", "key", "id", "uid", "version", "pending", "space", "result", "intent": "field.\(self)"
         default: rawValue
         }
     }
