@@ -44,7 +44,6 @@ import Testing
             ],
             harmless: ["Date(timeIntervalSince1970: 0)", "any Clock<Duration>", "NIODeadline.now()"],
             except: [
-                "Sources/Programs/contacts/": "an application has its own clock",
                 "Sources/Programs/syncbench/": "it measures time",
                 "Sources/Shared/SyncRuntimeLive/": "this is the live runtime",
             ]),

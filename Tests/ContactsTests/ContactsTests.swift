@@ -104,10 +104,28 @@ import Tombolo
         try testbed.finish()
     }
 
+    @Test func `a contact outlives its company, and refers only to companies of its own space`() throws {
+        let testbed = try SyncTestbed(models: ContactBook.models, spaces: [.default, "team"])
+        let (phone, tablet) = (try testbed.device("phone"), try testbed.device("tablet"))
+        try testbed.run {
+            _ = try await tablet.create(Company.self, in: "team") { $0.name = "Winterfell" }
+        }
+        _ = try run(testbed, tablet, "add", "Ned", "company=Winterfell")
+        try testbed.settle()
+        #expect(try run(testbed, phone) == ["Ned  at Winterfell"])
+        #expect(try testbed.run { try await tablet.query(Company.self).count() } == 2)
+        _ = try testbed.run { try await phone.query(Contact.self).all().first?.company?.delete() }
+        try testbed.settle()
+        #expect(try run(testbed, tablet) == ["Ned"])
+        try testbed.finish()
+    }
+
     @Test func `wrong input is refused with what was expected`() async throws {
         #expect(throws: BookError.self) { try Command(["frobnicate"]) }
         #expect(
-            throws: BookError("'fone=1' is not a valid detail; expected name=, phone=, email=, notes=, or company=")
+            throws: BookError(
+                "'fone=1' is not a valid detail; expected name=, phone=, email=, company=, notes=, and a name that is not empty"
+            )
         ) {
             try Command(["add", "Ned", "fone=1"])
         }

@@ -105,6 +105,8 @@ final class InMemoryStore: LocalStore {
         return sequence
     }
 
+    func droppedReferences() -> [DroppedReference] { [] }
+
     func followedSpaces() -> [StoredSpace] { [] }
 
     func progress() -> StoredProgress {

@@ -191,7 +191,7 @@ enum ImportSamples {
         let rows = read(text)
         #expect(rows.rows.isEmpty)
         #expect(rows.problems.map(\.line) == [0])
-        #expect(rows.problems.allSatisfy { $0.reason.contains("key, id, username, avatar, age") })
+        #expect(rows.problems.allSatisfy { $0.reason.contains("key, id, space, username, avatar, age") })
     }
 
     @Test(arguments: ["username,shoe\nNed,44\n", "username,username\na,b\n", "\"username\nNed\n"])

@@ -106,7 +106,7 @@ import Testing
         #expect(plan.replacements.map(\.deleted) == [Self.ada] && plan.replacements.map(\.replacement) == [Self.remade])
         #expect(
             plan.droppedReferences == [
-                RestorePlan.DroppedReference(
+                DroppedReference(
                     record: RecordAddress("users", Self.remade), field: "avatar",
                     target: RecordAddress("avatars", Self.art))
             ])

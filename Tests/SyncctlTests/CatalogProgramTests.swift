@@ -229,6 +229,39 @@ import Testing
         #expect(records.contains { $0.contains("mine too") && !$0.contains(#""next":null"#) }, "\(records)")
     }
 
+    @Test(.ring(.check), .timeLimit(.minutes(5)))
+    func `a restore names the references that it leaves out, and a later one sets them`() throws {
+        let file = try catalog("linked", fields: title, #"{"name": "next", "type": "reference", "target": "todo"}"#)
+        let token = programs.folder + "/token"
+        #expect(try programs.run("syncd", ["token", "add", "arya", "--output", token]).status == 0)
+        let (_, url) = try programs.serve("--catalog", file)
+        func device(_ name: String, _ arguments: String...) throws -> Programs.CommandResult {
+            try programs.run(
+                "syncctl",
+                arguments + ["--store", "\(programs.folder)/\(name)", "--server", url, "--token-file", token])
+        }
+        func create(_ title: String) throws -> String {
+            let created = try device("a", "record", "create", "todo", "title=\(title)")
+            return try #require(created.output.split(whereSeparator: \.isWhitespace).last.map(String.init))
+        }
+        for name in ["a", "b"] { #expect(try device(name, "init", "--catalog", file).status == 0) }
+        let here = try create("here")
+        for name in ["a", "b"] { #expect(try device(name, "sync").status == 0) }
+        let next = try create("next")
+        #expect(try device("a", "record", "set", "todo", here, "next=\(next)", "title=mine").status == 0)
+        // This cancels the edit, too. Then another device deletes its record.
+        #expect(try device("a", "outbox", "cancel", "2").status == 0)
+        #expect(try device("b", "record", "delete", "todo", here).status == 0)
+        for name in ["b", "a"] { #expect(try device(name, "sync").status == 0) }
+        let first = try device("a", "journal", "restore", "2")
+        #expect(first.status == 0)
+        #expect(first.errors.contains("is here without its next, because todo \(next) is not here"), "\(first)")
+        #expect(try device("a", "record", "list", "todo", "--json").output.contains(#""next":null"#))
+        let second = try device("a", "journal", "restore", "1")
+        #expect(second.status == 0 && second.errors.isEmpty, "\(second)")
+        #expect(try device("a", "record", "list", "todo", "--json").output.contains(#""next":"\#(next)""#))
+    }
+
     @Test func `closed standard streams do not receive the database, and lost output is reported`() throws {
         let path = try catalog("first", fields: title)
         for stream in ["<&-", ">&-", "2>&-"] {

@@ -533,8 +533,8 @@ import Testing
         #expect(try programs.run("contacts", ["add", "Ned"]).status == 0)
         let offline = try sync(["CONTACTS_SERVER_URL": "http://127.0.0.1:9"])
         #expect(offline.status == 4, "\(offline)")
-        #expect(offline.output.hasPrefix("not synced: offline: cannot connect to http://127.0.0.1:9"), "\(offline)")
-        #expect(offline.output.hasSuffix("; 1 change is kept here and sent later\n"), "\(offline)")
+        #expect(offline.output.contains("offline (cannot connect to http://127.0.0.1:9"), "\(offline)")
+        #expect(offline.output.hasSuffix(", 1 pending\n"), "\(offline)")
         let catalog = programs.folder + "/contacts.json"
         let field = { (name: String) in #"{"name": "\#(name)", "type": "text"}"# }
         try #"""
@@ -548,7 +548,7 @@ import Testing
         #expect(try programs.run("syncd", ["token", "add", "ned", "--output", token]).status == 0)
         let url = try programs.serve("--catalog", catalog).url
         let refused = try sync(["CONTACTS_SERVER_URL": url, "CONTACTS_SERVER_TOKEN": "wrong"])
-        #expect(refused.status == 5 && refused.output.contains("another token"), "\(refused)")
+        #expect(refused.status == 5 && refused.output.hasPrefix("not in sync: needsToken ("), "\(refused)")
         // A device without its token works offline, and says that the token is missing.
         let missing = try sync(["CONTACTS_SERVER_URL": url, "CONTACTS_SERVER_TOKEN_FILE": token + "-missing"])
         #expect(missing.status == 5, "\(missing)")
@@ -556,7 +556,8 @@ import Testing
         let variables = ["CONTACTS_SERVER_URL": url, "CONTACTS_SERVER_TOKEN_FILE": token]
         let synced = try programs.run("contacts", ["sync", "60"], variables: variables)
         #expect(synced.status == 0 && synced.output == "in sync\n", "\(synced)")
-        #expect(try programs.run("contacts", ["sync", "soon"]).errors.contains("expected 0 to 3600, such as 30"))
+        #expect(
+            try programs.run("contacts", ["sync", "soon"]).errors.contains("expected the number of seconds, 0 to 3600"))
     }
 
     @Test func `in production the server does not listen on a network without TLS`() throws {

@@ -3,7 +3,7 @@ import Tombolo
 /// One command of the command line.
 enum Command: Equatable {
     case list(String), watch, add(String, [Detail]), edit(String, [Detail]), remove(String)
-    case problems, retry(Int64), discard(Int64), sync(seconds: Int), status, help
+    case problems, retry(Int), discard(Int), sync(seconds: Int), status, help
 
     static let usage = """
         contacts [list [PREFIX]]         shows contacts
@@ -18,9 +18,11 @@ enum Command: Equatable {
         contacts sync [SECONDS]          syncs now, and waits for it: up to 10 seconds, or the given number
         contacts status
 
-        Exit status of sync: 0 in sync; 4 not in sync in time, and the changes are kept; 5 the server refuses the token,
-        or the account may not read the contacts; 9 a person has to act; to agree to many deletions, run syncctl sync --allow-deletes --store FOLDER. Exit status
-        of all commands: 0 done; 1 not done, and the message says why.
+        CONTACTS_SERVER_URL and CONTACTS_SERVER_TOKEN_FILE name the server and the file with the token.
+        Exit status of sync: 0 in sync; 1 no server; 4 not in sync in time, and the changes are kept; 5 the server refuses
+        the token, or the account may not read the contacts; 9 a person has to act; to agree to many deletions, run
+        syncctl sync --allow-deletes --store FOLDER. Exit status of all commands: 0 done; 1 not done, and the message
+        says why.
         """
 
     init(_ arguments: [String]) throws {
@@ -32,13 +34,14 @@ enum Command: Equatable {
         switch (arguments.first ?? "list", rest.count) {
         case ("list", 0...1): self = .list(rest.first ?? "")
         case ("watch", 0): self = .watch
-        case ("add", 1...): self = .add(rest[0], try Self.details(rest.dropFirst()))
-        case ("edit", 2...): self = .edit(rest[0], try Self.details(rest.dropFirst()))
+        case ("add", 1...): self = .add(rest[0], try Detail.all(rest.dropFirst()))
+        case ("edit", 2...): self = .edit(rest[0], try Detail.all(rest.dropFirst()))
         case ("remove", 1): self = .remove(rest[0])
         case ("problems", 0): self = .problems
-        case ("retry", 1): self = .retry(try Self.number(rest[0]))
-        case ("discard", 1): self = .discard(try Self.number(rest[0]))
-        case ("sync", 0...1): self = .sync(seconds: try rest.first.map(Self.seconds) ?? 10)
+        case ("retry", 1): self = .retry(try Self.number(rest[0], in: 1...Int.max, "number of a problem"))
+        case ("discard", 1): self = .discard(try Self.number(rest[0], in: 1...Int.max, "number of a problem"))
+        case ("sync", 0): self = .sync(seconds: 10)
+        case ("sync", 1): self = .sync(seconds: try Self.number(rest[0], in: 0...3_600, "number of seconds, 0 to 3600"))
         case ("status", 0): self = .status
         case ("help", _): self = .help
         default:
@@ -51,25 +54,11 @@ enum Command: Equatable {
         }
     }
 
-    private static func details(_ texts: ArraySlice<String>) throws -> [Detail] {
-        var names: Set<String> = []
-        return try texts.map { text in
-            let detail = try Detail(text)
-            guard names.insert(detail.field).inserted else { throw BookError("'\(detail.field)=' is given twice") }
-            return detail
+    private static func number(_ text: String, in range: ClosedRange<Int>, _ expected: String) throws -> Int {
+        guard let number = Int(text), range.contains(number) else {
+            throw BookError("'\(text)': expected the \(expected)")
         }
-    }
-
-    private static func number(_ text: String) throws -> Int64 {
-        guard let number = Int64(text) else { throw BookError("'\(text)' is not a valid number of a problem") }
         return number
-    }
-
-    private static func seconds(_ text: String) throws -> Int {
-        guard let seconds = Int(text), (0...3_600).contains(seconds) else {
-            throw BookError("'\(text)' is not a valid number of seconds; expected 0 to 3600, such as 30")
-        }
-        return seconds
     }
 
     /// Carries out the command. Does nothing for `help`, `sync`, and `status`, which need no contact book.
@@ -85,10 +74,10 @@ enum Command: Equatable {
             }
         case .add(let name, let details): try await book.add(name, details)
         case .edit(let name, let details): try await book.edit(name, details)
-        case .remove(let name): try await book.remove(name)
+        case .remove(let name): try await book.contact(named: name).delete()
         case .problems: for line in try book.problems() { try show(line.printable) }
-        case .retry(let number): try book.retry(number)
-        case .discard(let number): try book.discard(number)
+        case .retry(let number): try book.retry(Int64(number))
+        case .discard(let number): try book.discard(Int64(number))
         case .help, .sync, .status: break
         }
     }
@@ -109,9 +98,9 @@ extension Live<Contact> {
     /// The contact on one line, without the mark: the updates of a query report changes of this text, but not every
     /// change of the mark.
     var text: String {
-        let details = [self.name, self.phone, self.email, self.company.map { "at \($0.name)" }, self.notes].compactMap(
-            \.self)
-        return details.joined(separator: "  ").printable
+        // A deleted company has no name.
+        let employer = self.company.flatMap { $0.presence == .here ? "at \($0.name)" : nil }
+        return [self.name, self.phone, self.email, employer, self.notes].compactMap(\.self).joined(separator: "  ").printable
     }
 }
 
@@ -119,15 +108,15 @@ extension String {
     /// The text with spaces in place of characters that a terminal obeys: control characters, line breaks, and marks that
     /// change the direction of writing. Another person or a server may have written the text.
     var printable: String {
-        String(String.UnicodeScalarView(unicodeScalars.map { Self.isObeyed($0) ? " " : $0 }))
-    }
-
-    private static func isObeyed(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.properties.generalCategory {
-        case .control, .lineSeparator, .paragraphSeparator: true
-        // Emoji and some scripts need the joiners among the format characters.
-        case .format: scalar.properties.isBidiControl
-        default: false
-        }
+        String(
+            String.UnicodeScalarView(
+                unicodeScalars.map { scalar in
+                    switch scalar.properties.generalCategory {
+                    case .control, .lineSeparator, .paragraphSeparator: " "
+                    // Emoji and some scripts need the joiners among the format characters.
+                    case .format: scalar.properties.isBidiControl ? " " : scalar
+                    default: scalar
+                    }
+                }))
     }
 }

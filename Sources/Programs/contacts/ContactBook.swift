@@ -40,19 +40,17 @@ struct ContactBook: Sendable {
         try await contact.save()
     }
 
-    func remove(_ name: String) async throws {
-        try await contact(named: name).delete()
-    }
-
     private func set(_ detail: Detail, on contact: Live<Contact>) async throws {
-        switch detail {
-        case .name(let name): contact.name = name
-        case .phone(let phone): contact.phone = phone
-        case .email(let email): contact.email = email
-        case .notes(let notes): contact.notes = notes
-        case .company(nil): contact.company = nil
-        case .company(let name?):
-            let known = try await access.query(Company.self).where { $0.name == name }.limit(1).all().first
+        switch detail.field {
+        case .name: contact.name = detail.value ?? ""
+        case .phone: contact.phone = detail.value
+        case .email: contact.email = detail.value
+        case .notes: contact.notes = detail.value
+        case .company:
+            guard let name = detail.value else { return contact.company = nil }
+            // A contact can only refer to a company in its own space.
+            let known = try await access.query(Company.self).where { $0.name == name }.all()
+                .first { try $0.space == contact.space ?? .default }
             contact.company = try known ?? access.draft(Company.self) { $0.name = name }
         }
     }
@@ -82,18 +80,18 @@ struct ContactBook: Sendable {
 
     /// Sends a rejected change again, or writes the values again that were lost in a merge.
     func retry(_ number: Int64) throws {
-        if let rejection = try access.rejections.all().first(where: { $0.id == number }) {
-            return try rejection.retry()
-        }
+        if let rejection = try rejection(number) { return try rejection.retry() }
         try merge(number).restore()
     }
 
     /// Drops a rejected change, or accepts a merge.
     func discard(_ number: Int64) throws {
-        if let rejection = try access.rejections.all().first(where: { $0.id == number }) {
-            return try rejection.discard()
-        }
+        if let rejection = try rejection(number) { return try rejection.discard() }
         try merge(number).accept()
+    }
+
+    private func rejection(_ number: Int64) throws -> RejectedWrite? {
+        try access.rejections.all().first { $0.id == number }
     }
 
     private func merge(_ number: Int64) throws -> MergedWrite {
@@ -104,35 +102,31 @@ struct ContactBook: Sendable {
     }
 }
 
-/// A detail of a contact, as it is written on the command line: `phone=+49 30 1234`. An empty value removes the detail;
-/// a name cannot be empty.
-enum Detail: Equatable {
-    case name(String), phone(String?), email(String?), notes(String?), company(String?)
-
-    /// The name of the field.
-    var field: String {
-        switch self {
-        case .name: "name"
-        case .phone: "phone"
-        case .email: "email"
-        case .notes: "notes"
-        case .company: "company"
-        }
+/// A detail of a contact, as it is written on the command line: `phone=+49 30 1234`.
+struct Detail: Equatable {
+    enum Field: String, CaseIterable {
+        case name, phone, email, company, notes
     }
 
-    init(_ text: String) throws(BookError) {
-        // Split by code unit: a combining mark after the equals sign would form one character with it.
-        let parts = text.utf8.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
-            .map { String(Substring($0)) }
-        let value = parts.count == 2 && !parts[1].isEmpty ? parts[1] : nil
-        switch (parts[0], parts.count, value) {
-        case ("name", 2, let value?): self = .name(value)
-        case ("phone", 2, _): self = .phone(value)
-        case ("email", 2, _): self = .email(value)
-        case ("notes", 2, _): self = .notes(value)
-        case ("company", 2, _): self = .company(value)
-        default: throw BookError("'\(text)' is not a valid detail; expected name=, phone=, email=, notes=, or company=")
+    let field: Field
+    /// Nil to remove the detail.
+    let value: String?
+
+    /// Reads details of different fields.
+    static func all(_ texts: ArraySlice<String>) throws(BookError) -> [Detail] {
+        var details: [Detail] = []
+        for text in texts {
+            // Split by code unit: a combining mark after the equals sign would form one character with it.
+            let parts = text.utf8.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+                .map { String(Substring($0)) }
+            guard parts.count == 2, let field = Field(rawValue: parts[0]), field != .name || !parts[1].isEmpty else {
+                let fields = Field.allCases.map { "\($0)=" }.joined(separator: ", ")
+                throw BookError("'\(text)' is not a valid detail; expected \(fields), and a name that is not empty")
+            }
+            guard !details.contains(where: { $0.field == field }) else { throw BookError("'\(field)=' is given twice") }
+            details.append(Detail(field: field, value: parts[1].isEmpty ? nil : parts[1]))
         }
+        return details
     }
 }
 

@@ -18,11 +18,10 @@ import Tombolo
             if command == .help { return try show(Command.usage) }
             try await withClient("contacts", models: ContactBook.models) { client in
                 switch command {
-                case .sync(let seconds):
-                    let result = await SyncResult.waiting(for: client, atMost: .seconds(seconds))
-                    try show(result.line)
-                    status = result.exitStatus
-                case .status: try show(await client.settledStatus(within: .seconds(3)).description.printable)
+                case .sync(let seconds): status = try await sync(client, within: .seconds(seconds))
+                case .status:
+                    try? await client.synced(within: .seconds(3))
+                    try show(client.status.description.printable)
                 default: try await command.run(on: ContactBook(access: client)) { try show($0) }
                 }
             }
@@ -31,6 +30,39 @@ import Tombolo
             status = 1
         }
         exit(status)
+    }
+
+    /// Syncs, shows the result, and returns the exit status.
+    private static func sync(_ client: Client, within limit: Duration) async throws -> Int32 {
+        do throws(ModelError) {
+            try await client.synced(within: limit)
+        } catch {
+            try show(error.message.printable)
+            return exitStatus(of: error, in: client.status.phase)
+        }
+        let result = syncedResult(in: client.status)
+        try show(result.line.printable)
+        return result.exitStatus
+    }
+
+    private static func exitStatus(of error: ModelError, in phase: ClientStatus.Phase) -> Int32 {
+        switch phase {
+        case .needsToken: 5
+        case .blocked, .stopped: 9
+        default: error.code == .noServer ? 1 : 4
+        }
+    }
+
+    /// Returns the line to show, and the exit status, when there is nothing left to sync.
+    static func syncedResult(in status: ClientStatus) -> (line: String, exitStatus: Int32) {
+        let denied = status.spaces.filter { !$0.hasAccess }.map(\.space.rawValue)
+        guard denied.isEmpty else {
+            return ("the account may not read \(denied.joined(separator: ", ")): its contacts are no longer here", 5)
+        }
+        guard status.rejected == 0 else {
+            return ("in sync; the server has rejected or lost \(status.rejected): see contacts problems", 0)
+        }
+        return ("in sync", 0)
     }
 
     private static func show(_ line: String) throws {

@@ -32,19 +32,6 @@ package struct RestorePlan {
         package let replacement: RecordID
     }
 
-    /// A reference to set once its target is created again.
-    package struct DroppedReference: Hashable, Sendable {
-        package let record: RecordAddress
-        package let field: FieldName
-        package let target: RecordAddress
-
-        package init(record: RecordAddress, field: FieldName, target: RecordAddress) {
-            self.record = record
-            self.field = field
-            self.target = target
-        }
-    }
-
     /// The records that the plan creates: those in place of deleted ones, and those under their own ids, whose
     /// `deleted` and `replacement` are equal.
     package var creations: [Replacement] {

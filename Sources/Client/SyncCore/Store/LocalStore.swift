@@ -135,6 +135,9 @@ public protocol LocalStore: Sendable {
         now: WallTime
     ) throws(StoreError) -> OutboxSequence?
 
+    /// Returns the references that restores have left out and that a later restore may set, ordered by record.
+    func droppedReferences() throws(StoreError) -> [DroppedReference]
+
     /// Returns the client ids under which this device pushes and has pushed, the current one first.
     ///
     /// The stamps of the journal's conflicts name the client of each value.

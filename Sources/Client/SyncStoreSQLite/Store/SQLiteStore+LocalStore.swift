@@ -229,6 +229,27 @@ extension SQLiteStore: LocalStore {
         }
     }
 
+    public func droppedReferences() throws(StoreError) -> [DroppedReference] {
+        try read { connection in
+            let statement = try connection.statement(
+                "SELECT collection, id, field, target FROM sync_dropped_reference ORDER BY collection, id, field")
+            defer { statement.reset() }
+            var references: [DroppedReference] = []
+            while try statement.step() {
+                // A field of a model that has changed since has no reference to set.
+                guard let table = self.tables.first(where: { $0.name == statement.text(0) }),
+                    let field = FieldName(rawValue: statement.text(2)),
+                    let target = table.model.field(named: field)?.target
+                else { continue }
+                references.append(
+                    DroppedReference(
+                        record: RecordAddress(table.model.collection, try statement.recordID(1)), field: field,
+                        target: RecordAddress(target, try statement.recordID(3))))
+            }
+            return references
+        }
+    }
+
     public func clients() throws(StoreError) -> [ClientID] {
         try read(inTransaction: true) { connection in
             guard let meta = try Meta.load(connection) else { throw StoreError.withoutIdentity }

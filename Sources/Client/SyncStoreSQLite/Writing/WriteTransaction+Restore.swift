@@ -186,7 +186,7 @@ extension WriteTransaction {
     }
 
     /// Keeps a reference that a restore left out, with the one that its field has instead.
-    private func keep(_ reference: RestorePlan.DroppedReference, in space: SpaceID) throws {
+    private func keep(_ reference: DroppedReference, in space: SpaceID) throws {
         let record = reference.record
         guard let table = tables.first(where: { $0.model.collection == record.collection }),
             let row = try row(RecordPlace(table: table.position, id: record.id)),

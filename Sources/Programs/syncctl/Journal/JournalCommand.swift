@@ -143,6 +143,7 @@ struct RestoreJournal: AsyncParsableCommand {
     ) throws {
         var queue = RestoreQueue(numbers)
         var saved = false
+        let known = Set(try store.droppedReferences())
         while let number = queue.next() {
             do {
                 let before = try store.journal(state: nil, limit: 1).first?.number ?? 0
@@ -156,6 +157,7 @@ struct RestoreJournal: AsyncParsableCommand {
                 try queue.refused(error)
             }
         }
+        sayDropped(try store.droppedReferences().filter { !known.contains($0) })
         guard let first = queue.failures.first else { return }
         guard numbers.count > 1 else { throw first.error }
         for failure in queue.failures.dropFirst() {
@@ -163,6 +165,32 @@ struct RestoreJournal: AsyncParsableCommand {
         }
         throw StoreError(first.error.code, "entry \(first.entry) was not restored: \(first.error.message)")
     }
+
+    /// Reports the references that the restored records lack.
+    private func sayDropped(_ references: [DroppedReference]) {
+        if options.json {
+            for reference in references {
+                var line = JSONLine()
+                line.set("result", "reference_left_out")
+                line.set("type", reference.record.collection.rawValue)
+                line.set("id", reference.record.id.description)
+                line.set("field", reference.field.rawValue)
+                line.set("target", reference.target.id.description)
+                options.terminal.say(line, after: nil)
+            }
+            return
+        }
+        for reference in references.prefix(Self.shownReferences) {
+            options.terminal.note(
+                "\(reference.record) is here without its \(reference.field), because \(reference.target) is not here; restoring an entry that creates it sets the reference"
+            )
+        }
+        if references.count > Self.shownReferences {
+            options.terminal.note("… and \(references.count - Self.shownReferences) more references were left out")
+        }
+    }
+
+    private static let shownReferences = 10
 
     private func restore(
         _ entry: Int64, leaving left: Set<LostChange>, in store: any LocalStore, _ client: ClientComposition

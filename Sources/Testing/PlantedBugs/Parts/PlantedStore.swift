@@ -86,6 +86,7 @@ struct PlantedStore: LocalStore, EngineStore {
     ) throws(StoreError) -> OutboxSequence? {
         try onCommit(base, edits, space, now)
     }
+    func droppedReferences() throws(StoreError) -> [DroppedReference] { try base.droppedReferences() }
     func followedSpaces() throws(StoreError) -> [StoredSpace] { try base.followedSpaces() }
     func progress() throws(StoreError) -> StoredProgress { try base.progress() }
     func clients() throws(StoreError) -> [ClientID] { try base.clients() }

@@ -61,6 +61,10 @@ struct WatchedStore: LocalStore, EngineStore {
         try watch(.writing) { try store.commit(edits, seen: seen, in: space, now: now) }
     }
 
+    func droppedReferences() throws(StoreError) -> [DroppedReference] {
+        try watch(.reading) { try store.droppedReferences() }
+    }
+
     func followedSpaces() throws(StoreError) -> [StoredSpace] {
         try watch(.reading) { try store.followedSpaces() }
     }

@@ -150,10 +150,19 @@ extension LocalStoreConformance {
                 try fixture.expect(
                     try fixture.user(fixture.newID())?.values, is: [.text("eve"), .null, .null, .null],
                     "the user before the avatar is there")
+                try fixture.expect(
+                    try fixture.store.droppedReferences(),
+                    is: [
+                        DroppedReference(
+                            record: RecordAddress("users", fixture.newID()), field: "avatar",
+                            target: RecordAddress("avatars", avatar))
+                    ], "the references that were left out")
                 _ = try fixture.store.restore(journal: 1, now: fixture.now(), newID: fixture.newID)
                 try fixture.expect(
                     try fixture.user(fixture.newID())?.values, is: [.text("eve"), .null, .null, .reference(avatar)],
                     "the user")
+                try fixture.expect(
+                    try fixture.store.droppedReferences(), is: [], "the references after the avatar is there")
             },
             Check("a creation that was rejected because a page had deleted a required record is restored with it") {
                 fixture in
